@@ -1,0 +1,60 @@
+# `make report` and `make test` are the two commands a newcomer needs; both create the environment first.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
+
+.PHONY: help report test lint format bench docs wheel clean
+
+help:
+	@echo "make report   install, compute the quick report, write out/report.html"
+	@echo "make test     install with the development tools, run every test"
+	@echo "make lint     ruff, formatting, types"
+	@echo "make bench    speed, as ratios within one run"
+	@echo "make docs     the documentation site in out/site"
+	@echo "make wheel    build the wheel into out/dist"
+	@echo "make clean    remove the environment and the outputs"
+
+$(VENV)/bin/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "firstlight needs Python 3.11 or newer; set PYTHON=/path/to/python3"; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.core: $(VENV)/bin/python pyproject.toml constraints.txt
+	$(PIP) install --constraint constraints.txt --editable .
+	@touch $@
+
+$(VENV)/.dev: $(VENV)/.core
+	$(PIP) install --constraint constraints.txt --editable '.[dev,cluster]'
+	@touch $@
+
+$(VENV)/.docs: $(VENV)/.core
+	$(PIP) install --constraint constraints.txt --editable '.[docs]'
+	@touch $@
+
+report: $(VENV)/.core
+	$(BIN)/firstlight report --scale quick
+
+test: $(VENV)/.dev
+	$(BIN)/python -m pytest --numprocesses 2 --dist worksteal
+
+lint: $(VENV)/.dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+format: $(VENV)/.dev
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+bench: $(VENV)/.dev
+	$(BIN)/python -m benchmarks
+
+docs: $(VENV)/.docs
+	$(BIN)/mkdocs build --strict --quiet
+	@echo "out/site/index.html"
+
+wheel: $(VENV)/.dev
+	$(BIN)/python -m build --outdir out/dist
+
+clean:
+	rm -rf $(VENV) out

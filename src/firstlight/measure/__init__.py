@@ -1,0 +1,1 @@
+"""Pure measures: arrays in, numbers out. Imports no theory."""

@@ -1,0 +1,1 @@
+"""Training by simulation: networks and their descent. Imports no theory."""

@@ -1,0 +1,1 @@
+"""What people look at: the figure style, figures of studies, and the report."""

@@ -1,0 +1,212 @@
+"""Fixed points, roots and thresholds, each with its residual and whether it converged."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+import numpy as np
+from scipy import optimize
+
+Value = TypeVar("Value")
+
+
+@dataclass(frozen=True)
+class Solved(Generic[Value]):
+    """What an iterative solver found, and how far to trust it.
+
+    Attributes
+    ----------
+    value : float or ndarray
+        The solution, or the last iterate where `converged` is False.
+    residual : float
+        How far `value` is from solving the problem, in the solver's own measure; at least 0.
+    iterations : int
+        Steps, or evaluations of the user's function, that were spent.
+    converged : bool
+        Whether the residual met the tolerance.
+
+    Examples
+    --------
+    >>> Solved(2.0, 0.0, 3, True).require()
+    2.0
+    """
+
+    value: Value
+    residual: float
+    iterations: int
+    converged: bool
+
+    def require(self) -> Value:
+        """Return the value, or raise `RuntimeError` if the solver did not converge."""
+        if not self.converged:
+            raise RuntimeError(f"not converged: residual {self.residual:.3g} after {self.iterations} iterations")
+        return self.value
+
+
+def fixed_point(
+    step: Callable[[Any], Any],
+    start: Any,
+    *,
+    damping: float = 0.5,
+    tolerance: float = 1e-10,
+    max_iterations: int = 1000,
+) -> Solved[np.ndarray]:
+    """Iterate ``x <- (1 - damping) x + damping step(x)`` until ``step(x)`` is ``x``.
+
+    Parameters
+    ----------
+    step : callable
+        Maps an array to an array of the same shape.
+    start : array_like
+        Where to begin.
+    damping : float, default 0.5
+        Weight of the new value, in (0, 1]; 1 is the plain iteration. One half tames the two-cycles that
+        self-consistent equations tend to fall into.
+    tolerance : float, default 1e-10
+        Bound on ``max |step(x) - x| / (1 + max |x|)``.
+    max_iterations : int, default 1000
+        Evaluations of `step` after which the last iterate is returned with ``converged=False``.
+
+    Returns
+    -------
+    Solved
+        `value` has the shape of `start`. A step that leaves the finite numbers ends the iteration, unconverged.
+
+    Examples
+    --------
+    >>> found = fixed_point(np.cos, 1.0)
+    >>> round(float(found.value), 9), found.converged
+    (0.739085133, True)
+    """
+    if not 0 < damping <= 1:
+        raise ValueError(f"damping = {damping}: must lie in (0, 1]")
+    _check_budget(tolerance, max_iterations)
+    x = np.asarray(start, dtype=float)
+    if not np.isfinite(x).all():
+        raise ValueError("start: holds a value that is not finite")
+    residual = np.inf
+    for iteration in range(1, max_iterations + 1):
+        new = np.asarray(step(x), dtype=float)
+        if new.shape != x.shape:
+            raise ValueError(f"step: returned shape {new.shape} for an input of shape {x.shape}")
+        if not np.isfinite(new).all():
+            return Solved(x, np.inf, iteration, False)
+        residual = float(np.max(np.abs(new - x), initial=0.0) / (1 + np.max(np.abs(x), initial=0.0)))
+        if residual <= tolerance:
+            return Solved(new, residual, iteration, True)
+        x = (1 - damping) * x + damping * new
+    return Solved(x, residual, max_iterations, False)
+
+
+def bracketing_root(
+    function: Callable[[float], float],
+    low: float,
+    high: float,
+    *,
+    tolerance: float = 1e-12,
+    max_iterations: int = 200,
+) -> Solved[float]:
+    """Find the root of a continuous function between two points where its sign differs (Brent's method).
+
+    Parameters
+    ----------
+    function : callable
+        Maps a float to a float.
+    low, high : float
+        The bracket, ``low < high``; ``function`` must change sign on it.
+    tolerance : float, default 1e-12
+        Relative width of the final bracket.
+    max_iterations : int, default 200
+        Steps before giving up with ``converged=False``.
+
+    Returns
+    -------
+    Solved
+        `residual` is ``|function(value)|``.
+
+    Examples
+    --------
+    >>> root = bracketing_root(lambda x: x * x - 2, 0, 2)
+    >>> round(root.value, 12), root.converged
+    (1.414213562373, True)
+    """
+    _check_bracket(low, high)
+    _check_budget(tolerance, max_iterations)
+    at_low, at_high = float(function(low)), float(function(high))
+    if np.isnan(at_low) or np.isnan(at_high) or at_low * at_high > 0:
+        raise ValueError(
+            f"low = {low}, high = {high}: the function is {at_low:.6g} and {at_high:.6g} there, "
+            "and needs opposite signs"
+        )
+    value, report = optimize.brentq(
+        function, low, high, xtol=1e-300, rtol=max(tolerance, 4 * np.finfo(float).eps),
+        maxiter=max_iterations, full_output=True, disp=False,
+    )  # fmt: skip
+    return Solved(float(value), abs(float(function(value))), report.function_calls + 3, bool(report.converged))
+
+
+def threshold(
+    happens: Callable[[float], bool],
+    low: float,
+    high: float,
+    *,
+    tolerance: float = 1e-6,
+    max_iterations: int = 200,
+    log: bool = False,
+) -> Solved[float]:
+    """Find where a yes-or-no property sets in: False below the threshold, True above it (bisection).
+
+    Parameters
+    ----------
+    happens : callable
+        Maps a float to a bool.
+    low, high : float
+        ``low < high``. If the property already holds at `low`, or not even at `high`, the threshold lies outside:
+        the nearer end is returned with ``converged=False``.
+    tolerance : float, default 1e-6
+        Width of the final bracket, relative to its upper end.
+    max_iterations : int, default 200
+        Bisections before giving up with ``converged=False``.
+    log : bool, default False
+        Bisect in the logarithm (needs ``low > 0``): right when the range spans decades.
+
+    Returns
+    -------
+    Solved
+        `value` is the middle of the final bracket, `residual` half its width.
+
+    Examples
+    --------
+    >>> found = threshold(lambda x: x**2 > 2, 0, 10, tolerance=1e-9)
+    >>> round(found.value, 7), found.converged
+    (1.4142136, True)
+    """
+    _check_bracket(low, high)
+    _check_budget(tolerance, max_iterations)
+    if log and low <= 0:
+        raise ValueError(f"low = {low}: must be positive when log=True")
+    if happens(low):
+        return Solved(float(low), np.inf, 1, False)
+    if not happens(high):
+        return Solved(float(high), np.inf, 2, False)
+    scale = (np.log, np.exp) if log else (float, float)
+    a, b = float(low), float(high)
+    for iteration in range(max_iterations + 1):
+        middle = float(scale[1](0.5 * (scale[0](a) + scale[0](b))))
+        if b - a <= tolerance * max(abs(a), abs(b)) or iteration == max_iterations or not a < middle < b:
+            break
+        a, b = (a, middle) if happens(middle) else (middle, b)
+    close = b - a <= max(tolerance, 4 * np.finfo(float).eps) * max(abs(a), abs(b))
+    return Solved(middle, 0.5 * (b - a), iteration + 2, bool(close))
+
+
+def _check_bracket(low: float, high: float) -> None:
+    if not (np.isfinite(low) and np.isfinite(high) and low < high):
+        raise ValueError(f"low = {low}, high = {high}: need finite numbers with low < high")
+
+
+def _check_budget(tolerance: float, max_iterations: int) -> None:
+    if not tolerance > 0:
+        raise ValueError(f"tolerance = {tolerance}: must be positive")
+    if max_iterations < 1:
+        raise ValueError(f"max_iterations = {max_iterations}: must be at least 1")

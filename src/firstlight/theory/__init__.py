@@ -1,0 +1,1 @@
+"""The four theories. They import no network and no measure, so that agreement is evidence."""
