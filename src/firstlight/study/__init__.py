@@ -1,1 +1,74 @@
-"""Studies: the doors of a room, comparisons, sweeps that survive, their store and their catalogue."""
+"""Studies: the doors of a room, comparisons, sweeps that survive, their store and their catalogue.
+
+Ten lines make a study and run it; run it again and nothing is computed twice::
+
+    from firstlight.study import Arm, FigureSpec, Study, run
+
+    study = Study(
+        name="mine/ridge",
+        description="error against the ridge penalty",
+        problem="my_rooms:ridge_problem",
+        axes={"ridge": [0.01, 0.1, 1.0]},
+        arms={"network": Arm("simulate"), "theory": Arm("predict")},
+        trials=8,
+    )
+    result = run(study, "out/study.sqlite")
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from firstlight.study.catalogue import catalogue
+    from firstlight.study.compare import compare
+    from firstlight.study.cost import Cost
+    from firstlight.study.problem import Assumption, Problem
+    from firstlight.study.run import run
+    from firstlight.study.scaling import scaling
+    from firstlight.study.spec import Arm, FigureSpec, Range, Refine, Scale
+    from firstlight.study.store import Store, StoreError
+    from firstlight.study.sweep import Study
+
+_NAMES = {
+    "Arm": "spec",
+    "Assumption": "problem",
+    "Cost": "cost",
+    "FigureSpec": "spec",
+    "Problem": "problem",
+    "Range": "spec",
+    "Refine": "spec",
+    "Scale": "spec",
+    "Store": "store",
+    "StoreError": "store",
+    "Study": "sweep",
+    "catalogue": "catalogue",
+    "compare": "compare",
+    "run": "run",
+    "scaling": "scaling",
+}
+
+__all__ = [
+    "Arm",
+    "Assumption",
+    "Cost",
+    "FigureSpec",
+    "Problem",
+    "Range",
+    "Refine",
+    "Scale",
+    "Store",
+    "StoreError",
+    "Study",
+    "catalogue",
+    "compare",
+    "run",
+    "scaling",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _NAMES:
+        value = getattr(import_module(f"{__name__}.{_NAMES[name]}"), name)
+        globals()[name] = value
+        return value
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,0 +1,57 @@
+"""The catalogue: the studies that reproduce the papers' figures, one module per room.
+
+Each module of this package defines ``STUDIES``, a tuple of `Study`; a room that is not there yet is simply
+absent. Problems are named by address, so listing the catalogue imports no room.
+"""
+
+import pkgutil
+from importlib import import_module
+
+from firstlight.study.spec import unknown
+from firstlight.study.sweep import Study
+
+
+def catalogue() -> dict[str, Study]:
+    """Collect the studies of all rooms, by name, in the rooms' own order.
+
+    Returns
+    -------
+    dict of str to Study
+
+    Examples
+    --------
+    >>> all(name == study.name for name, study in catalogue().items())
+    True
+    """
+    studies: dict[str, Study] = {}
+    for module in sorted(info.name for info in pkgutil.iter_modules(__path__)):
+        for study in import_module(f"{__name__}.{module}").STUDIES:
+            if study.name in studies:
+                raise ValueError(f"name = {study.name!r}: two studies of the catalogue share it")
+            studies[study.name] = study
+    return studies
+
+
+def find(name: str) -> Study:
+    """Return one study of the catalogue; an unknown name gets a hint.
+
+    Parameters
+    ----------
+    name : str
+        Such as ``"one_step/ridge"``.
+
+    Returns
+    -------
+    Study
+
+    Examples
+    --------
+    >>> find("no/such-study")
+    Traceback (most recent call last):
+    ...
+    ValueError: study 'no/such-study': unknown ...
+    """
+    studies = catalogue()
+    if name not in studies:
+        raise unknown("study", name, studies)
+    return studies[name]

@@ -1,0 +1,291 @@
+"""The pieces that a study is made of: arms, scales, ranges, refinement, and what its figure shows."""
+
+import difflib
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, overload
+
+import numpy as np
+
+Scalar = bool | int | float | str
+
+
+def unknown(kind: str, name: object, allowed: Iterable[str]) -> ValueError:
+    """Return the error for a name that does not exist, with the nearest one that does.
+
+    Examples
+    --------
+    >>> print(unknown("axis", "rigde", ["ridge", "width"]))
+    axis 'rigde': unknown, did you mean 'ridge'? (known: ridge, width)
+    """
+    names = sorted(allowed)
+    close = difflib.get_close_matches(str(name), names, n=1)
+    hint = f", did you mean {close[0]!r}?" if close else ""
+    return ValueError(f"{kind} {name!r}: unknown{hint} (known: {', '.join(names) or 'none'})")
+
+
+def require_int(name: str, value: object, low: int) -> int:
+    """Return `value` as an int of at least `low`, or raise a ValueError that names the field.
+
+    Examples
+    --------
+    >>> require_int("trials", 3, 1)
+    3
+    """
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < low:
+        raise ValueError(f"{name} = {value!r}: must be an integer of at least {low}")
+    return int(value)
+
+
+def require_strings(name: str, values: object) -> tuple[str, ...]:
+    """Return `values` as a tuple of strings, or raise a ValueError that names the field.
+
+    Examples
+    --------
+    >>> require_strings("observables", ["error"])
+    ('error',)
+    """
+    if isinstance(values, str) or not isinstance(values, Sequence):
+        raise ValueError(f"{name} = {values!r}: must be a list of names")
+    if wrong := [value for value in values if not isinstance(value, str)]:
+        raise ValueError(f"{name}: {wrong[0]!r} is not a string")
+    return tuple(values)
+
+
+@dataclass(frozen=True)
+class Arm:
+    """One way to get the observables at a point: an experiment or a theory, with its options.
+
+    All arms see the same random stream at the same (point, trial), so they are paired.
+
+    Parameters
+    ----------
+    door : {"simulate", "predict"}
+        Which door of the Problem is used.
+    options : mapping, optional
+        Keyword options handed to that door.
+    trials : int, optional
+        Default: the study's trials for "simulate", one for "predict". Give it for a prediction that depends
+        on the random stream (a theory that is conditioned on the trial's own data, say).
+    label : str, optional
+        What the figure's legend calls it; default: the arm's name.
+
+    Examples
+    --------
+    >>> Arm("predict", {"order": 2}).count(trials=8)
+    1
+    """
+
+    door: Literal["simulate", "predict"]
+    options: Mapping[str, Any] = field(default_factory=dict)
+    trials: int | None = None
+    label: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.door not in ("simulate", "predict"):
+            raise ValueError(f"door = {self.door!r}: must be 'simulate' or 'predict'")
+        if not isinstance(self.options, Mapping):
+            raise ValueError(f"options = {self.options!r}: must be a table of keyword options")
+        if self.trials is not None:
+            require_int("trials", self.trials, 1)
+        if self.label is not None and not isinstance(self.label, str):
+            raise ValueError(f"label = {self.label!r}: must be a string")
+
+    def count(self, trials: int) -> int:
+        """Return how many trials the arm runs at each point of a study with that many trials."""
+        if self.trials is not None:
+            return self.trials
+        return trials if self.door == "simulate" else 1
+
+
+@dataclass(frozen=True)
+class Range(Sequence[float]):
+    """Evenly spaced axis values, computed when asked for, so that a huge range costs nothing to state.
+
+    Parameters
+    ----------
+    start, stop : float
+        First and last value.
+    num : int
+        How many values, at least 2.
+    log : bool, default False
+        Evenly spaced in the logarithm; needs positive ends.
+
+    Examples
+    --------
+    >>> list(Range(1, 100, 3, log=True))
+    [1.0, 10.0, 100.0]
+    """
+
+    start: float
+    stop: float
+    num: int
+    log: bool = False
+
+    def __post_init__(self) -> None:
+        for name in ("start", "stop"):
+            value = getattr(self, name)
+            if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
+                raise ValueError(f"{name} = {value!r}: must be a finite number")
+        require_int("num", self.num, 2)
+        if not isinstance(self.log, bool):
+            raise ValueError(f"log = {self.log!r}: must be true or false")
+        if self.start == self.stop:
+            raise ValueError(f"start = stop = {self.start!r}: must differ")
+        if self.log and min(self.start, self.stop) <= 0:
+            raise ValueError(f"start = {self.start}, stop = {self.stop}: must be positive when log is true")
+
+    def __len__(self) -> int:
+        return self.num
+
+    @overload
+    def __getitem__(self, index: int) -> float: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[float]: ...
+    def __getitem__(self, index: int | slice) -> float | list[float]:
+        if isinstance(index, slice):
+            return [self[i] for i in range(*index.indices(self.num))]
+        if not -self.num <= index < self.num:
+            raise IndexError(index)
+        index %= self.num
+        if index == self.num - 1:
+            return float(self.stop)
+        share = index / (self.num - 1)
+        if self.log:
+            return float(self.start * (self.stop / self.start) ** share)
+        return float(self.start + (self.stop - self.start) * share)
+
+    def __iter__(self) -> Iterator[float]:
+        return (self[i] for i in range(self.num))
+
+
+@dataclass(frozen=True)
+class Refine:
+    """Where a sweep may add points of its own: it bisects the interval on which an observable changes most.
+
+    Parameters
+    ----------
+    axis : str
+        The numeric axis to refine; its given values are the starting points.
+    observable : str
+        The scalar observable whose change counts.
+    arm : str
+        The arm whose trial mean is looked at.
+    budget : int
+        How many points may be added along the axis, for each combination of the other axes.
+    log : bool, default False
+        Bisect in the logarithm of the axis.
+
+    Examples
+    --------
+    >>> Refine("ridge", "error", "theory", budget=6).budget
+    6
+    """
+
+    axis: str
+    observable: str
+    arm: str
+    budget: int
+    log: bool = False
+
+    def __post_init__(self) -> None:
+        for name in ("axis", "observable", "arm"):
+            if not isinstance(getattr(self, name), str):
+                raise ValueError(f"{name} = {getattr(self, name)!r}: must be a string")
+        require_int("budget", self.budget, 1)
+        if not isinstance(self.log, bool):
+            raise ValueError(f"log = {self.log!r}: must be true or false")
+
+
+@dataclass(frozen=True)
+class Scale:
+    """What changes between a study's scales (quick, paper); everything else stays.
+
+    Parameters
+    ----------
+    trials : int, optional
+        Replaces the study's trials.
+    fixed : mapping, optional
+        Merged over the study's fixed fields.
+    axes : mapping, optional
+        Replaces the values of the named axes; an axis cannot be added here.
+    refine : Refine, optional
+        Replaces the study's refinement.
+
+    Examples
+    --------
+    >>> Scale(trials=20, fixed={"dimension": 2000}).trials
+    20
+    """
+
+    trials: int | None = None
+    fixed: Mapping[str, Any] = field(default_factory=dict)
+    axes: Mapping[str, Sequence[Scalar]] = field(default_factory=dict)
+    refine: Refine | None = None
+
+    def __post_init__(self) -> None:
+        if self.trials is not None:
+            require_int("trials", self.trials, 1)
+        for name in ("fixed", "axes"):
+            if not isinstance(getattr(self, name), Mapping):
+                raise ValueError(f"{name} = {getattr(self, name)!r}: must be a table")
+
+
+@dataclass(frozen=True)
+class FigureSpec:
+    r"""What the figure of a study shows: theory as lines, experiment as points ± s.e.m.
+
+    Parameters
+    ----------
+    x : str, optional
+        Horizontal axis: one of the study's axes, or a dimension of the observables (``"time"``); default: the
+        first axis.
+    hue : str, optional
+        Axis or dimension that becomes one colour per value.
+    panels : str, optional
+        Axis that becomes one panel per value; default: one panel per observable.
+    y : str, optional
+        A second axis; given, each observable and arm becomes a heat map over ``(x, y)``.
+    labels : mapping, optional
+        Words for axes and observables, by name. Math between dollar signs is typeset.
+    log_x, log_y : bool, default False
+        Logarithmic axes.
+    title : str, optional
+        Default: the study's description.
+    draw : str, optional
+        ``"module:function"`` inside firstlight that draws a special picture instead; it is called as
+        ``function(study, dataset)`` and returns a matplotlib Figure.
+
+    Examples
+    --------
+    >>> FigureSpec(x="ridge", log_x=True, labels={"ridge": "ridge $\\lambda$"}).label("ridge")
+    'ridge $\\lambda$'
+    """
+
+    x: str | None = None
+    hue: str | None = None
+    panels: str | None = None
+    y: str | None = None
+    labels: Mapping[str, str] = field(default_factory=dict)
+    log_x: bool = False
+    log_y: bool = False
+    title: str | None = None
+    draw: str | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("x", "hue", "panels", "y", "title", "draw"):
+            value = getattr(self, name)
+            if value is not None and not isinstance(value, str):
+                raise ValueError(f"{name} = {value!r}: must be a string")
+        for name in ("log_x", "log_y"):
+            if not isinstance(getattr(self, name), bool):
+                raise ValueError(f"{name} = {getattr(self, name)!r}: must be true or false")
+        if not isinstance(self.labels, Mapping):
+            raise ValueError(f"labels = {self.labels!r}: must be a table of strings")
+        if self.draw is not None and not self.draw.startswith("firstlight."):
+            raise ValueError(f"draw = {self.draw!r}: must name a 'firstlight.module:function'")
+
+    def label(self, name: str) -> str:
+        """Return the words for an axis or observable."""
+        return self.labels.get(name, name.replace("_", " "))

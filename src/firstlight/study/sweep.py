@@ -1,0 +1,254 @@
+"""A study: a grid of Problems, the arms that answer at each point, trials, observables and a figure."""
+
+import itertools
+import math
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+
+from firstlight.study.problem import Problem
+from firstlight.study.spec import (
+    Arm,
+    FigureSpec,
+    Range,
+    Refine,
+    Scalar,
+    Scale,
+    require_int,
+    require_strings,
+    unknown,
+)
+
+Point = dict[str, Scalar]
+_DOORS = ("room", "room_version", "predict", "simulate")
+
+
+def _default_arms() -> dict[str, Arm]:
+    return {"simulation": Arm("simulate"), "theory": Arm("predict")}
+
+
+@dataclass(frozen=True)
+class Study:
+    """A sweep over Problems of any room: what is varied, what is measured, how often, and what is drawn.
+
+    Parameters
+    ----------
+    name : str
+        ``"room/what"``: lower-case words of letters, digits, ``_`` and ``-``, with one or more slashes.
+    description : str
+        One line.
+    problem : callable or str
+        Makes a Problem from keyword fields: a Problem class, or a module-level function; or its address
+        ``"module:qualname"``, which is imported only when a problem is built.
+    axes : mapping of str to sequence
+        The grid: each name is a keyword of `problem`, each value an int, float, str or bool; or a `Range`.
+    fixed : mapping, optional
+        The other keywords of `problem`.
+    arms : mapping of str to Arm, optional
+        Default: ``simulation`` and ``theory``, without options. The first "predict" arm is the reference that
+        the experiments are judged against.
+    trials : int, default 8
+        Trials of each "simulate" arm at each point.
+    seed : int, default 0
+        Together with the problem's content and the trial number it names the random stream.
+    observables : sequence of str, optional
+        The variables to keep; default: all. ``converged`` is always kept.
+    figure : FigureSpec, optional
+        What the figure shows.
+    scales : mapping of str to Scale, optional
+        Overrides by scale. Without a scale "quick" the study itself is the quick one.
+    refine : Refine, optional
+        Lets the sweep add points where an observable changes fastest.
+    size_axis : str, optional
+        A numeric axis along which theory becomes exact; the report fits the rate at which the gap shrinks.
+    tolerance : float, default 0.05
+        Relative gap within which experiment and theory are said to agree.
+
+    Examples
+    --------
+    >>> study = Study("demo/grid", "a grid", "fractions:Fraction", axes={"a": [1, 2], "b": [0.5, 1.5, 2.5]})
+    >>> study.size, next(study.points())
+    (6, {'a': 1, 'b': 0.5})
+    """
+
+    name: str
+    description: str
+    problem: str | Callable[..., Problem]
+    axes: Mapping[str, Sequence[Scalar]]
+    fixed: Mapping[str, Any] = field(default_factory=dict)
+    arms: Mapping[str, Arm] = field(default_factory=_default_arms)
+    trials: int = 8
+    seed: int = 0
+    observables: Sequence[str] = ()
+    figure: FigureSpec = field(default_factory=FigureSpec)
+    scales: Mapping[str, Scale] = field(default_factory=dict)
+    refine: Refine | None = None
+    size_axis: str | None = None
+    tolerance: float = 0.05
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.name, str) or not re.fullmatch(r"[a-z0-9_-]+(/[a-z0-9_-]+)+", self.name):
+            raise ValueError(f"name = {self.name!r}: must look like 'room/what' in lower case")
+        if not isinstance(self.description, str) or "\n" in self.description:
+            raise ValueError(f"description = {self.description!r}: must be one line of text")
+        if not callable(self.problem) and not (isinstance(self.problem, str) and ":" in self.problem):
+            raise ValueError(f"problem = {self.problem!r}: must be a callable or 'module:qualname'")
+        _check_axes(self.axes)
+        object.__setattr__(self, "axes", {name: _plain(values) for name, values in self.axes.items()})
+        if not isinstance(self.fixed, Mapping):
+            raise ValueError(f"fixed = {self.fixed!r}: must be a table")
+        if shared := set(self.fixed) & set(self.axes):
+            raise ValueError(f"fixed: {sorted(shared)[0]!r} is an axis already")
+        _check_arms(self.arms)
+        require_int("trials", self.trials, 1)
+        require_int("seed", self.seed, 0)
+        object.__setattr__(self, "observables", require_strings("observables", self.observables))
+        if isinstance(self.tolerance, bool) or not 0 < self.tolerance < math.inf:
+            raise ValueError(f"tolerance = {self.tolerance!r}: must be a positive number")
+        self._check_references()
+
+    def _check_references(self) -> None:
+        """Refuse figure, refinement, size axis and scales that name axes or arms that do not exist."""
+        for name in ("panels", "y"):
+            if (axis := getattr(self.figure, name)) is not None and axis not in self.axes:
+                raise unknown(f"figure.{name}", axis, self.axes)
+        if self.refine is not None:
+            self._check_numeric("refine.axis", self.refine.axis)
+            if self.refine.arm not in self.arms:
+                raise unknown("refine.arm", self.refine.arm, self.arms)
+        if self.size_axis is not None:
+            self._check_numeric("size_axis", self.size_axis)
+        if not isinstance(self.scales, Mapping):
+            raise ValueError(f"scales = {self.scales!r}: must be a table")
+        for label in self.scales:
+            self.at(label)
+
+    def _check_numeric(self, what: str, axis: str) -> None:
+        if axis not in self.axes:
+            raise unknown(what, axis, self.axes)
+        if isinstance(self.axes[axis][0], (str, bool)):
+            raise ValueError(f"{what} = {axis!r}: the axis must hold numbers")
+
+    @property
+    def size(self) -> int:
+        """How many points the grid has, without making them."""
+        return math.prod(len(values) for values in self.axes.values())
+
+    @property
+    def records(self) -> int:
+        """How many records a full run of the grid makes: points × arms × trials."""
+        return self.size * sum(arm.count(self.trials) for arm in self.arms.values())
+
+    @property
+    def reference(self) -> str | None:
+        """The arm that the experiments are judged against: the first prediction."""
+        return next((name for name, arm in self.arms.items() if arm.door == "predict"), None)
+
+    def points(self) -> Iterator[Point]:
+        """Yield the grid's points, last axis fastest."""
+        for values in itertools.product(*self.axes.values()):
+            yield dict(zip(self.axes, values, strict=True))
+
+    def point(self, index: int) -> Point:
+        """Return one point of the grid by its number, without making the others."""
+        shape = tuple(len(values) for values in self.axes.values())
+        places = []
+        for length in reversed(shape):
+            index, place = divmod(index, length)
+            places.append(place)
+        pairs = zip(self.axes.items(), reversed(places), strict=True)
+        return {name: values[place] for (name, values), place in pairs}
+
+    def build(self, point: Mapping[str, Scalar]) -> Problem:
+        """Make the Problem of a point; a refusal names the point."""
+        where = ", ".join(f"{name} = {value!r}" for name, value in point.items())
+        try:
+            problem = resolve(self.problem)(**self.fixed, **point)
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"{self.name} at {where}: {error}") from error
+        if missing := [door for door in _DOORS if not hasattr(problem, door)]:
+            raise ValueError(f"{self.name} at {where}: {type(problem).__name__} has no {missing[0]!r}")
+        return problem
+
+    def at(self, scale: str) -> "Study":
+        """Return the study at a scale: one without scales, with that scale's overrides in place."""
+        if scale not in self.scales:
+            if scale == "quick":
+                return replace(self, scales={})
+            raise unknown("scale", scale, {"quick", *self.scales})
+        change = self.scales[scale]
+        if not isinstance(change, Scale):
+            raise ValueError(f"scales.{scale} = {change!r}: must be a Scale")
+        for axis in change.axes:
+            if axis not in self.axes:
+                raise unknown(f"scales.{scale}.axes", axis, self.axes)
+        return replace(
+            self,
+            trials=change.trials or self.trials,
+            fixed={**self.fixed, **change.fixed},
+            axes={**self.axes, **change.axes},
+            refine=change.refine or self.refine,
+            scales={},
+        )
+
+
+def resolve(problem: str | Callable[..., Any]) -> Callable[..., Any]:
+    """Return the callable behind ``"module:qualname"``; a callable is passed through.
+
+    Examples
+    --------
+    >>> resolve("math:sqrt")(4)
+    2.0
+    """
+    if not isinstance(problem, str):
+        return problem
+    module, _, qualname = problem.partition(":")
+    try:
+        found: Any = import_module(module)
+        for part in qualname.split("."):
+            found = getattr(found, part)
+    except (ImportError, AttributeError) as error:
+        raise ValueError(f"problem = {problem!r}: {error}") from error
+    if not callable(found):
+        raise ValueError(f"problem = {problem!r}: is not callable")
+    return found
+
+
+def _check_axes(axes: object) -> None:
+    if not isinstance(axes, Mapping) or not axes:
+        raise ValueError(f"axes = {axes!r}: must be a table with at least one axis")
+    for name, values in axes.items():
+        if not isinstance(name, str) or not name.isidentifier() or name in ("arm", "trial"):
+            raise ValueError(f"axes: {name!r} cannot name an axis (an identifier other than arm, trial)")
+        if isinstance(values, str) or not isinstance(values, (Sequence, np.ndarray)) or not len(values):
+            raise ValueError(f"axes.{name} = {values!r}: must be a list of at least one value")
+
+
+def _plain(values: Sequence[Scalar] | np.ndarray) -> Sequence[Scalar]:
+    """Turn axis values into plain Python scalars, checked: one kind, finite, distinct."""
+    if isinstance(values, Range):
+        return values
+    plain = tuple(value.item() if isinstance(value, np.generic) else value for value in values)
+    kinds = {str if isinstance(v, str) else bool if isinstance(v, bool) else float for v in plain}
+    for value in plain:
+        if not isinstance(value, (bool, int, float, str)) or (isinstance(value, float) and math.isnan(value)):
+            raise ValueError(f"axis value {value!r}: must be an int, float, str or bool, and not NaN")
+    if len(kinds) > 1:
+        raise ValueError(f"axis values {plain!r}: mix text, truth values and numbers")
+    if len(set(plain)) < len(plain):
+        raise ValueError(f"axis values {plain!r}: hold a value twice")
+    return plain
+
+
+def _check_arms(arms: object) -> None:
+    if not isinstance(arms, Mapping) or not arms:
+        raise ValueError(f"arms = {arms!r}: must be a table with at least one arm")
+    for name, arm in arms.items():
+        if not isinstance(name, str) or not re.fullmatch(r"[a-z][a-z0-9_]*", name):
+            raise ValueError(f"arms: {name!r} cannot name an arm (lower-case letters, digits, _)")
+        if not isinstance(arm, Arm):
+            raise ValueError(f"arms.{name} = {arm!r}: must be an Arm")
