@@ -1,0 +1,288 @@
+"""Split quadrature: expectations under normal laws in one, two and three dimensions.
+
+Plain Gauss-Hermite is wrong by percents on a function with a kink. Here every range is cut at the kinks, and
+at a few marks around the origin where activations bend, and each piece gets a Gauss-Legendre rule of its own;
+on the pieces the integrand is smooth, so the error is at the level of rounding.
+"""
+
+import warnings
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+
+import numpy as np
+
+Function = Callable[..., np.ndarray]
+Kinks = Sequence[float]
+
+REACH = 10.0  # the normal mass beyond is 1.5e-23: nothing of polynomial growth is left there
+_SPACING = 2.5  # widest piece, in standard deviations
+_BENDS = (
+    -30.0,
+    -12.0,
+    -5.0,
+    -2.0,
+    0.0,
+    2.0,
+    5.0,
+    12.0,
+    30.0,
+)  # where an activation may bend, in its own argument
+_BLUR = (-8.0, -4.0, -2.0, 0.0, 2.0, 4.0, 8.0)  # pieces around a kink that a later integration has blurred
+_ORDER = {1: 20, 2: 16, 3: 10}  # Gauss-Legendre points per piece, by dimension
+CHUNK = 1 << 21  # nodes held at once
+
+
+class QuadratureWarning(UserWarning):
+    """Two rules of different order disagree: the integrand has an unnamed kink, or grows too fast."""
+
+
+@lru_cache
+def _legendre(order: int) -> tuple[np.ndarray, np.ndarray]:
+    return np.polynomial.legendre.leggauss(order)
+
+
+def _pieces(marks: Sequence[np.ndarray], shape: tuple[int, ...], reach: float, order: int) -> tuple:
+    """Nodes and weights (standard normal, shape + (pieces * order,)) with the range cut at the marks."""
+    grid = np.linspace(-reach, reach, int(np.ceil(2 * reach / _SPACING)) + 1)
+    cuts = [np.broadcast_to(grid, (*shape, grid.size))]
+    for mark in marks:
+        inside = np.where(np.isfinite(mark), np.clip(mark, -reach, reach), reach)
+        cuts.append(np.broadcast_to(inside[..., None], (*shape, 1)))
+    edges = np.sort(np.concatenate(cuts, axis=-1), axis=-1)
+    half = 0.5 * np.diff(edges, axis=-1)[..., None]
+    middle = 0.5 * (edges[..., 1:] + edges[..., :-1])[..., None]
+    nodes, weights = _legendre(order)
+    z = (middle + half * nodes).reshape(*shape, -1)
+    w = (half * weights).reshape(*shape, -1) * np.exp(-0.5 * z * z) / np.sqrt(2 * np.pi)
+    return z, w
+
+
+def _product_rule(
+    mean: np.ndarray, factor: np.ndarray, kinks: Sequence[Kinks], order: int, reach: float = REACH
+) -> tuple[list[np.ndarray], list[np.ndarray], np.ndarray]:
+    """Nodes of an iterated rule for x = mean + factor z, vectorised over leading axes.
+
+    One coordinate after the other: the range of z_i is cut at the kinks of x_i, exactly, and at those of each
+    later x_j, around which x_j's remaining spread has blurred the kink. Returns z, x (lists over coordinates)
+    and the weights.
+    """
+    batch, dim = factor.shape[:-2], factor.shape[-1]
+    z: list[np.ndarray] = []
+    weight = np.ones(batch)
+    for i in range(dim):
+
+        def grown(a: np.ndarray, i: int = i) -> np.ndarray:
+            return a.reshape(batch + (1,) * i)
+
+        marks = []
+        for j in range(i, dim):
+            centre = grown(mean[..., j]) + sum(grown(factor[..., j, n]) * z[n] for n in range(i))
+            slope = grown(factor[..., j, i])
+            spread = grown(np.sqrt((factor[..., j, i + 1 : j + 1] ** 2).sum(axis=-1)))
+            with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+                marks += [(bend - centre) / slope for bend in _BENDS]
+                blur = (0.0,) if i == j else _BLUR
+                marks += [(kink + b * spread - centre) / slope for kink in kinks[j] for b in blur]
+        shape = np.broadcast_shapes(*(m.shape for m in marks), *((z[-1].shape,) if z else (batch,)))
+        nodes, weights = _pieces(marks, shape, reach, order)
+        z = [a[..., None] for a in z] + [nodes]
+        weight = weight[..., None] * weights
+    batchwise = [a.reshape(batch + (1,) * dim) for a in np.moveaxis(mean, -1, 0)]
+    x = [
+        batchwise[j] + sum(factor[..., j, n].reshape(batch + (1,) * dim) * z[n] for n in range(j + 1))
+        for j in range(dim)
+    ]
+    return z, x, weight
+
+
+def rule(
+    mean: np.ndarray | float = 0.0, std: np.ndarray | float = 1.0, kinks: Kinks = (), *, reach: float = REACH
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return nodes z and weights w with ``E[f(mean + std z)] = sum w f(mean + std z)``, f having these kinks.
+
+    Parameters
+    ----------
+    mean, std : float or array_like, broadcast to a common shape S
+        Mean and standard deviation (at least 0) of the argument of f.
+    kinks : sequence of float
+        Arguments of f at which f, or a derivative, jumps.
+    reach : float, default 10
+        Half width of the range, in standard deviations.
+
+    Returns
+    -------
+    z, w : ndarray, shape S + (nodes,)
+        Standard normal nodes and their weights, which sum to one.
+
+    Examples
+    --------
+    >>> z, w = rule(kinks=[0.0])
+    >>> float(abs((w * np.maximum(z, 0)).sum() * np.sqrt(2 * np.pi) - 1)) < 1e-14
+    True
+    """
+    mean, std = np.broadcast_arrays(np.asarray(mean, float), np.asarray(std, float))
+    _check_law(mean, std)
+    z, _, w = _product_rule(mean[..., None], std[..., None, None], [kinks], _ORDER[1], reach)
+    return z[0], w
+
+
+def expectation(
+    function: Function,
+    *,
+    dim: int = 1,
+    mean: np.ndarray | float = 0.0,
+    std: np.ndarray | float = 1.0,
+    covariance: np.ndarray | None = None,
+    kinks: Sequence = (),
+) -> np.ndarray:
+    """Compute E[f(x)] for a normal x in one, two or three dimensions.
+
+    Parameters
+    ----------
+    function : callable
+        ``f(x1)``, ``f(x1, x2)`` or ``f(x1, x2, x3)``, vectorised.
+    dim : {1, 2, 3}
+        Number of coordinates.
+    mean, std : float or array_like
+        For ``dim=1`` arrays of any common shape S. For ``dim > 1`` a number or one value per coordinate.
+    covariance : array_like, shape (dim, dim), optional
+        Instead of `std`, for correlated coordinates; may be singular.
+    kinks : sequence of float, or one sequence per coordinate
+        Values of a coordinate at which f is not smooth. A flat sequence holds for every coordinate.
+
+    Returns
+    -------
+    ndarray, shape S for ``dim=1``, else ()
+
+    Warns
+    -----
+    QuadratureWarning
+        When a second rule of lower order disagrees by more than 1e-8 of E|f|: a kink was not named.
+
+    Examples
+    --------
+    >>> relu = lambda x: np.maximum(x, 0)
+    >>> round(float(expectation(relu, kinks=[0]) * np.sqrt(2 * np.pi)), 12)
+    1.0
+    >>> float(expectation(lambda x, y: x * y, dim=2, covariance=[[1, 0.3], [0.3, 1]]).round(12))
+    0.3
+    """
+    if dim not in _ORDER:
+        raise ValueError(f"dim = {dim}: must be 1, 2 or 3")
+    by_coordinate = _kinks_by_coordinate(kinks, dim)
+    if dim == 1 and covariance is None:
+        centre, spread = np.broadcast_arrays(np.asarray(mean, float), np.asarray(std, float))
+        _check_law(centre, spread)
+        mean_vector, factor = centre[..., None], spread[..., None, None]
+    else:
+        mean_vector = np.broadcast_to(np.asarray(mean, float), (dim,))
+        spread = np.broadcast_to(np.asarray(std, float), (dim,))
+        _check_law(mean_vector, spread)
+        factor = np.diag(spread) if covariance is None else _factor(np.asarray(covariance, float), dim)
+
+    def total(order: int) -> tuple[np.ndarray, np.ndarray]:
+        _, x, w = _product_rule(mean_vector, factor, by_coordinate, order)
+        terms = w * np.asarray(function(*x), float)
+        axes = tuple(range(-dim, 0))
+        return terms.sum(axis=axes), np.abs(terms).sum(axis=axes)
+
+    value, size = total(_ORDER[dim])
+    check, _ = total(_ORDER[dim] - 3)
+    gap = float(np.max(np.abs(value - check) / np.where(size > 0, size, 1.0), initial=0.0))
+    if not gap <= 1e-8:
+        warnings.warn(
+            f"E[f] is uncertain by {gap:.1g} of E|f|: name the kinks of f (kinks = {list(kinks)})",
+            QuadratureWarning, stacklevel=2,
+        )  # fmt: skip
+    return value
+
+
+def pair_expectation(
+    first: Function,
+    second: Function,
+    variance: np.ndarray,
+    other_variance: np.ndarray,
+    covariance: np.ndarray,
+    *,
+    kinks: Kinks = (),
+    other_kinks: Kinks = (),
+) -> np.ndarray:
+    """Compute E[f(u) g(v)] for centred normals u, v, element by element over broadcast arrays.
+
+    Parameters
+    ----------
+    first, second : callable
+        f and g, vectorised.
+    variance, other_variance, covariance : array_like, broadcast to a common shape S
+        Var u, Var v and Cov(u, v), with ``covariance**2 <= variance * other_variance``.
+    kinks, other_kinks : sequence of float
+        Where f and g are not smooth.
+
+    Returns
+    -------
+    ndarray, shape S
+        Iterated split quadrature, about 1e-13 relative to the root of E f^2 E g^2 for any correlation.
+
+    Examples
+    --------
+    >>> relu = lambda x: np.maximum(x, 0)
+    >>> value = pair_expectation(relu, relu, 1.0, 1.0, 0.0, kinks=[0], other_kinks=[0])
+    >>> round(float(value * 2 * np.pi), 12)
+    1.0
+    """
+    q, p, c = np.broadcast_arrays(*(np.asarray(a, float) for a in (variance, other_variance, covariance)))
+    q, p, c, shape = q.ravel(), p.ravel(), c.ravel(), q.shape
+    lean = np.divide(c, np.sqrt(q), out=np.zeros_like(c), where=q > 0)
+    factor = np.zeros((q.size, 2, 2))
+    factor[:, 0, 0], factor[:, 1, 0] = np.sqrt(q), lean
+    factor[:, 1, 1] = np.sqrt(np.maximum(p - lean**2, 0))
+    factor[np.abs(factor[:, 1, 1]) <= 1e-8 * np.sqrt(p), 1, 1] = 0  # rounding of a full correlation
+    result = np.empty(q.size)
+    pieces = 8 + len(_BENDS)
+    size = (
+        (pieces + len(_BENDS) + len(kinks) + 7 * len(other_kinks)) * (pieces + len(other_kinks))
+    ) * _ORDER[2] ** 2
+    step = max(1, CHUNK // size)
+    for start in range(0, q.size, step):
+        part = factor[start : start + step]
+        _, (u, v), w = _product_rule(np.zeros((len(part), 2)), part, [kinks, other_kinks], _ORDER[2])
+        result[start : start + step] = np.einsum("inm,inm->i", w, first(u) * second(v))
+    return result.reshape(shape)
+
+
+def _kinks_by_coordinate(kinks: Sequence, dim: int) -> list[tuple[float, ...]]:
+    nested = [not np.isscalar(k) for k in kinks]
+    if any(nested):
+        if not all(nested) or len(kinks) != dim:
+            raise ValueError(
+                f"kinks = {kinks}: give one flat sequence, or one sequence per coordinate ({dim})"
+            )
+        per_coordinate = [tuple(float(k) for k in coordinate) for coordinate in kinks]
+    else:
+        per_coordinate = [tuple(float(k) for k in kinks)] * dim
+    if not all(np.isfinite(k) for coordinate in per_coordinate for k in coordinate):
+        raise ValueError(f"kinks = {kinks}: must be finite numbers")
+    return per_coordinate
+
+
+def _check_law(mean: np.ndarray, std: np.ndarray) -> None:
+    if not np.isfinite(mean).all():
+        raise ValueError("mean: must be finite")
+    if not (np.isfinite(std).all() and (std >= 0).all()):
+        raise ValueError("std: must be finite and at least 0")
+
+
+def _factor(covariance: np.ndarray, dim: int) -> np.ndarray:
+    """Lower triangular L with L L^T = covariance, for covariances that may be singular."""
+    if covariance.shape != (dim, dim) or not np.allclose(covariance, covariance.T):
+        raise ValueError(f"covariance: must be a symmetric {dim} x {dim} matrix")
+    size = float(np.max(np.diag(covariance), initial=0.0))
+    if not np.isfinite(covariance).all() or np.linalg.eigvalsh(covariance)[0] < -1e-10 * max(size, 1e-300):
+        raise ValueError("covariance: must be positive semi-definite")
+    lower = np.zeros((dim, dim))
+    for j in range(dim):
+        pivot = covariance[j, j] - lower[j, :j] @ lower[j, :j]
+        if pivot > 1e-14 * size:
+            lower[j, j] = np.sqrt(pivot)
+            lower[j + 1 :, j] = (covariance[j + 1 :, j] - lower[j + 1 :, :j] @ lower[j, :j]) / lower[j, j]
+    return lower
