@@ -1,0 +1,179 @@
+"""Covariances of inputs: dense, or the identity plus a few spikes that never form an n x n matrix."""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from scipy import linalg
+
+
+@dataclass(frozen=True, eq=False)
+class Spiked:
+    """A covariance Σ = scale · (I + Σ_i θ_i g_i g_iᵀ): the identity with a few directions made stronger.
+
+    Nothing of size n x n is ever formed, unless `dense` is asked for.
+
+    Parameters
+    ----------
+    strengths : array_like, shape (r,)
+        θ, the strengths. May be negative as long as Σ stays positive definite.
+    directions : array_like, shape (n, r)
+        g, unit vectors as columns. They need not be orthogonal.
+    scale : float, default 1.0
+        Overall factor, positive; lets classes have unequal traces.
+
+    Examples
+    --------
+    >>> covariance = Spiked([3.0], [[1.0], [0.0]])
+    >>> covariance.dense()
+    array([[4., 0.],
+           [0., 1.]])
+    """
+
+    strengths: np.ndarray
+    directions: np.ndarray
+    scale: float = 1.0
+
+    def __post_init__(self) -> None:
+        strengths = np.atleast_1d(np.asarray(self.strengths, dtype=float))
+        directions = np.asarray(self.directions, dtype=float)
+        if strengths.ndim != 1 or directions.ndim != 2 or directions.shape[1] != strengths.size:
+            raise ValueError(
+                f"directions: shape {directions.shape} with {strengths.size} strengths; "
+                "need one column for each strength"
+            )
+        if not (np.isfinite(strengths).all() and np.isfinite(directions).all()):
+            raise ValueError("strengths, directions: hold a value that is not finite")
+        norms = np.linalg.norm(directions, axis=0)
+        if np.any(np.abs(norms - 1) > 1e-8):
+            raise ValueError(f"directions: column norms {norms}; each must be 1")
+        if not (np.isfinite(self.scale) and self.scale > 0):
+            raise ValueError(f"scale = {self.scale}: must be positive")
+        object.__setattr__(self, "strengths", strengths)
+        object.__setattr__(self, "directions", directions)
+        if np.any(self._principal[0] <= -1):
+            raise ValueError(f"strengths = {strengths}: the covariance is not positive definite")
+
+    @cached_property
+    def _principal(self) -> tuple[np.ndarray, np.ndarray]:
+        """Strengths and orthonormal directions of the same covariance (they may number fewer than r)."""
+        if not self.strengths.size:
+            return self.strengths, self.directions
+        basis, triangle = np.linalg.qr(self.directions)
+        strengths, rotation = np.linalg.eigh((triangle * self.strengths) @ triangle.T)
+        return strengths, basis @ rotation
+
+    @property
+    def dimension(self) -> int:
+        """Input dimension n."""
+        return self.directions.shape[0]
+
+    @property
+    def trace(self) -> float:
+        """Trace of Σ."""
+        return self.scale * (self.dimension + float(self.strengths.sum()))
+
+    @property
+    def norm(self) -> float:
+        """Largest eigenvalue, ‖Σ‖₂."""
+        return self.scale * (1 + max(0.0, float(self._principal[0].max(initial=0.0))))
+
+    def dense(self) -> np.ndarray:
+        """Return Σ as an array of shape (n, n)."""
+        return self.scale * (np.eye(self.dimension) + (self.directions * self.strengths) @ self.directions.T)
+
+    def apply(self, rows: np.ndarray) -> np.ndarray:
+        """Return V Σ for an array V of rows, shape (..., n)."""
+        rows = np.asarray(rows, dtype=float)
+        return self.scale * (rows + ((rows @ self.directions) * self.strengths) @ self.directions.T)
+
+    def quadratic(self, left: np.ndarray, right: np.ndarray | None = None) -> np.ndarray:
+        """Return L Σ Rᵀ for rows L (a, n) and R (b, n); R is L if not given."""
+        right_rows = left if right is None else right
+        spikes = ((left @ self.directions) * self.strengths) @ (right_rows @ self.directions).T
+        # `left @ left.T` on one and the same array is what makes NumPy use the symmetric kernel
+        plain = left @ left.T if right is None else left @ right.T
+        plain += spikes
+        plain *= self.scale
+        return plain
+
+    def colour(self, white: np.ndarray) -> np.ndarray:
+        """Turn rows of independent standard normals into rows with covariance Σ, in place."""
+        strengths, basis = self._principal
+        if strengths.size:
+            white += ((white @ basis) * (np.sqrt(1 + strengths) - 1)) @ basis.T
+        if self.scale != 1:
+            white *= np.sqrt(self.scale)
+        return white
+
+
+@dataclass(frozen=True, eq=False)
+class Dense:
+    """A covariance given by all its entries.
+
+    Parameters
+    ----------
+    matrix : array_like, shape (n, n)
+        Symmetric and positive definite.
+
+    Examples
+    --------
+    >>> Dense([[2.0, 1.0], [1.0, 2.0]]).trace
+    4.0
+    """
+
+    matrix: np.ndarray
+
+    def __post_init__(self) -> None:
+        matrix = np.asarray(self.matrix, dtype=float)
+        if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
+            raise ValueError(f"covariance: shape {matrix.shape}; must be square")
+        if not np.isfinite(matrix).all():
+            raise ValueError("covariance: holds a value that is not finite")
+        if np.max(np.abs(matrix - matrix.T)) > 1e-8 * np.max(np.abs(matrix)):
+            raise ValueError("covariance: not symmetric")
+        object.__setattr__(self, "matrix", matrix)
+        try:
+            self._root  # noqa: B018  the factorisation is the test of positive definiteness
+        except linalg.LinAlgError as error:
+            raise ValueError("covariance: not positive definite") from error
+
+    @cached_property
+    def _root(self) -> np.ndarray:
+        return linalg.cholesky(self.matrix, lower=True)
+
+    @property
+    def dimension(self) -> int:
+        """Input dimension n."""
+        return self.matrix.shape[0]
+
+    @property
+    def trace(self) -> float:
+        """Trace of Σ."""
+        return float(np.trace(self.matrix))
+
+    @cached_property
+    def norm(self) -> float:
+        """Largest eigenvalue, ‖Σ‖₂."""
+        last = self.dimension - 1
+        return float(linalg.eigvalsh(self.matrix, subset_by_index=(last, last))[0])
+
+    def dense(self) -> np.ndarray:
+        """Return Σ as an array of shape (n, n)."""
+        return self.matrix.copy()
+
+    def apply(self, rows: np.ndarray) -> np.ndarray:
+        """Return V Σ for an array V of rows, shape (..., n)."""
+        return np.asarray(rows, dtype=float) @ self.matrix
+
+    def quadratic(self, left: np.ndarray, right: np.ndarray | None = None) -> np.ndarray:
+        """Return L Σ Rᵀ for rows L (a, n) and R (b, n); R is L if not given."""
+        coloured = left @ self._root
+        return coloured @ coloured.T if right is None else coloured @ (right @ self._root).T
+
+    def colour(self, white: np.ndarray) -> np.ndarray:
+        """Turn rows of independent standard normals into rows with covariance Σ."""
+        return white @ self._root.T
+
+
+Covariance = Spiked | Dense

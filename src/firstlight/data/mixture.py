@@ -1,0 +1,148 @@
+"""Gaussian mixtures: x ~ Σ_c ρ_c N(μ_c, Σ_c)."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from firstlight.data.covariance import Covariance, Dense, Spiked
+from firstlight.rng import RNGLike, SeedLike, generator
+
+__all__ = ["Dense", "GaussianMixture", "Spiked"]
+
+
+@dataclass(frozen=True, eq=False)
+class GaussianMixture:
+    """The law of inputs x: class c with probability ρ_c, then x ~ N(μ_c, Σ_c).
+
+    Parameters
+    ----------
+    weights : array_like, shape (C,)
+        ρ, the class probabilities; positive, summing to one.
+    means : array_like, shape (C, n), or None
+        μ, the class means; None for zero.
+    covariances : sequence of Spiked, Dense or array_like, length C
+        Σ; an array is a dense covariance, checked to be positive definite.
+
+    Examples
+    --------
+    >>> spike = np.eye(50)[:, :1]
+    >>> mixture = GaussianMixture([0.25, 0.75], None, [Spiked([4.0], spike), np.eye(50)])
+    >>> x, labels = mixture.sample(8, rng=0)
+    >>> x.shape, labels
+    ((8, 50), array([0, 0, 1, 1, 1, 1, 1, 1]))
+    >>> mixture.traces
+    array([54., 50.])
+    """
+
+    weights: np.ndarray
+    means: np.ndarray | None
+    covariances: Sequence[Covariance]
+
+    def __post_init__(self) -> None:
+        weights = np.atleast_1d(np.asarray(self.weights, dtype=float))
+        if weights.ndim != 1 or not np.isfinite(weights).all() or np.any(weights <= 0):
+            raise ValueError(f"weights = {weights}: every class needs a positive probability")
+        if abs(weights.sum() - 1) > 1e-8:
+            raise ValueError(f"weights = {weights}: sum to {weights.sum():.9g}; must sum to 1")
+        laws = tuple(c if isinstance(c, (Spiked, Dense)) else Dense(c) for c in self.covariances)
+        if len(laws) != weights.size:
+            raise ValueError(f"covariances: {len(laws)} for {weights.size} weights; need one for each class")
+        sizes = {law.dimension for law in laws}
+        if len(sizes) != 1:
+            raise ValueError(f"covariances: dimensions {sorted(sizes)} differ")
+        shape = (weights.size, sizes.pop())
+        means = None if self.means is None else np.asarray(self.means, dtype=float)
+        if means is not None and (means.shape != shape or not np.isfinite(means).all()):
+            raise ValueError(f"means: shape {means.shape}; need finite numbers of shape {shape}")
+        # an exact zero is kept as "no means", so that sampling and moments can skip them
+        object.__setattr__(self, "means", None if means is None or not means.any() else means)
+        object.__setattr__(self, "weights", weights / weights.sum())
+        object.__setattr__(self, "covariances", laws)
+
+    @property
+    def dimension(self) -> int:
+        """Input dimension n."""
+        return self.covariances[0].dimension
+
+    @property
+    def classes(self) -> int:
+        """Number of classes C."""
+        return len(self.covariances)
+
+    @property
+    def traces(self) -> np.ndarray:
+        """Trace of Σ_c for each class."""
+        return np.array([law.trace for law in self.covariances])
+
+    @property
+    def trace(self) -> float:
+        """Weighted mean trace Σ_c ρ_c tr Σ_c."""
+        return float(self.weights @ self.traces)
+
+    def project(self, rows: np.ndarray) -> np.ndarray:
+        """Return V μ_c for each class: shape (C, a) for rows V of shape (a, n)."""
+        rows = np.atleast_2d(rows)
+        if self.means is None:
+            return np.zeros((self.classes, rows.shape[0]))
+        return self.means @ rows.T
+
+    def counts(self, total: int) -> np.ndarray:
+        """How many of `total` samples each class gets when the counts are not left to chance.
+
+        Shares ρ_c · total are rounded down, and what is left goes to the largest remainders.
+        """
+        shares = self.weights * total
+        counts = np.floor(shares + 1e-9).astype(int)
+        rest = np.argsort(counts - shares, kind="stable")[: total - counts.sum()]
+        counts[rest] += 1
+        return counts
+
+    def sample(
+        self,
+        count: int,
+        rng: RNGLike | SeedLike = None,
+        *,
+        counts: Literal["deterministic", "random"] = "deterministic",
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Draw inputs and their classes.
+
+        Parameters
+        ----------
+        count : int
+            Number of samples, at least 1.
+        rng : optional
+            Source of randomness (SPEC 7).
+        counts : {"deterministic", "random"}
+            Whether class c gets ρ_c · count samples (rounded), or the classes are drawn at random.
+
+        Returns
+        -------
+        x : ndarray, shape (count, n)
+            Sorted by class.
+        labels : ndarray of int, shape (count,)
+            Class of each row, 0 .. C-1.
+        """
+        if count < 1:
+            raise ValueError(f"count = {count}: must be at least 1")
+        if counts not in ("deterministic", "random"):
+            raise ValueError(f"counts = {counts!r}: must be 'deterministic' or 'random'")
+        rng = generator(rng)
+        sizes = self.counts(count) if counts == "deterministic" else rng.multinomial(count, self.weights)
+        x = rng.standard_normal((count, self.dimension))
+        stops = np.cumsum(sizes)
+        for c, (start, stop) in enumerate(zip(stops - sizes, stops, strict=True)):
+            x[start:stop] = self.covariances[c].colour(x[start:stop])
+            if self.means is not None:
+                x[start:stop] += self.means[c]
+        return x, np.repeat(np.arange(self.classes), sizes)
+
+    def moments(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return the mean E x, shape (n,), and the covariance Cov x, shape (n, n), over all classes."""
+        covariance = np.tensordot(self.weights, np.stack([law.dense() for law in self.covariances]), axes=1)
+        if self.means is None:
+            return np.zeros(self.dimension), covariance
+        mean = self.weights @ self.means
+        centred = self.means - mean
+        return mean, covariance + (centred.T * self.weights) @ centred
