@@ -1,0 +1,60 @@
+"""Data: laws to draw from, generators of points, a user's own files, and sets of images.
+
+The names load when first used, so that importing this package costs nothing.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from firstlight.data.files import Table, load
+    from firstlight.data.images import Images, ImagesNotFetched, fetch, load_images, pair
+    from firstlight.data.mixture import GaussianMixture
+    from firstlight.data.multi_index import MultiIndex
+    from firstlight.data.parser import Formula
+    from firstlight.data.separable import toy, two_points
+
+_NAMES = {
+    "Formula": "parser",
+    "GaussianMixture": "mixture",
+    "Images": "images",
+    "ImagesNotFetched": "images",
+    "MultiIndex": "multi_index",
+    "Table": "files",
+    "fetch": "images",
+    "load": "files",
+    "load_images": "images",
+    "pair": "images",
+    "toy": "separable",
+    "two_points": "separable",
+}
+_MODULES = ("files", "images", "mixture", "multi_index", "parser", "separable")
+
+__all__ = [
+    "Formula",
+    "GaussianMixture",
+    "Images",
+    "ImagesNotFetched",
+    "MultiIndex",
+    "Table",
+    "fetch",
+    "load",
+    "load_images",
+    "pair",
+    "toy",
+    "two_points",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _NAMES:
+        value = getattr(import_module(f"{__name__}.{_NAMES[name]}"), name)
+        globals()[name] = value
+        return value
+    if name in _MODULES:
+        return import_module(f"{__name__}.{name}")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_NAMES, *_MODULES})

@@ -1,0 +1,200 @@
+"""Multi-index data: Gaussian inputs whose label depends on a few hidden directions only."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from firstlight.data.parser import Formula
+from firstlight.rng import RNGLike, SeedLike, generator
+
+_PROBES = 4096
+
+
+class MultiIndexSample(NamedTuple):
+    """What `MultiIndex.sample` draws.
+
+    Attributes
+    ----------
+    X : ndarray of shape (n, d)
+        Inputs, independent standard normals.
+    y : ndarray of shape (n,)
+        Labels, noise included.
+    z : ndarray of shape (n, k)
+        The hidden coordinates, ``X @ directions``.
+    directions : ndarray of shape (d, k)
+        The hidden directions, orthonormal columns.
+    """
+
+    X: np.ndarray
+    y: np.ndarray
+    z: np.ndarray
+    directions: np.ndarray
+
+
+@dataclass(frozen=True)
+class MultiIndex:
+    """Labels ``target(z) + noise * normal`` of inputs x ~ N(0, I_d), with hidden coordinates z = Θᵀx in R^k.
+
+    Parameters
+    ----------
+    target : str or callable
+        A text of z1, ..., z9 (see `Formula`), or a function that maps an array of shape (..., k) to one of
+        shape (...). It must be finite on normal samples; a single bad point, as in ``1/z1``, does no harm.
+    k : int, optional
+        Number of hidden directions, at least 1. For a text, the highest index that it uses unless a larger
+        one is given; for a function it must be given.
+    noise : float, default 0.0
+        Standard deviation of the normal noise on the label, at least 0.
+
+    Examples
+    --------
+    >>> data = MultiIndex("z1*z2 + sign(z3)", noise=0.1)
+    >>> data.k
+    3
+    >>> drawn = data.sample(5, 20, rng=0)
+    >>> drawn.X.shape, drawn.y.shape, drawn.z.shape, drawn.directions.shape
+    ((5, 20), (5,), (5, 3), (20, 3))
+    >>> MultiIndex(lambda z: z[..., 0] * z[..., 1], k=2).law(np.array([2.0, 3.0]))
+    array(6.)
+    """
+
+    target: str | Callable[[np.ndarray], np.ndarray]
+    k: int = 0
+    noise: float = 0.0
+
+    def __post_init__(self) -> None:
+        least = 1
+        if isinstance(self._law, Formula):
+            least = self._law.arity
+            object.__setattr__(self, "target", self._law.text)
+            object.__setattr__(self, "k", self.k or least)
+        elif not callable(self.target):
+            raise ValueError(f"target = {self.target!r}: expected a text of z1, ..., z9 or a function")
+        _check_integer("k", self.k, least)
+        if not isinstance(self.noise, (int, float)) or not 0 <= self.noise < np.inf:
+            raise ValueError(f"noise = {self.noise!r}: must be finite and at least 0")
+        bad = np.count_nonzero(
+            ~np.isfinite(self.law(np.random.default_rng(0).standard_normal((_PROBES, self.k))))
+        )
+        if bad:
+            raise ValueError(
+                f"target = {self.expression}: not finite at {bad} of {_PROBES} normal samples; "
+                "a target must be finite everywhere but on a null set"
+            )
+
+    @cached_property
+    def _law(self) -> Callable[[np.ndarray], np.ndarray]:
+        return Formula(self.target) if isinstance(self.target, str) else self.target
+
+    @property
+    def expression(self) -> str:
+        """The target's text, or its function's name."""
+        return (
+            self.target
+            if isinstance(self.target, str)
+            else getattr(self.target, "__name__", repr(self.target))
+        )
+
+    def __str__(self) -> str:
+        return f"y = {self.expression}" + (f" + {self.noise:g} noise" if self.noise else "")
+
+    def law(self, z: ArrayLike) -> np.ndarray:
+        """Evaluate the target, without noise.
+
+        Parameters
+        ----------
+        z : array_like of shape (..., k)
+            Hidden coordinates.
+
+        Returns
+        -------
+        ndarray of shape (...)
+
+        Examples
+        --------
+        >>> MultiIndex("max(z1, z2)").law([[1.0, 2.0], [5.0, -1.0]])
+        array([2., 5.])
+        """
+        z = np.asarray(z, dtype=float)
+        if z.ndim == 0 or z.shape[-1] != self.k:
+            raise ValueError(f"z: shape {z.shape}, expected (..., {self.k})")
+        with np.errstate(all="ignore"):
+            values = np.asarray(self._law(z))
+        if values.shape != z.shape[:-1] or values.dtype.kind not in "biuf":
+            raise ValueError(
+                f"target = {self.expression}: gave {values.dtype} values of shape {values.shape} "
+                f"for z of shape {z.shape}; expected real values of shape {z.shape[:-1]}"
+            )
+        return values.astype(float)
+
+    def sample(
+        self,
+        n: int,
+        d: int,
+        rng: RNGLike | SeedLike = None,
+        directions: ArrayLike | None = None,
+    ) -> MultiIndexSample:
+        """Draw inputs and labels.
+
+        Parameters
+        ----------
+        n : int
+            Number of samples, at least 1.
+        d : int
+            Dimension of the inputs, at least `k`.
+        rng : SPEC 7 rng, optional
+            Seed or generator.
+        directions : array_like of shape (d, k), optional
+            Orthonormal columns Θ; uniformly random if not given.
+
+        Returns
+        -------
+        MultiIndexSample
+            X, y, z and the directions.
+
+        Examples
+        --------
+        >>> drawn = MultiIndex("z1").sample(3, 2, rng=0, directions=[[1.0], [0.0]])
+        >>> bool((drawn.y == drawn.X[:, 0]).all())
+        True
+        """
+        _check_integer("n", n, 1)
+        _check_integer("d", d, self.k)
+        rng = generator(rng)
+        theta = (
+            _random_directions(d, self.k, rng) if directions is None else _orthonormal(directions, d, self.k)
+        )
+        X = rng.standard_normal((n, d))
+        z = X @ theta
+        y = self.law(z)
+        if not np.isfinite(y).all():
+            raise ValueError(
+                f"target = {self.expression}: not finite at a drawn sample; its tails are too heavy"
+            )
+        if self.noise:
+            y = y + self.noise * rng.standard_normal(n)
+        return MultiIndexSample(X, y, z, theta)
+
+
+def _check_integer(name: str, value: object, least: int) -> None:
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:
+        raise ValueError(f"{name} = {value!r}: must be an integer of at least {least}")
+
+
+def _random_directions(d: int, k: int, rng: np.random.Generator) -> np.ndarray:
+    q, r = np.linalg.qr(rng.standard_normal((d, k)))
+    return q * np.sign(np.diag(r))  # the signs make the law uniform (Haar)
+
+
+def _orthonormal(directions: ArrayLike, d: int, k: int) -> np.ndarray:
+    theta = np.asarray(directions, dtype=float)
+    if theta.shape != (d, k):
+        raise ValueError(f"directions: shape {theta.shape}, expected ({d}, {k})")
+    error = float(np.abs(theta.T @ theta - np.eye(k)).max())
+    if not error <= 1e-8:
+        raise ValueError(f"directions: columns are not orthonormal, off by {error:.3g} (at most 1e-08)")
+    return theta
