@@ -52,8 +52,9 @@ def _pieces(marks: Sequence[np.ndarray], shape: tuple[int, ...], reach: float, o
     half = 0.5 * np.diff(edges, axis=-1)[..., None]
     middle = 0.5 * (edges[..., 1:] + edges[..., :-1])[..., None]
     nodes, weights = _legendre(order)
-    z = (middle + half * nodes).reshape(*shape, -1)
-    w = (half * weights).reshape(*shape, -1) * np.exp(-0.5 * z * z) / np.sqrt(2 * np.pi)
+    flat = (*shape, (edges.shape[-1] - 1) * order)
+    z = (middle + half * nodes).reshape(flat)
+    w = (half * weights).reshape(flat) * np.exp(-0.5 * z * z) / np.sqrt(2 * np.pi)
     return z, w
 
 
