@@ -1,0 +1,1 @@
+"""Small-initialisation ReLU networks: geometry, bounds, limits, and the exact alignment path."""

@@ -1,0 +1,174 @@
+"""The constants of the data and of the start that the alignment theorem is written in."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from firstlight.theory.early_alignment.checks import labelled, neurons
+from firstlight.theory.early_alignment.limits import limits
+
+_BLOCK = 2048  # rows per block: 12 665 images need 0.2 GB instead of 1.3
+
+
+def separability(X: np.ndarray, y: np.ndarray) -> float:
+    """Compute μ: the smallest cosine between any two label-signed points yᵢxᵢ, yₖxₖ.
+
+    Data with μ > 0 are orthogonally separable: points of one class lie within 90° of each other, points of
+    different classes beyond 90°.
+
+    Parameters
+    ----------
+    X : array_like of shape (n, D)
+        Data, no zero row.
+    y : array_like of shape (n,)
+        Labels ±1.
+
+    Returns
+    -------
+    float
+        In [-1, 1]; 1 for a single point, -1 for a point that carries both labels.
+
+    Examples
+    --------
+    >>> round(separability([[1, 0], [1, 1], [-1, -0.5]], [1, 1, -1]), 6)
+    0.707107
+    """
+    X, y = labelled(X, y)
+    Z = y[:, None] * X / np.linalg.norm(X, axis=1, keepdims=True)
+    blocks = range(0, len(Z), _BLOCK)
+    lowest = min(float((Z[i : i + _BLOCK] @ Z[i:].T).min()) for i in blocks)
+    return float(np.clip(lowest, -1, 1))
+
+
+@dataclass(frozen=True)
+class Geometry:
+    """Constants of labelled data and of a start.
+
+    Attributes
+    ----------
+    samples, samples_plus, samples_minus : int
+        n, n₊, n₋.
+    norm_min, norm_max : float
+        X_min, X_max: shortest and longest data point.
+    mu : float
+        μ, see `separability`.
+    xi : float
+        ξ = μ²: sin² of the smallest angle between the cone of the yᵢxᵢ and the boundary of S₊; 0 if μ ≤ 0.
+    zeta1 : float
+        ζ₁: the cones cos²(w, x±) > 1 - ζ₁ lie inside S±; 0 if x± is not inside S±.
+    zeta2 : float
+        ζ₂: no neuron starts in the cone cos² > 1 - ζ₂ around the other class's centre; 1 without a start.
+    zeta : float
+        ζ = min(ζ₁, ζ₂). (The paper prints max; its proof needs min.)
+    center_plus, center_minus : ndarray of shape (D,)
+        x₊, x₋: the sums of each class.
+    margin_plus, margin_minus : float
+        γ₊, γ₋, see `limits`; NaN for a class that is empty or has no margin.
+    margin_cosine : float
+        Cosine of the two max-margin directions.
+    """
+
+    samples: int
+    samples_plus: int
+    samples_minus: int
+    norm_min: float
+    norm_max: float
+    mu: float
+    xi: float
+    zeta1: float
+    zeta2: float
+    zeta: float
+    center_plus: np.ndarray
+    center_minus: np.ndarray
+    margin_plus: float
+    margin_minus: float
+    margin_cosine: float
+
+    @property
+    def separable(self) -> bool:
+        """Whether μ > 0: the theorem's first assumption."""
+        return self.mu > 0
+
+    @property
+    def obstacle(self) -> str:
+        """Why the theorem does not apply, in words; empty if it does."""
+        if not self.separable:
+            return f"mu = {self.mu:.4g}: the data are not orthogonally separable, the theorem needs mu > 0"
+        if not self.zeta > 0:
+            return f"zeta = {self.zeta:.4g}: a neuron starts on the ray of the other class's centre"
+        return ""
+
+
+def geometry(
+    X: np.ndarray, y: np.ndarray, directions: np.ndarray | None = None, signs: np.ndarray | None = None
+) -> Geometry:
+    """Compute the constants of the alignment theorem.
+
+    Parameters
+    ----------
+    X : array_like of shape (n, D)
+        Data, no zero row.
+    y : array_like of shape (n,)
+        Labels ±1.
+    directions : array_like of shape (h, D), optional
+        First-layer rows at the start, of any length. They enter ζ₂ only.
+    signs : array_like of shape (h,), optional
+        Signs of the second layer; needed with `directions`.
+
+    Returns
+    -------
+    Geometry
+
+    Examples
+    --------
+    >>> found = geometry([[1, 0], [1, 1], [-1, -0.5]], [1, 1, -1])
+    >>> round(found.mu, 4), round(found.xi, 4), round(found.zeta, 4)
+    (0.7071, 0.5, 0.8)
+    """
+    X, y = labelled(X, y)
+    norms = np.linalg.norm(X, axis=1)
+    mu = separability(X, y)
+    plus, minus = X[y > 0].sum(axis=0), X[y < 0].sum(axis=0)
+    zeta1 = min(_inner_cone(X / norms[:, None], y, plus), _inner_cone(X / norms[:, None], -y, minus))
+    zeta2 = _start_cone(X, plus, minus, directions, signs)
+    end = limits(X, y)
+    n_plus = int((y > 0).sum())
+    return Geometry(
+        samples=len(y), samples_plus=n_plus, samples_minus=len(y) - n_plus,
+        norm_min=float(norms.min()), norm_max=float(norms.max()),
+        mu=mu, xi=max(mu, 0.0) ** 2, zeta1=zeta1, zeta2=zeta2, zeta=min(zeta1, zeta2),
+        center_plus=plus, center_minus=minus,
+        margin_plus=end.margin_plus, margin_minus=end.margin_minus, margin_cosine=end.cosine,
+    )  # fmt: skip
+
+
+def _inner_cone(unit: np.ndarray, side: np.ndarray, center: np.ndarray) -> float:
+    """sin² of the widest cone around a centre that keeps every datum on its side; 1 for an empty class."""
+    length = np.linalg.norm(center)
+    if length == 0:
+        return 0.0 if (side > 0).any() else 1.0
+    return float(max((side * (unit @ center)).min() / length, 0.0) ** 2)
+
+
+def _start_cone(
+    X: np.ndarray,
+    plus: np.ndarray,
+    minus: np.ndarray,
+    directions: np.ndarray | None,
+    signs: np.ndarray | None,
+) -> float:
+    if (directions is None) != (signs is None):
+        raise ValueError("directions, signs: give both or neither")
+    if directions is None or signs is None:
+        return 1.0
+    W, s = neurons(directions, signs, X.shape[1])
+    closest = 0.0
+    for sign, other in ((1, minus), (-1, plus)):
+        if (s == sign).any() and other.any():
+            closest = max(closest, float(_cosine(W[s == sign], other).max()))
+    return 1 - closest**2
+
+
+def _cosine(rows: np.ndarray, vector: np.ndarray) -> np.ndarray:
+    cosine = rows @ vector / (np.linalg.norm(rows, axis=1) * np.linalg.norm(vector))
+    return np.clip(cosine, -1, 1)
