@@ -1,0 +1,78 @@
+"""What holds for the package as a whole: who imports whom, how fast it loads, what is public."""
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import firstlight
+
+SOURCE = Path(firstlight.__file__).parent
+FRONT_DOORS = {"one_step", "early_alignment", "phase_transition", "unseen_classes"}
+# package -> parts of firstlight that it must never import
+FORBIDDEN = {
+    "theory": {"network", "measure", "study", "show", "cli", *FRONT_DOORS},
+    "measure": {"theory", "network", "study", "show", "cli", *FRONT_DOORS},
+    "network": {"theory", "study", "show", "cli", *FRONT_DOORS},
+    "data": {"theory", "network", "measure", "study", "show", "cli", *FRONT_DOORS},
+    "study": {"theory", "network", "measure", "cli"},
+    "gaussian": {"theory", "network", "measure", "study", "show", "cli", *FRONT_DOORS},
+    "activations": {"theory", "network", "measure", "study", "show", "cli", *FRONT_DOORS},
+}
+
+
+def imported_parts(text: str) -> set[str]:
+    """First-level parts of firstlight that a module's source imports, anywhere in it."""
+    parts = set()
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, "imports are absolute, so that this rule can be read"
+            names = [node.module or ""]
+            if node.module == "firstlight":
+                names = [f"firstlight.{alias.name}" for alias in node.names]
+        else:
+            continue
+        parts |= {name.split(".")[1] for name in names if name.startswith("firstlight.")}
+    return parts
+
+
+@pytest.mark.parametrize("package", FORBIDDEN)
+def test_the_import_rule(package):
+    for path in (SOURCE / package).rglob("*.py"):
+        wrong = imported_parts(path.read_text()) & FORBIDDEN[package]
+        assert not wrong, f"{path.relative_to(SOURCE)} imports {wrong}"
+
+
+def test_the_import_rule_can_fail():
+    assert imported_parts("def f():\n    from firstlight.network import flow") == {"network"}
+    assert imported_parts("from firstlight import theory\nimport firstlight.data.files") == {"theory", "data"}
+
+
+def fresh(code: str) -> str:
+    return subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=120
+    ).stdout
+
+
+def test_importing_loads_nothing_heavy():
+    loaded = fresh("import sys, firstlight; print(*sys.modules)").split()
+    heavy = {"numpy", "scipy", "matplotlib", "numba", "torch", "pandas", "xarray", "sklearn", "dask"}
+    assert not heavy & set(loaded)
+
+
+def test_the_command_line_loads_nothing_heavy():
+    loaded = fresh("import sys, firstlight.cli; print(*sys.modules)").split()
+    heavy = {"scipy", "matplotlib", "numba", "torch", "pandas", "xarray", "sklearn", "dask"}
+    assert not heavy & set(loaded)
+
+
+def test_public_names_resolve_and_unknown_ones_do_not():
+    for name in firstlight.__all__:
+        assert getattr(firstlight, name) is not None
+    assert set(firstlight.__all__) <= set(dir(firstlight))
+    with pytest.raises(AttributeError, match="no attribute"):
+        _ = firstlight.nothing_of_that_name
