@@ -1,0 +1,205 @@
+"""Points in two classes with a given orthogonal separability.
+
+The separability of labelled points (x_i, y_i) is the least cosine μ between any two of the y_i x_i. It is
+positive when two points of one class always make an acute angle and two of different classes an obtuse one,
+which is what the theory of early alignment assumes.
+
+References
+----------
+min2024early
+"""
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from firstlight.rng import RNGLike, SeedLike, generator
+from firstlight.solvers import bracketing_root
+
+references = ("min2024early",)
+
+
+def separability(X: ArrayLike, y: ArrayLike) -> float:
+    """Measure the orthogonal separability μ = min over i, k of cos(y_i x_i, y_k x_k).
+
+    Parameters
+    ----------
+    X : array_like of shape (n, d)
+        Points, none of them zero.
+    y : array_like of shape (n,)
+        Labels, -1 or +1.
+
+    Returns
+    -------
+    float
+        In [-1, 1]; the data are orthogonally separable when it is positive.
+
+    Examples
+    --------
+    >>> separability([[1.0, 0.0], [-1.0, -1.0]], [1, -1])  # 45 degrees apart once the label is taken in
+    0.7071067811865475
+    """
+    points, labels = np.asarray(X, dtype=float), np.asarray(y, dtype=float)
+    if points.ndim != 2 or labels.shape != points.shape[:1] or not len(labels):
+        raise ValueError(f"X, y: shapes {points.shape} and {labels.shape}, expected (n, d) and (n,)")
+    if not np.isin(labels, (-1, 1)).all():
+        raise ValueError("y: every label must be -1 or +1")
+    norms = np.linalg.norm(points, axis=1)
+    if not (np.isfinite(norms) & (norms > 0)).all():
+        raise ValueError("X: every point must be finite and not zero")
+    signed = points * (labels / norms)[:, None]
+    return float(min(1.0, (signed @ signed.T).min()))
+
+
+def separable(
+    n: int,
+    d: int,
+    mu: float,
+    rng: RNGLike | SeedLike = None,
+    *,
+    balance: float = 0.5,
+    norms: tuple[float, float] = (1.0, 1.0),
+) -> tuple[np.ndarray, np.ndarray]:
+    """Draw points whose orthogonal separability is `mu`, to rounding.
+
+    The y_i x_i point along ``axis + s b_i``, with a random axis and b_i uniform in the unit ball orthogonal
+    to it; the opening s is such that the two that are farthest apart have cosine `mu`.
+
+    Parameters
+    ----------
+    n : int
+        Number of points, at least 2.
+    d : int
+        Dimension, at least 2.
+    mu : float
+        Separability μ, in (0, 1).
+    rng : SPEC 7 rng, optional
+        Seed or generator.
+    balance : float, default 0.5
+        Fraction of positive points, in [0, 1]; the nearest whole number is taken, and the order is random.
+    norms : (float, float), default (1.0, 1.0)
+        The points' lengths are uniform between these two, ``0 < low <= high``.
+
+    Returns
+    -------
+    X : ndarray of shape (n, d)
+        The points.
+    y : ndarray of shape (n,)
+        Labels, -1.0 or 1.0.
+
+    Examples
+    --------
+    >>> X, y = separable(20, 5, mu=0.3, rng=0)
+    >>> round(separability(X, y), 12), int((y > 0).sum())
+    (0.3, 10)
+    """
+    for name, count in (("n", n), ("d", d)):
+        if isinstance(count, bool) or not isinstance(count, (int, np.integer)) or count < 2:
+            raise ValueError(f"{name} = {count!r}: must be an integer of at least 2")
+    if not 0 < mu < 1:
+        raise ValueError(f"mu = {mu!r}: must lie in (0, 1)")
+    if not 0 <= balance <= 1:
+        raise ValueError(f"balance = {balance!r}: must lie in [0, 1]")
+    low, high = norms
+    if not 0 < low <= high < np.inf:
+        raise ValueError(f"norms = {norms!r}: need 0 < low <= high, both finite")
+    rng = generator(rng)
+    axis = _unit(rng.standard_normal(d))
+    ball = _ball(n, axis, rng)
+    gram = ball @ ball.T
+
+    def excess(angle: float) -> float:
+        inner = np.cos(angle) ** 2 + np.sin(angle) ** 2 * gram
+        lengths = np.sqrt(np.diag(inner))
+        return float((inner / np.outer(lengths, lengths)).min()) - mu
+
+    # The least cosine falls from 1 at angle 0 to at most 0 at π/2, where only the b_i are left.
+    angle = bracketing_root(excess, 0.0, np.pi / 2, tolerance=1e-15).require()
+    signed = _unit(np.cos(angle) * axis + np.sin(angle) * ball)
+    y = np.where(rng.permutation(n) < round(balance * n), 1.0, -1.0)
+    lengths = rng.uniform(low, high, size=n)
+    return signed * (y * lengths)[:, None], y
+
+
+def _unit(v: np.ndarray) -> np.ndarray:
+    return v / np.linalg.norm(v, axis=-1, keepdims=True)
+
+
+def _ball(n: int, axis: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Return points uniform in the unit ball orthogonal to the axis, two at least a right angle apart."""
+    v = rng.standard_normal((n, len(axis)))
+    for _ in range(2):  # twice, for rounding: a v nearly along the axis loses digits
+        v = _unit(v - np.outer(v @ axis, axis))
+    if (v @ v.T).min() > 0:
+        v[-1] = -v[0]
+    return v * rng.uniform(size=(n, 1)) ** (1 / (len(axis) - 1))
+
+
+def two_points(delta: float) -> tuple[np.ndarray, np.ndarray]:
+    """Return two positive points in the plane, almost a right angle apart: e1 and (sin δ, cos δ).
+
+    Their separability is sin δ. For a neuron at angle -a, with δ < a < π/2, the time to reach both points is
+    exactly log(tan(a/2) / tan(δ/2)), which grows without bound as δ falls.
+
+    Parameters
+    ----------
+    delta : float
+        δ in radians, in [0, π/2].
+
+    Returns
+    -------
+    X : ndarray of shape (2, 2)
+    y : ndarray of shape (2,)
+
+    Examples
+    --------
+    >>> X, y = two_points(0.1)
+    >>> bool(np.isclose(separability(X, y), np.sin(0.1)))
+    True
+    """
+    if not 0 <= delta <= np.pi / 2:
+        raise ValueError(f"delta = {delta!r}: must lie in [0, pi/2]")
+    return np.array([[1.0, 0.0], [np.sin(delta), np.cos(delta)]]), np.ones(2)
+
+
+def toy(
+    positives: int = 15,
+    negatives: int = 10,
+    *,
+    positive_arc: tuple[float, float] = (-15.0, 15.0),
+    negative_arc: tuple[float, float] = (133.0, 158.0),
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return points evenly spaced on two arcs of the unit circle.
+
+    The defaults stand in for the toy data of the source, which are not published: the arcs are read off its
+    figure by eye.
+
+    Parameters
+    ----------
+    positives, negatives : int, default 15 and 10
+        How many points of each class, at least 1 each; a single point sits in the middle of its arc.
+    positive_arc, negative_arc : (float, float)
+        First and last angle, in degrees.
+
+    Returns
+    -------
+    X : ndarray of shape (positives + negatives, 2)
+        The positive points first.
+    y : ndarray of shape (positives + negatives,)
+
+    Examples
+    --------
+    >>> X, y = toy()
+    >>> X.shape, bool(np.isclose(separability(X, y), np.cos(np.radians(62))))
+    ((25, 2), True)
+    """
+    angles = []
+    for name, count, arc in (("positive", positives, positive_arc), ("negative", negatives, negative_arc)):
+        if isinstance(count, bool) or not isinstance(count, (int, np.integer)) or count < 1:
+            raise ValueError(f"{name}s = {count!r}: must be an integer of at least 1")
+        first, last = arc
+        if not (np.isfinite([first, last]).all() and first <= last):
+            raise ValueError(f"{name}_arc = {arc!r}: need finite angles, first <= last")
+        angles.append(np.linspace(first, last, count) if count > 1 else np.array([(first + last) / 2]))
+    theta = np.radians(np.concatenate(angles))
+    y = np.repeat([1.0, -1.0], [positives, negatives])
+    return np.column_stack([np.cos(theta), np.sin(theta)]), y
