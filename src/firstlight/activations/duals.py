@@ -1,7 +1,8 @@
 """Dual activations in closed form: E[σ(u) σ(v)] for centred normals with variances q, p and covariance c.
 
-Each closed form takes arrays q, p, c that are broadcast already and satisfy c² ≤ q p. A variance of zero is
-allowed: that argument is then the constant 0. `evaluate` checks the arguments and falls back on quadrature.
+Each closed form takes float arrays q, p, c that broadcast and satisfy c² ≤ q p; for a Gram matrix q is a
+column and p a row, so that roots cost nothing. A variance of zero is allowed: that argument is the constant 0.
+`evaluate` checks the arguments and falls back on quadrature.
 """
 
 from collections.abc import Callable
@@ -27,23 +28,25 @@ def correlation(q: np.ndarray, p: np.ndarray, c: np.ndarray) -> np.ndarray:
     >>> correlation(np.array([4.0, 0.0]), np.array([1.0, 1.0]), np.array([1.0, 0.0])).tolist()
     [0.5, 0.0]
     """
-    scale = np.sqrt(q) * np.sqrt(p)
-    return np.clip(np.divide(c, scale, out=np.zeros_like(scale), where=scale > 0), -1, 1)
+    inverse, other = (np.divide(1.0, np.sqrt(v), out=np.zeros_like(v), where=v > 0) for v in (q, p))
+    rho = c * inverse
+    rho = rho * other
+    return np.clip(rho, -1, 1)
 
 
 def linear(q: np.ndarray, p: np.ndarray, c: np.ndarray) -> np.ndarray:
     """σ(z) = z."""
-    return c + 0.0
+    return c + 0 * q * p
 
 
 def one(q: np.ndarray, p: np.ndarray, c: np.ndarray) -> np.ndarray:
     """σ(z) = 1."""
-    return np.ones_like(c)
+    return np.ones(np.broadcast_shapes(q.shape, p.shape, c.shape))
 
 
 def zero(q: np.ndarray, p: np.ndarray, c: np.ndarray) -> np.ndarray:
     """σ(z) = 0."""
-    return np.zeros_like(c)
+    return np.zeros(np.broadcast_shapes(q.shape, p.shape, c.shape))
 
 
 def relu(q: np.ndarray, p: np.ndarray, c: np.ndarray) -> np.ndarray:
@@ -144,16 +147,17 @@ def evaluate(
     >>> float(evaluate(np.tanh, (), None, 1.0, 1.0, 0.5).round(9))
     0.186324413
     """
-    q, p, c = np.broadcast_arrays(*(np.asarray(a, float) for a in (variance, other, covariance)))
+    q, p, c = (np.asarray(a, float) for a in (variance, other, covariance))
     if not (np.isfinite(q).all() and np.isfinite(p).all() and (q >= 0).all() and (p >= 0).all()):
         raise ValueError("q, q_prime: variances must be finite and at least 0")
-    scale = np.sqrt(q) * np.sqrt(p)
-    if not (np.abs(c) <= scale * (1 + 1e-9)).all():
+    bound = np.sqrt(q) * np.sqrt(p)
+    if not (np.abs(c) <= bound * (1 + 1e-9)).all():
         raise ValueError("c: a covariance must satisfy c**2 <= q * q_prime")
-    c = np.clip(c, -scale, scale)
+    c = np.clip(c, -bound, bound)
     if closed is not None:
         return np.asarray(closed(q, p, c))
-    return _by_quadrature(function, kinks, q.ravel(), p.ravel(), c.ravel()).reshape(q.shape)
+    q, p = np.broadcast_to(q, c.shape), np.broadcast_to(p, c.shape)
+    return _by_quadrature(function, kinks, q.ravel(), p.ravel(), c.ravel()).reshape(c.shape)
 
 
 def _by_quadrature(
