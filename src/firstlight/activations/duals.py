@@ -1,7 +1,7 @@
 """Dual activations in closed form: E[σ(u) σ(v)] for centred normals with variances q, p and covariance c.
 
 Each closed form takes float arrays q, p, c that broadcast and satisfy c² ≤ q p; for a Gram matrix q is a
-column and p a row, so that roots cost nothing. A variance of zero is allowed: that argument is the constant 0.
+column and p a row, so that roots cost nothing. A variance of zero is allowed: it is then the constant 0.
 `evaluate` checks the arguments and falls back on quadrature.
 """
 
