@@ -1,0 +1,121 @@
+"""Labels of a mixture's inputs: a function of one direction, or the class."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from firstlight.activations import Activation, activation
+from firstlight.data.mixture import GaussianMixture
+
+
+@dataclass(frozen=True, eq=False)
+class Regression:
+    """Labels y = g(ξᵀx) + δ · normal.
+
+    Parameters
+    ----------
+    direction : array_like, shape (n,)
+        ξ.
+    link : str or Activation, default "relu"
+        g.
+    noise : float, default 0.0
+        δ, standard deviation of the label noise; at least 0.
+
+    Examples
+    --------
+    >>> labels = Regression([1.0, 0.0])
+    >>> labels(np.array([[2.0, 5.0], [-1.0, 5.0]]), np.array([0, 0]), rng=np.random.default_rng(0)).tolist()
+    [2.0, 0.0]
+    """
+
+    direction: np.ndarray
+    link: str | Activation = "relu"
+    noise: float = 0.0
+
+    def __post_init__(self) -> None:
+        direction = np.asarray(self.direction, dtype=float)
+        if direction.ndim != 1 or not np.isfinite(direction).all() or not direction.any():
+            raise ValueError("direction: must be a finite, non-zero vector")
+        object.__setattr__(self, "direction", direction)
+        if not (np.isfinite(self.noise) and self.noise >= 0):
+            raise ValueError(f"noise = {self.noise}: must be at least 0")
+        activation(self.link)  # a wrong name is refused here
+
+    def check(self, mixture: GaussianMixture) -> None:
+        """Raise a ValueError unless these labels fit the mixture."""
+        if self.direction.size != mixture.dimension:
+            raise ValueError(f"direction: length {self.direction.size}; the mixture's is {mixture.dimension}")
+
+    def __call__(self, x: np.ndarray, classes: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        """Return the labels of inputs x; `rng` draws the noise."""
+        y = activation(self.link)(x @ self.direction)
+        return y + self.noise * rng.standard_normal(len(y)) if self.noise else y
+
+    def index(self, mixture: GaussianMixture) -> tuple[np.ndarray, np.ndarray]:
+        """Return mean and standard deviation of ξᵀx in each class."""
+        row = self.direction[None, :]
+        variance = [float(law.quadratic(row)[0, 0]) for law in mixture.covariances]
+        return mixture.project(row)[:, 0], np.sqrt(variance)
+
+    def moments(self, mixture: GaussianMixture) -> tuple[np.ndarray, np.ndarray]:
+        """Return E[y | c] and E[y² | c], noise included."""
+        mean, std = self.index(mixture)
+        link = activation(self.link)
+        return link.moments(mean, std, 0)[:, 0], link.mean_square(mean, std) + self.noise**2
+
+
+@dataclass(frozen=True, eq=False)
+class Classification:
+    """Labels y = v_c that tell the class, fitted by the squared loss.
+
+    Parameters
+    ----------
+    values : sequence of float, default (1, -1)
+        v, one distinct value per class.
+
+    Examples
+    --------
+    >>> Classification()(np.zeros((3, 2)), np.array([0, 1, 1]), rng=None).tolist()
+    [1.0, -1.0, -1.0]
+    """
+
+    values: Sequence[float] = (1.0, -1.0)
+
+    def __post_init__(self) -> None:
+        values = np.asarray(self.values, dtype=float)
+        if values.ndim != 1 or values.size < 2 or np.unique(values).size < values.size:
+            raise ValueError(f"labels = {self.values}: need two or more classes with distinct values")
+        if not np.isfinite(values).all():
+            raise ValueError(f"labels = {self.values}: must be finite")
+        object.__setattr__(self, "values", tuple(values.tolist()))
+
+    def check(self, mixture: GaussianMixture) -> None:
+        """Raise a ValueError unless these labels fit the mixture."""
+        if len(self.values) != mixture.classes:
+            raise ValueError(f"labels: {len(self.values)} values for a mixture of {mixture.classes} classes")
+
+    def __call__(self, x: np.ndarray, classes: np.ndarray, rng: np.random.Generator | None) -> np.ndarray:
+        """Return the labels of inputs x of these classes."""
+        return np.asarray(self.values)[classes]
+
+    def moments(self, mixture: GaussianMixture) -> tuple[np.ndarray, np.ndarray]:
+        """Return E[y | c] and E[y² | c]."""
+        values = np.asarray(self.values)
+        return values, values**2
+
+
+Labels = Regression | Classification
+
+
+def label_variance(labels: Labels, mixture: GaussianMixture) -> float:
+    """Return Var y over the whole mixture.
+
+    Examples
+    --------
+    >>> mixture = GaussianMixture([0.5, 0.5], None, [np.eye(2), np.eye(2)])
+    >>> label_variance(Classification(), mixture)
+    1.0
+    """
+    mean, square = labels.moments(mixture)
+    return float(mixture.weights @ square - (mixture.weights @ mean) ** 2)

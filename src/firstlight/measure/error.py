@@ -1,0 +1,88 @@
+"""Errors of a scalar prediction: on a sample, class by class, and over a population by its second moments."""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+
+def nearest_value(prediction: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """Return the index of the class whose label value is nearest to each prediction.
+
+    Examples
+    --------
+    >>> nearest_value(np.array([0.2, -3.0]), np.array([1.0, -1.0])).tolist()
+    [0, 1]
+    """
+    return np.argmin(np.abs(np.asarray(prediction)[..., None] - np.asarray(values)), axis=-1)
+
+
+@dataclass
+class ErrorTally:
+    """Mean squared and 0/1 errors, class by class, gathered from a stream of blocks.
+
+    Parameters
+    ----------
+    classes : int
+        Number of classes C.
+    outputs : int
+        Number of predictors that are judged at once, L.
+    values : ndarray, shape (C,), optional
+        Label values of the classes; given, 0/1 errors are counted too.
+
+    Examples
+    --------
+    >>> tally = ErrorTally(2, 1, np.array([1.0, -1.0]))
+    >>> tally.add(np.array([1.0, -1.0]), np.array([[0.5], [0.5]]), np.array([0, 1]))
+    >>> tally.mean_square.tolist(), tally.misclassification.tolist()
+    ([1.25], [0.5])
+    """
+
+    classes: int
+    outputs: int
+    values: np.ndarray | None = None
+    _counts: np.ndarray = field(init=False, repr=False)
+    _squares: np.ndarray = field(init=False, repr=False)
+    _wrong: np.ndarray = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        self._counts = np.zeros(self.classes)
+        self._squares = np.zeros((self.outputs, self.classes))
+        self._wrong = np.zeros(self.outputs)
+
+    def add(self, y: np.ndarray, prediction: np.ndarray, classes: np.ndarray) -> None:
+        """Count a block: labels (count,), predictions (count, L), classes (count,)."""
+        self._counts += np.bincount(classes, minlength=self.classes)
+        for output, column in enumerate(prediction.T):
+            self._squares[output] += np.bincount(classes, (y - column) ** 2, minlength=self.classes)
+            if self.values is not None:
+                self._wrong[output] += np.count_nonzero(nearest_value(column, self.values) != classes)
+
+    @property
+    def mean_square(self) -> np.ndarray:
+        """Mean squared error of each predictor, shape (L,)."""
+        return self._squares.sum(axis=1) / self._counts.sum()
+
+    @property
+    def by_class(self) -> np.ndarray:
+        """Mean squared error of each predictor in each class, shape (L, C); NaN for a class not seen."""
+        seen = np.where(self._counts > 0, self._counts, np.nan)
+        return self._squares / seen
+
+    @property
+    def misclassification(self) -> np.ndarray:
+        """Share of samples nearer to another class's value than to their own, shape (L,)."""
+        return self._wrong / self._counts.sum()
+
+
+def population_error(
+    weights: np.ndarray, second_moment: np.ndarray, cross_moment: np.ndarray, label_square: float
+) -> np.ndarray:
+    """Compute E (y - wᵀφ)² = E y² - 2 wᵀE[φ y] + wᵀE[φ φᵀ] w for each row w of `weights`.
+
+    Examples
+    --------
+    >>> population_error(np.array([[1.0], [0.0]]), np.eye(1), np.array([1.0]), 1.0).tolist()
+    [0.0, 1.0]
+    """
+    quadratic = np.einsum("lk,lk->l", weights @ second_moment, weights)
+    return label_square - 2 * (weights @ cross_moment) + quadratic

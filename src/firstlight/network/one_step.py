@@ -1,0 +1,209 @@
+"""The experiment of the room `one_step`: one gradient step, a ridge read-out, and the errors left."""
+
+from collections.abc import Callable
+from typing import Literal, Protocol
+
+import numpy as np
+from scipy.sparse.linalg import svds
+
+from firstlight.activations import Activation, activation
+from firstlight.data.labels import Classification, Labels, Regression
+from firstlight.data.mixture import GaussianMixture, Spiked
+from firstlight.features import cross_moments, second_moments
+from firstlight.measure.error import ErrorTally, population_error
+from firstlight.network.surrogates import ConditionalGaussianFeatures, HermiteFeatures, NetworkFeatures
+from firstlight.network.two_layer import TwoLayer, ridge_readout
+
+Model = Literal["network", "hermite", "conditional_gaussian"]
+Risk = Literal["sample", "population"]
+FeatureMap = Callable[[np.ndarray, np.ndarray, np.random.Generator], np.ndarray]
+BLOCK = 1000  # test samples held at once
+
+
+class Source(Protocol):
+    """Where a trial's inputs come from: the mixture itself, or real data."""
+
+    def sample(self, count: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+        """Draw inputs (count, n) and their classes (count,)."""
+        ...
+
+
+class Setting(Protocol):
+    """What a trial needs to know."""
+
+    mixture: GaussianMixture
+    labels: Labels
+    source: Source | None
+    k: int
+    m: int
+    m_gradient: int | None
+    activation: str | Activation
+    step_size: float
+    ridge: object
+
+
+def streams(rng: np.random.Generator) -> dict[str, np.random.Generator]:
+    """Split a generator by purpose, so that every model of a trial sees the same data and weights.
+
+    Examples
+    --------
+    >>> sorted(streams(np.random.default_rng(0)))
+    ['gradient', 'noise', 'test', 'training', 'weights']
+    """
+    names = ("weights", "gradient", "training", "test", "noise")
+    seeds = rng.integers(0, 2**63, size=len(names))
+    return {name: np.random.default_rng(int(seed)) for name, seed in zip(names, seeds, strict=True)}
+
+
+def first_stage(
+    setting: Setting, weights: np.random.Generator, gradient: np.random.Generator
+) -> tuple[TwoLayer, np.ndarray, np.ndarray]:
+    """Draw what the gradient step needs: the network at its start, and a batch of inputs with labels."""
+    mixture = setting.mixture
+    network = TwoLayer.draw(
+        setting.k, mixture.dimension, 1 / mixture.trace, activation(setting.activation), weights
+    )
+    source = setting.source or mixture
+    x, classes = source.sample(setting.m_gradient or setting.m, gradient)
+    return network, x, setting.labels(x, classes, gradient)
+
+
+def run_trial(
+    setting: Setting,
+    rng: np.random.Generator,
+    *,
+    model: Model = "network",
+    degree: int = 1,
+    risk: Risk = "sample",
+    test_samples: int | None = None,
+) -> dict[str, np.ndarray]:
+    """Run one experiment and return its observables, with a leading axis for the ridges.
+
+    Parameters
+    ----------
+    setting : Setting
+        What is studied.
+    rng : Generator
+        Source of randomness; the same state gives every model the same data and weights.
+    model : {"network", "hermite", "conditional_gaussian"}
+        Which features the read-out is fitted on. The gradient step is the network's own in every case.
+    degree : int
+        Highest degree of the Hermite model.
+    risk : {"sample", "population"}
+        Errors on a fresh sample, or exactly by second moments (the network's only; no 0/1 error).
+    test_samples : int, optional
+        Size of the fresh sample; default 5 m.
+
+    Returns
+    -------
+    dict of ndarray
+        Each of shape (L,), and ``test_error_by_class`` of shape (L, C).
+    """
+    stream = streams(rng)
+    start, x, y = first_stage(setting, stream["weights"], stream["gradient"])
+    trained = start.step(x, y, setting.step_size)
+    feature_map = _feature_map(setting, model, degree, start.first_layer, trained)
+    del start, x, y
+    source, ridges = setting.source or setting.mixture, np.atleast_1d(np.asarray(setting.ridge, float))
+    x, classes = source.sample(setting.m, stream["training"])
+    y = setting.labels(x, classes, stream["training"])
+    phi = feature_map(x, classes, stream["noise"])
+    del x
+    readout = ridge_readout(phi, y, ridges)
+    result = {
+        "train_error": np.mean((y[:, None] - phi @ readout.T) ** 2, axis=0),
+        "weight_norm": np.linalg.norm(readout, axis=1),
+    }
+    del phi
+    if risk == "population":
+        return result | _population(setting, trained.first_layer, readout)
+    count = 5 * setting.m if test_samples is None else test_samples
+    return result | _fresh(setting, source, feature_map, readout, count, stream)
+
+
+def _fresh(
+    setting: Setting,
+    source: Source,
+    feature_map: FeatureMap,
+    readout: np.ndarray,
+    count: int,
+    stream: dict[str, np.random.Generator],
+) -> dict[str, np.ndarray]:
+    """Errors on fresh samples, drawn and forgotten block by block."""
+    labels = setting.labels
+    values = np.asarray(labels.values) if isinstance(labels, Classification) else None
+    tally = ErrorTally(setting.mixture.classes, len(readout), values)
+    for start in range(0, count, BLOCK):
+        x, classes = source.sample(min(BLOCK, count - start), stream["test"])
+        y = labels(x, classes, stream["test"])
+        tally.add(y, feature_map(x, classes, stream["noise"]) @ readout.T, classes)
+    result = {"test_error": tally.mean_square, "test_error_by_class": tally.by_class}
+    if values is not None:
+        result["misclassification"] = tally.misclassification
+    return result
+
+
+def _population(setting: Setting, first_layer: np.ndarray, readout: np.ndarray) -> dict[str, np.ndarray]:
+    """Exact errors of the network over the mixture, by the second moments of its features."""
+    mixture, labels, sigma = setting.mixture, setting.labels, activation(setting.activation)
+    means = mixture.project(first_layer)
+    label_mean, label_square = labels.moments(mixture)
+    by_class = np.empty((len(readout), mixture.classes))
+    for c, law in enumerate(mixture.covariances):
+        covariance = law.quadratic(first_layer)
+        if isinstance(labels, Regression):
+            index_mean, index_std = labels.index(mixture)
+            along = law.quadratic(first_layer, labels.direction[None, :])[:, 0]
+            cross = cross_moments(
+                sigma, means[c], np.diag(covariance).copy(), activation(labels.link),
+                index_mean[c], index_std[c] ** 2, along,
+            )  # fmt: skip
+        else:
+            cross = label_mean[c] * sigma.moments(means[c], np.sqrt(np.diag(covariance)), 0)[:, 0]
+        by_class[:, c] = population_error(
+            readout / np.sqrt(setting.k), second_moments(sigma, means[c], covariance), cross, label_square[c]
+        )
+    return {"test_error": by_class @ mixture.weights, "test_error_by_class": by_class}
+
+
+def _feature_map(
+    setting: Setting, model: Model, degree: int, before: np.ndarray, trained: TwoLayer
+) -> FeatureMap:
+    sigma, first_layer = trained.activation, trained.first_layer
+    if model == "network":
+        return NetworkFeatures(first_layer, sigma)
+    if model == "hermite":
+        return HermiteFeatures(first_layer, sigma, bulk_scale(setting.mixture), degree)
+    laws = [law for law in setting.mixture.covariances if isinstance(law, Spiked)]
+    scales = np.array([law.scale for law in laws])
+    basis = strong_directions(setting.mixture, first_layer - before)
+    means = setting.mixture.means
+    largest = 0.0 if means is None else float(np.linalg.norm(means, axis=1).max())
+    spread = largest + 8 * np.sqrt(max(law.norm for law in laws))
+    return ConditionalGaussianFeatures(first_layer, sigma, basis, scales, spread)
+
+
+def bulk_scale(mixture: GaussianMixture) -> float:
+    """Return b, the standard deviation of an untrained pre-activation without its spikes.
+
+    Examples
+    --------
+    >>> mixture = GaussianMixture([1.0], None, [Spiked([3.0], np.eye(4)[:, :1])])
+    >>> round(bulk_scale(mixture), 6)  # sqrt(4 / 7)
+    0.755929
+    """
+    bulk = [
+        law.scale * law.dimension if isinstance(law, Spiked) else law.trace for law in mixture.covariances
+    ]
+    return float(np.sqrt(mixture.weights @ bulk / mixture.trace))
+
+
+def strong_directions(mixture: GaussianMixture, update: np.ndarray) -> np.ndarray:
+    """Return an orthonormal basis of the spikes, the means and the leading direction of the update (n, r)."""
+    columns = [law.directions for law in mixture.covariances if isinstance(law, Spiked)]
+    if mixture.means is not None:
+        columns.append(mixture.means.T)
+    if update.any() and min(update.shape) > 1:
+        columns.append(svds(update, k=1, v0=np.ones(min(update.shape)), return_singular_vectors="vh")[2].T)
+    left, size, _ = np.linalg.svd(np.hstack(columns), full_matrices=False)
+    return left[:, size > 1e-8 * size[:1].max(initial=1.0)]

@@ -1,0 +1,117 @@
+"""The two-layer network f(x) = wᵀσ(F x)/√k, its gradient in the first layer, and the ridge read-out."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import linalg
+
+from firstlight.activations import Activation
+
+
+@dataclass(frozen=True, eq=False)
+class TwoLayer:
+    """A network with one hidden layer: f(x) = k^(-1/2) wᵀ σ(F x).
+
+    Parameters
+    ----------
+    first_layer : ndarray, shape (k, n)
+        F.
+    second_layer : ndarray, shape (k,)
+        w.
+    activation : Activation
+        σ.
+
+    Examples
+    --------
+    >>> from firstlight.activations import activation
+    >>> network = TwoLayer(np.array([[1.0, 0.0]]), np.array([2.0]), activation("relu"))
+    >>> network(np.array([[3.0, 1.0], [-3.0, 1.0]])).tolist()
+    [6.0, 0.0]
+    """
+
+    first_layer: np.ndarray
+    second_layer: np.ndarray
+    activation: Activation
+
+    @classmethod
+    def draw(
+        cls, width: int, dimension: int, variance: float, activation: Activation, rng: np.random.Generator
+    ) -> "TwoLayer":
+        """Draw F_ij ~ N(0, variance) and w_i ~ N(0, 1/width)."""
+        first = rng.standard_normal((width, dimension))
+        first *= np.sqrt(variance)
+        return cls(first, rng.standard_normal(width) / np.sqrt(width), activation)
+
+    def __call__(self, x: np.ndarray) -> np.ndarray:
+        """Return f at the rows of x."""
+        return features(x, self.first_layer, self.activation) @ self.second_layer
+
+    def descent_direction(self, x: np.ndarray, y: np.ndarray) -> np.ndarray:
+        """Return G, minus the gradient in F of half the mean squared error on (x, y); shape (k, n)."""
+        width = len(self.second_layer)
+        preactivation = x @ self.first_layer.T
+        residual = y - self.activation(preactivation) @ (self.second_layer / np.sqrt(width))
+        pull = self.activation.derivative(preactivation)
+        del preactivation  # a trial must not hold more matrices than it needs
+        pull *= residual[:, None] / len(y)
+        pull *= self.second_layer / np.sqrt(width)
+        return pull.T @ x
+
+    def step(self, x: np.ndarray, y: np.ndarray, step_size: float) -> "TwoLayer":
+        """Return the network after one gradient step of the first layer: F + step_size · G."""
+        moved = self.descent_direction(x, y)
+        moved *= step_size
+        moved += self.first_layer
+        return TwoLayer(moved, self.second_layer, self.activation)
+
+
+def features(x: np.ndarray, first_layer: np.ndarray, activation: Activation) -> np.ndarray:
+    """Return φ(x) = σ(F x)/√k for the rows of x, shape (count, k).
+
+    Examples
+    --------
+    >>> from firstlight.activations import activation
+    >>> features(np.eye(2), np.eye(2), activation("linear")).round(6).tolist()
+    [[0.707107, 0.0], [0.0, 0.707107]]
+    """
+    values = activation(x @ first_layer.T)
+    values /= np.sqrt(len(first_layer))
+    return values
+
+
+def ridge_readout(phi: np.ndarray, y: np.ndarray, ridges: np.ndarray) -> np.ndarray:
+    """Minimise (1/2m) |y - Φ w|² + (λ/2) |w|² for every λ, with one factorisation.
+
+    Parameters
+    ----------
+    phi : ndarray, shape (m, k)
+        Φ, the features of the training samples.
+    y : ndarray, shape (m,)
+        Labels.
+    ridges : ndarray, shape (L,)
+        λ, each at least 0; zero means the solution of least norm.
+
+    Returns
+    -------
+    ndarray, shape (L, k)
+        The read-out weights.
+
+    Examples
+    --------
+    >>> ridge_readout(np.eye(2), np.array([1.0, 2.0]), np.array([0.0, 0.5])).tolist()
+    [[1.0, 2.0], [0.5, 1.0]]
+    """
+    m, k = phi.shape
+    if ridges.size == 1 and ridges[0] > 0:
+        dual = k > m
+        gram = phi @ phi.T if dual else phi.T @ phi
+        gram[np.diag_indices_from(gram)] += ridges[0] * m
+        factor = linalg.cho_factor(gram, lower=True, overwrite_a=True, check_finite=False)
+        solution = linalg.cho_solve(factor, y if dual else phi.T @ y, check_finite=False)
+        return (phi.T @ solution if dual else solution)[None, :]
+    # Gram matrices square the condition number; a zero ridge cannot afford that
+    left, size, right = linalg.svd(phi, full_matrices=False, check_finite=False)
+    kept = size > np.finfo(float).eps * max(m, k) * size[0]
+    left, size, right = left[:, kept], size[kept], right[kept]
+    filtered = size / (size**2 + m * ridges[:, None])
+    return (filtered * (y @ left)) @ right
