@@ -1,0 +1,124 @@
+"""The report's first chapters: activations with their Hermite spectra, and the accuracy of the quadrature."""
+
+from math import factorial
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from firstlight.activations import BUILT_IN
+from firstlight.gaussian import hermite_coefficients, pair_expectation
+from firstlight.show import style
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.figure import Figure
+
+_SHOWN = ("relu", "tanh", "erf", "gelu", "sin", "tanh_squared")
+_DEGREE = 12
+
+
+def spectra() -> "tuple[Figure, pd.DataFrame]":
+    """Draw some activations and the share of E σ² in each Hermite degree; tabulate all of them.
+
+    Returns
+    -------
+    figure : matplotlib Figure
+    table : pandas.DataFrame
+        One row per built-in activation: mean, second moment, shares h_j² / (j! E σ²) of degrees 0 to 4, the
+        share beyond degree 12, and the information exponent (lowest degree above 0 that is present).
+
+    Examples
+    --------
+    >>> figure, table = spectra()
+    >>> float(table.loc["relu", "share 1"].round(12))
+    0.5
+    """
+    import pandas as pd
+
+    rows = {}
+    weights = np.array([factorial(j) for j in range(_DEGREE + 1)], float)
+    for name, activation in BUILT_IN.items():
+        h = activation.hermite(_DEGREE)
+        total = float(activation.second_moment())
+        share = np.round(h**2 / weights / total, 14)
+        rows[name] = {
+            "mean": round(h[0], 14) + 0.0,
+            "second moment": total,
+            **{f"share {j}": share[j] for j in range(5)},
+            f"beyond {_DEGREE}": max(1 - share.sum(), 0.0),
+            "information exponent": int(np.flatnonzero(share[1:] > 1e-12)[0]) + 1,
+        }
+    with style.use():
+        figure = style.new(1, 2, height=3.6)
+        left, right = figure.axes
+        z = np.linspace(-3, 3, 400)
+        for colour, name in zip(style.COLOURS, _SHOWN, strict=False):
+            activation = BUILT_IN[name]
+            share = activation.hermite(_DEGREE) ** 2 / weights / float(activation.second_moment())
+            left.plot(z, activation(z), color=colour, label=name)
+            present = np.where(share > 1e-12, share, np.nan)
+            right.plot(range(_DEGREE + 1), present, "o", color=colour, label=name)
+        left.set(xlabel="z", ylabel="σ(z)", title="activations")
+        right.set(
+            xlabel="Hermite degree j", ylabel="h_j² / (j! E σ²)", yscale="log", ylim=(1e-8, 2),
+            title="share of the second moment in each degree",
+        )  # fmt: skip
+        left.legend()
+    return figure, pd.DataFrame(rows).T.astype({"information exponent": int})
+
+
+def accuracy() -> "tuple[Figure, pd.DataFrame]":
+    """Compare plain Gauss-Hermite with the split rule, and every closed dual with quadrature.
+
+    Returns
+    -------
+    figure : matplotlib Figure
+        Relative error of E ReLU(z) against the number of nodes.
+    table : pandas.DataFrame
+        Largest gap between closed form and quadrature over a grid of variances and correlations, relative to
+        the root of the second moments.
+
+    Examples
+    --------
+    >>> figure, table = accuracy()
+    >>> bool((table["largest relative gap"] < 1e-8).all())
+    True
+    """
+    import pandas as pd
+
+    counts = np.unique(np.geomspace(4, 220, 24).astype(int))
+    relu, exact = BUILT_IN["relu"], 1 / np.sqrt(2 * np.pi)
+    plain = []
+    for count in counts:
+        z, w = np.polynomial.hermite_e.hermegauss(int(count))
+        plain.append(abs((w * relu(z)).sum() / w.sum() / exact - 1))
+    split = max(abs(hermite_coefficients(relu, 0, kinks=[0.0])[0] / exact - 1), 1e-17)
+    with style.use():
+        figure = style.new()
+        axis = figure.axes[0]
+        axis.plot(counts, plain, "o", color=style.COLOURS[1], label="plain Gauss-Hermite")
+        axis.axhline(split, color=style.COLOURS[0], label="split at the kink (ours)")
+        axis.set(
+            xscale="log", yscale="log", xlabel="number of nodes", ylabel="relative error of E ReLU(z)",
+            ylim=(1e-17, 1), title="why the range is split at kinks",
+        )  # fmt: skip
+        axis.legend()
+    variance, other = (a.ravel() for a in np.meshgrid([0.3, 1.0, 4.0], [0.5, 2.0]))
+    rows = {}
+    for name, activation in BUILT_IN.items():
+        if activation.closed_dual is None:
+            continue
+        gaps = []
+        for rho in (-0.99, -0.5, 0.0, 0.3, 0.9, 0.999):
+            c = rho * np.sqrt(variance * other)
+            by_rule = pair_expectation(
+                activation, activation, variance, other, c,
+                kinks=activation.kinks, other_kinks=activation.kinks,
+            )  # fmt: skip
+            closed = activation.dual(variance, other, c)
+            size = np.sqrt(
+                activation.second_moment(np.sqrt(variance)) * activation.second_moment(np.sqrt(other))
+            )
+            gaps.append(np.max(np.abs(by_rule - closed) / size))
+        rows[name] = {"largest relative gap": max(gaps)}
+    return figure, pd.DataFrame(rows).T
