@@ -1,0 +1,307 @@
+"""A user's own data: npz, npy, csv and parquet files become one checked table of features and labels.
+
+Nothing in a file is ever run: pickled arrays are refused. Every refusal says which file, and where in it.
+"""
+
+import zipfile
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+Which = str | int | None  # the labels' array or column: its name, its position, or to be guessed
+FEATURE_NAMES = ("X", "x", "features", "data", "inputs")
+LABEL_NAMES = ("y", "Y", "label", "labels", "target", "targets", "class")
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """Features and labels, checked.
+
+    Attributes
+    ----------
+    features : ndarray of shape (n, d), float64
+        One row per sample, all finite.
+    labels : ndarray of shape (n,), or None
+        As in the file: numbers or texts.
+    classes : ndarray, or None
+        The distinct labels, sorted; at least two.
+    source : str
+        Where the data came from.
+    """
+
+    features: np.ndarray
+    labels: np.ndarray | None
+    classes: np.ndarray | None
+    source: str
+
+    def __repr__(self) -> str:
+        n, d = self.features.shape
+        kinds = "no labels" if self.classes is None else f"{len(self.classes)} classes"
+        return f"Table({n} samples, {d} features, {kinds}, source={self.source!r})"
+
+
+def load(
+    path: str | Path,
+    labels: Which = None,
+    *,
+    unlabelled: bool = False,
+    max_bytes: int = 2_000_000_000,
+) -> Table:
+    r"""Read features and labels from a file.
+
+    Parameters
+    ----------
+    path : str or Path
+        By its ending: ``.npz``, ``.npy``, ``.csv`` or ``.parquet``. A csv file has one line of column names,
+        then numbers (labels may be texts). An npz file with one two-dimensional and one one-dimensional array
+        needs no names; else the features are the array called X, x, features, data or inputs.
+    labels : str or int, optional
+        Which array of an npz file, or which column of the others, holds the labels: its name, or its position
+        (-1 is the last; the only choice in an npy file). If not given: the one called y, Y, label, labels,
+        target, targets or class.
+    unlabelled : bool, default False
+        Take every column as a feature, and return ``labels=None``.
+    max_bytes : int, default 2_000_000_000
+        A larger file is refused before it is read.
+
+    Returns
+    -------
+    Table
+
+    Raises
+    ------
+    ValueError
+        Unknown ending, empty, ragged, not numeric, not finite, pickled, no labels, one class only, ...
+    FileNotFoundError
+        There is no such file.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> path = Path(tempfile.mkdtemp()) / "points.csv"
+    >>> _ = path.write_text("width,height,label\n1,2,cat\n3,4,dog\n")
+    >>> table = load(path)
+    >>> table.features.tolist(), table.labels.tolist()
+    ([[1.0, 2.0], [3.0, 4.0]], ['cat', 'dog'])
+    """
+    path = Path(path)
+    if path.suffix.lower() not in _READERS:
+        raise ValueError(f"{path}: unknown ending {path.suffix!r}; allowed are {', '.join(_READERS)}")
+    if unlabelled and labels is not None:
+        raise ValueError(f"labels = {labels!r}: cannot be given when unlabelled=True")
+    if path.exists() and not path.is_file():
+        raise ValueError(f"{path}: is not a file")
+    size = _unpacked_size(path)
+    if size == 0:
+        raise ValueError(f"{path}: the file is empty")
+    if size > max_bytes:
+        raise ValueError(f"{path}: {size:,} bytes; at most max_bytes = {max_bytes:,} are read")
+    try:
+        features, names, values = _READERS[path.suffix.lower()](path, labels, unlabelled)
+        features = _features(features, names)
+        classes = None if values is None else _classes(values, len(features))
+        return Table(features, values, classes, str(path))
+    except _Refusal as error:
+        raise ValueError(f"{path}: {error}") from None
+
+
+def _unpacked_size(path: Path) -> int:
+    """Return what the file takes once unpacked: a small archive must not fill the memory."""
+    size = path.stat().st_size
+    if path.suffix.lower() == ".npz" and zipfile.is_zipfile(path):
+        with suppress(zipfile.BadZipFile), zipfile.ZipFile(path) as archive:
+            size = sum(member.file_size for member in archive.infolist())
+    return size
+
+
+class _Refusal(ValueError):
+    """A reason, still without the file's name."""
+
+
+# features, the names of their columns, labels
+_Parts = tuple[np.ndarray, list[str] | None, np.ndarray | None]
+
+
+def _read_npz(path: Path, labels: Which, unlabelled: bool) -> _Parts:
+    try:
+        with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
+            arrays = {name: archive[name] for name in archive.files}
+    except Exception as error:  # a damaged archive can fail in many ways, none of them the user's concern
+        raise _numpy_refusal(error) from None
+    vectors = [name for name in arrays if arrays[name].ndim == 1]
+    label = _pick(labels, unlabelled, list(arrays), vectors, "array")
+    rest = [name for name in arrays if name != label]
+    tables = [name for name in rest if name in FEATURE_NAMES] or [n for n in rest if arrays[n].ndim == 2]
+    if len(tables) != 1:
+        shapes = ", ".join(f"{name} {arrays[name].shape}" for name in arrays)
+        raise _Refusal(f"which array holds the features? name it X or features; it has {shapes}")
+    return arrays[tables[0]], None, None if label is None else arrays[label]
+
+
+def _read_npy(path: Path, labels: Which, unlabelled: bool) -> _Parts:
+    try:
+        with path.open("rb") as file:
+            array = np.lib.format.read_array(file, allow_pickle=False)
+    except Exception as error:
+        raise _numpy_refusal(error) from None
+    if unlabelled:
+        return array, None, None
+    if not isinstance(labels, int):
+        raise _Refusal(
+            f"labels = {labels!r}: an npy file has no column names; give a column's number (-1 is the last), "
+            "or unlabelled=True"
+        )
+    _two_dimensional(array)
+    if not -array.shape[1] <= labels < array.shape[1]:
+        raise _Refusal(f"labels = {labels}: there are {array.shape[1]} columns")
+    return np.delete(array, labels, axis=1), None, array[:, labels]
+
+
+def _read_csv(path: Path, labels: Which, unlabelled: bool) -> _Parts:
+    from pyarrow import ArrowException, csv
+
+    try:
+        table = csv.read_csv(
+            path,
+            read_options=csv.ReadOptions(use_threads=False),  # one thread, so that errors name the row
+            convert_options=csv.ConvertOptions(null_values=[""], strings_can_be_null=False),
+        )
+    except ArrowException as error:
+        reason = str(error).splitlines()[0].removeprefix("CSV parse error: ")
+        raise _Refusal(f"is not a readable csv file: {reason[:200]} (the names are row 1)") from None
+    if all(_is_number(name) for name in table.column_names):
+        raise _Refusal("the first line must hold the columns' names, and holds only numbers")
+    return _split(table, labels, unlabelled)
+
+
+def _read_parquet(path: Path, labels: Which, unlabelled: bool) -> _Parts:
+    from pyarrow import ArrowException, parquet
+
+    try:
+        table = parquet.ParquetFile(path).read()
+    except (ArrowException, OSError) as error:
+        raise _Refusal(f"is not a readable parquet file: {str(error).splitlines()[0][:200]}") from None
+    return _split(table, labels, unlabelled)
+
+
+_READERS: dict[str, Callable[[Path, Which, bool], _Parts]] = {
+    ".npz": _read_npz,
+    ".npy": _read_npy,
+    ".csv": _read_csv,
+    ".parquet": _read_parquet,
+}
+
+
+def _split(table: Any, labels: Which, unlabelled: bool) -> _Parts:
+    """Take the label column out of an Arrow table."""
+    names = [name.strip() for name in table.column_names]
+    if not table.num_rows:
+        raise _Refusal("has no rows below the columns' names")
+    if len(set(names)) < len(names) or "" in names:
+        raise _Refusal(f"column names must differ and not be empty: {_listed(names)}")
+    label = _pick(labels, unlabelled, names, [], "column")
+    columns = {name: table.column(index).to_numpy() for index, name in enumerate(names)}
+    values = None if label is None else _texts(columns.pop(label))
+    if not columns:
+        raise _Refusal("has no column besides the labels")
+    return (
+        np.column_stack([_numbers(column, name) for name, column in columns.items()]),
+        list(columns),
+        values,
+    )
+
+
+def _pick(labels: Which, unlabelled: bool, names: list[str], fallback: list[str], kind: str) -> str | None:
+    """Decide which of the names holds the labels."""
+    if unlabelled:
+        return None
+    if isinstance(labels, int) and -len(names) <= labels < len(names):
+        return names[labels]
+    if isinstance(labels, str) and labels in names:
+        return labels
+    if labels is not None:
+        raise _Refusal(f"labels = {labels!r}: there is no such {kind}; it has {_listed(names)}")
+    found = [name for name in LABEL_NAMES if name in names] or (fallback if len(fallback) == 1 else [])
+    if not found:
+        raise _Refusal(
+            f"no {kind} for the labels; name one {' or '.join(LABEL_NAMES)}, or give labels=... "
+            f"or unlabelled=True; it has {_listed(names)}"
+        )
+    return found[0]
+
+
+def _numbers(column: np.ndarray, name: str) -> np.ndarray:
+    if column.dtype.kind in "biuf":
+        return column.astype(float)
+    row = next((i for i, value in enumerate(column) if not _is_number(value)), 0)
+    raise _Refusal(f"column {name!r}, row {row + 1}: {str(column[row])[:40]!r} is not a number")
+
+
+def _is_number(value: Any) -> bool:
+    try:
+        float(value)
+    except (TypeError, ValueError):
+        return False
+    return True
+
+
+def _texts(column: np.ndarray) -> np.ndarray:
+    """Turn a column of Python texts into an array of texts; leave numbers alone."""
+    if column.dtype.kind != "O":
+        return column
+    for row, value in enumerate(column):
+        if not isinstance(value, str) or not value:
+            raise _Refusal(f"the label of row {row + 1} is missing, or neither a number nor a text")
+    return column.astype(str)
+
+
+def _features(array: np.ndarray, names: list[str] | None) -> np.ndarray:
+    _two_dimensional(array)
+    if array.dtype.kind not in "biuf":
+        raise _Refusal(f"the features are of type {array.dtype}, expected real numbers")
+    if 0 in array.shape:
+        raise _Refusal(f"the features have shape {array.shape}: nothing to learn from")
+    features = array.astype(float)
+    bad = np.argwhere(~np.isfinite(features))
+    if len(bad):
+        row, column = (int(index) for index in bad[0])
+        place = f"column {names[column]!r}" if names else f"column {column + 1}"
+        raise _Refusal(
+            f"{len(bad)} values are not finite; first {features[row, column]} at row {row + 1}, {place}"
+        )
+    return features
+
+
+def _two_dimensional(array: np.ndarray) -> None:
+    if array.ndim != 2:
+        raise _Refusal(f"the features have shape {array.shape}, expected two dimensions (samples, features)")
+
+
+def _classes(labels: np.ndarray, samples: int) -> np.ndarray:
+    if labels.shape != (samples,):
+        raise _Refusal(f"the labels have shape {labels.shape}, expected ({samples},): one per sample")
+    if labels.dtype.kind not in "biufU":
+        raise _Refusal(f"the labels are of type {labels.dtype}, expected numbers or texts")
+    if labels.dtype.kind == "f" and not np.isfinite(labels).all():
+        raise _Refusal(f"the label of row {int(np.argmin(np.isfinite(labels))) + 1} is not finite")
+    classes = np.unique(labels)
+    if len(classes) < 2:
+        raise _Refusal(f"only one class, {classes[0]}; at least two are needed")
+    return classes
+
+
+def _numpy_refusal(error: Exception) -> _Refusal:
+    if "Object arrays" in str(error):
+        return _Refusal("holds pickled objects, which could run code; save plain numeric arrays instead")
+    return _Refusal(
+        f"is not a readable NumPy file, or a pickled one ({type(error).__name__}: {str(error)[:80]})"
+    )
+
+
+def _listed(names: list[str]) -> str:
+    shown = ", ".join(name[:40] for name in names[:20])
+    return shown + (f", ... ({len(names)} in all)" if len(names) > 20 else "")

@@ -1,0 +1,219 @@
+"""A user's files: what is read, and that every refusal says what is wrong and where."""
+
+import pickle
+import zipfile
+
+import numpy as np
+import pytest
+
+from firstlight.data import Table, load
+
+X = np.arange(12.0).reshape(4, 3)
+Y = np.array([0, 1, 1, 0])
+
+
+@pytest.fixture
+def folder(tmp_path):
+    return tmp_path
+
+
+def csv(folder, text, name="data.csv"):
+    path = folder / name
+    path.write_bytes(text.encode() if isinstance(text, str) else text)
+    return path
+
+
+def parquet(folder, columns):
+    import pyarrow as pa
+    from pyarrow import parquet as pq
+
+    path = folder / "data.parquet"
+    pq.write_table(pa.table(columns), path)
+    return path
+
+
+def npz(folder, **arrays):
+    path = folder / "data.npz"
+    np.savez(path, **arrays)
+    return path
+
+
+def npy(folder, array):
+    path = folder / "data.npy"
+    np.save(path, array)
+    return path
+
+
+def same(table, features=X, labels=Y):
+    assert isinstance(table, Table)
+    assert table.features.dtype == np.float64
+    np.testing.assert_array_equal(table.features, features)
+    np.testing.assert_array_equal(table.labels, labels)
+    np.testing.assert_array_equal(table.classes, np.unique(labels))
+
+
+def test_the_four_formats_give_the_same_table(folder):
+    rows = "\n".join(f"{a},{b},{c},{y}" for (a, b, c), y in zip(X, Y, strict=True))
+    same(load(npz(folder, X=X, y=Y)))
+    same(load(npy(folder, np.column_stack([X, Y])), labels=-1))
+    same(load(csv(folder, f"a,b,c,label\n{rows}\n")))
+    same(load(parquet(folder, {"a": X[:, 0], "b": X[:, 1], "c": X[:, 2], "target": Y})))
+    assert str(folder) in load(npz(folder, X=X, y=Y)).source
+
+
+def test_npz_naming_rules(folder):
+    same(load(npz(folder, points=X, kind=Y)))  # one table, one vector: no names needed
+    same(load(npz(folder, features=X, more=X, labels=Y)))
+    same(load(npz(folder, data=X, a=Y[::-1], b=Y), labels="b"))
+    same(load(npz(folder, X=X.astype(np.float32), y=Y), labels=1))
+    table = load(npz(folder, X=X), unlabelled=True)
+    assert table.labels is None
+    assert table.classes is None
+    assert "no labels" in repr(table)
+
+
+def test_label_column_by_name_and_position(folder):
+    path = csv(folder, "kind,a,b\nu,1,2\nv,3,4\n")
+    for labels in ("kind", 0, -3):
+        same(load(path, labels=labels), [[1, 2], [3, 4]], ["u", "v"])
+    same(load(csv(folder, "a, y \n 1, 2\n3,4\n")), [[1], [3]], [2, 4])
+    path = csv(folder, "a,b\n1,2\n3,4\n")
+    np.testing.assert_array_equal(load(path, unlabelled=True).features, [[1, 2], [3, 4]])
+
+
+def test_text_labels_from_parquet_categories(folder):
+    import pyarrow as pa
+
+    kinds = pa.array(["u", "v", "u", "v"]).dictionary_encode()
+    same(load(parquet(folder, {"a": X[:, 0], "y": kinds})), X[:, :1], ["u", "v", "u", "v"])
+
+
+def test_csv_details(folder):
+    same(load(csv(folder, b"\xef\xbb\xbfa,y\r\n1,u\r\n\r\n2,v")), [[1], [2]], ["u", "v"])
+    same(load(csv(folder, 'a,y\n1,"u,w"\n2,v\n')), [[1], [2]], ["u,w", "v"])
+    same(load(csv(folder, "a,y\ntrue,1\nfalse,2\n")), [[1], [0]], [1, 2])
+
+
+CSV = {
+    "a,b,y\n1,2,u\n3,v\n": r"Row #3: Expected 3 columns, got 2",
+    "a,b,y\n1,2,u\n3,4,5,v\n": r"Row #3: Expected 3 columns, got 4",
+    "a,b,y\n1,nan,u\n3,4,v\n": r"1 values are not finite; first nan at row 1, column 'b'",
+    "a,b,y\n1,2,u\n,4,v\n": r"first nan at row 2, column 'a'",
+    "a,b,y\n1,2,u\n3,inf,v\n": r"first inf at row 2, column 'b'",
+    "a,b,y\n1,2,u\n3,cat,v\n": r"column 'b', row 2: 'cat' is not a number",
+    "a,b,y\n1,2020-01-01,u\n": r"column 'b', row 1: '2020-01-01' is not a number",
+    "a,y\n1,u\n2,u\n": r"only one class, u",
+    "a,y\n1,u\n2,\n": r"label of row 2 is missing",
+    "a,y\n1,1\n2,\n": r"label of row 2 is not finite",
+    "a,b\n1,2\n3,4\n": r"no column for the labels.*it has a, b",
+    "1,2\n3,4\n": r"holds only numbers",
+    "a,y\n": r"no rows",
+    "a,a,y\n1,2,u\n3,4,v\n": r"names must differ",
+    "a,,y\n1,2,u\n3,4,v\n": r"names must differ and not be empty",
+    "y\nu\nv\n": r"no column besides the labels",
+    "": r"the file is empty",
+    "\n\n": r"not a readable csv file",
+}
+
+
+@pytest.mark.parametrize(("text", "message"), CSV.items())
+def test_csv_refusals(folder, text, message):
+    path = csv(folder, text)
+    with pytest.raises(ValueError, match=message) as caught:
+        load(path)
+    assert str(caught.value).startswith(f"{path}: ")
+    assert "\n" not in str(caught.value)
+
+
+def test_unknown_label_column_lists_what_there_is(folder):
+    path = csv(folder, "a,b,kind\n1,2,u\n3,4,v\n")
+    for labels in ("colour", 3, -4):
+        with pytest.raises(ValueError, match=r"labels = .*no such column; it has a, b, kind"):
+            load(path, labels=labels)
+    many = ",".join(f"c{i}" for i in range(50))
+    with pytest.raises(ValueError, match=r"\(50 in all\)"):
+        load(csv(folder, f"{many}\n{many}\n"))
+
+
+def test_npz_refusals(folder):
+    with pytest.raises(ValueError, match="pickled objects"):
+        load(npz(folder, X=np.array([[1, None]], dtype=object), y=Y))
+    with pytest.raises(ValueError, match=r"which array holds the features\?.*a \(4, 3\), b \(4, 3\)"):
+        load(npz(folder, a=X, b=X, y=Y))
+    with pytest.raises(ValueError, match="no such array; it has X, y"):
+        load(npz(folder, X=X, y=Y), labels="z")
+    with pytest.raises(ValueError, match="no array for the labels"):
+        load(npz(folder, X=X))
+    with pytest.raises(ValueError, match=r"labels have shape \(3,\), expected \(4,\)"):
+        load(npz(folder, X=X, y=Y[:3]))
+    with pytest.raises(ValueError, match=r"labels have shape \(4, 1\)"):
+        load(npz(folder, X=X, y=Y[:, None]))
+    with pytest.raises(ValueError, match="expected two dimensions"):
+        load(npz(folder, X=X.reshape(4, 3, 1), y=Y))
+    with pytest.raises(ValueError, match="type complex128"):
+        load(npz(folder, X=X + 1j, y=Y))
+    with pytest.raises(ValueError, match="expected numbers or texts"):
+        load(npz(folder, X=X, y=Y + 1j))
+    with pytest.raises(ValueError, match="nothing to learn"):
+        load(npz(folder, X=np.zeros((0, 3)), y=np.zeros(0)))
+    with pytest.raises(ValueError, match="only one class"):
+        load(npz(folder, X=X, y=np.ones(4)))
+    with pytest.raises(ValueError, match="first nan at row 2, column 3"):
+        load(npz(folder, X=np.where(X == 5, np.nan, X), y=Y))
+    with pytest.raises(ValueError, match="label of row 3 is not finite"):
+        load(npz(folder, X=X, y=[0, 1, np.nan, 0]))
+
+
+def test_npy_refusals(folder):
+    with pytest.raises(ValueError, match="pickled objects"):
+        load(npy(folder, np.array([[1, "a"]], dtype=object)), unlabelled=True)
+    with pytest.raises(ValueError, match="give a column's number"):
+        load(npy(folder, X))
+    with pytest.raises(ValueError, match="there are 3 columns"):
+        load(npy(folder, X), labels=3)
+    with pytest.raises(ValueError, match="expected two dimensions"):
+        load(npy(folder, X[0]), labels=0)
+
+
+def test_damaged_and_disguised_files(folder):
+    for name in ("a.npy", "a.npz", "a.parquet"):
+        path = folder / name
+        path.write_bytes(b"not what the ending says")
+        with pytest.raises(ValueError, match="is not a readable"):
+            load(path, labels=0)
+    for name in ("p.npy", "p.npz"):
+        path = folder / name
+        path.write_bytes(pickle.dumps({"a": 1}))
+        with pytest.raises(ValueError, match="or a pickled one"):
+            load(path, labels=0)
+    whole = npz(folder, X=X, y=Y).read_bytes()
+    (folder / "cut.npz").write_bytes(whole[: len(whole) // 2])
+    with pytest.raises(ValueError, match="is not a readable NumPy file"):
+        load(folder / "cut.npz")
+    (folder / "zip.npy").write_bytes(whole)
+    with pytest.raises(ValueError, match="is not a readable NumPy file"):
+        load(folder / "zip.npy", labels=0)
+
+
+def test_size_limits_look_at_what_an_archive_unpacks_to(folder):
+    path = npy(folder, X)
+    with pytest.raises(ValueError, match=r"at most max_bytes = 100 are read"):
+        load(path, labels=0, max_bytes=100)
+    bomb = folder / "bomb.npz"
+    np.savez_compressed(bomb, X=np.zeros((1000, 1000)), y=np.zeros(1000))
+    assert bomb.stat().st_size < 100_000
+    with pytest.raises(ValueError, match=r"8,0.* bytes"):
+        load(bomb, max_bytes=100_000)
+    assert zipfile.is_zipfile(bomb)
+
+
+def test_other_refusals(folder):
+    with pytest.raises(ValueError, match=r"unknown ending '.xlsx'; allowed are .npz"):
+        load(folder / "data.xlsx")
+    with pytest.raises(FileNotFoundError):
+        load(folder / "absent.csv")
+    (folder / "folder.csv").mkdir()
+    with pytest.raises(ValueError, match="is not a file"):
+        load(folder / "folder.csv")
+    with pytest.raises(ValueError, match="cannot be given"):
+        load(npz(folder, X=X, y=Y), labels="y", unlabelled=True)
