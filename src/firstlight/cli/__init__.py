@@ -1,6 +1,12 @@
 """The command line: one module per group of commands; heavy imports happen inside the commands."""
 
+import sys
+from typing import Annotated
+
 import typer
+
+from firstlight import __version__
+from firstlight.cli.cite import cite
 
 app = typer.Typer(
     name="firstlight",
@@ -11,6 +17,28 @@ app = typer.Typer(
 )
 
 
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(__version__)
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    """Hold the options that come before any command."""
+
+
+app.command()(cite)
+
+
 def main() -> None:
-    """Run the command line."""
-    app()
+    """Run the command line; bad input ends in one line on standard error and exit code 2."""
+    try:
+        app()
+    except (ValueError, OSError) as error:
+        print(f"error: {error}", file=sys.stderr)
+        sys.exit(2)
