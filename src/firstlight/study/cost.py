@@ -12,8 +12,8 @@ from firstlight.study.problem import Problem
 class Cost:
     """The work and the memory of one trial, up to a constant that a dry run measures.
 
-    A Problem may offer ``cost(door, **options) -> Cost``, with the door ("simulate" or "predict") and the same
-    options as that door gets. Only ratios between sizes matter, so leading terms are enough.
+    A Problem may offer ``cost(door, **options) -> Cost``, with the door ("simulate" or "predict") and the
+    same options as that door gets. Only ratios between sizes matter, so leading terms are enough.
 
     Parameters
     ----------

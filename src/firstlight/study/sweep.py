@@ -67,6 +67,8 @@ class Study:
         A numeric axis along which theory becomes exact; the report fits the rate at which the gap shrinks.
     tolerance : float, default 0.05
         Relative gap within which experiment and theory are said to agree.
+    source : str, optional
+        The TOML file it was read from.
 
     Examples
     --------
@@ -89,6 +91,7 @@ class Study:
     refine: Refine | None = None
     size_axis: str | None = None
     tolerance: float = 0.05
+    source: str | None = None
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not re.fullmatch(r"[a-z0-9_-]+(/[a-z0-9_-]+)+", self.name):

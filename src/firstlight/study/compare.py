@@ -1,0 +1,166 @@
+"""Put theory and experiment side by side, for a Problem of any room."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+from firstlight.rng import RNGLike, SeedLike, generator, stream
+from firstlight.study.judge import judge
+from firstlight.study.problem import Problem
+from firstlight.study.provenance import provenance
+from firstlight.study.spec import require_int
+
+
+def compare(
+    problem: Problem,
+    trials: int = 8,
+    rng: RNGLike | SeedLike = None,
+    *,
+    predict: Mapping[str, Any] | None = None,
+    simulate: Mapping[str, Any] | None = None,
+    paired: bool = False,
+    tolerance: float = 0.05,
+    absolute: float = 0.0,
+    progress: bool = False,
+) -> xr.Dataset:
+    """Predict, simulate a number of trials, and say whether they agree.
+
+    Parameters
+    ----------
+    problem : Problem
+        Of any room.
+    trials : int, default 8
+        Experiments, each with its own random stream; eight give a standard error that is itself good to 27 %.
+    rng : int, Generator, SeedSequence, BitGenerator or None
+        The seed of all streams; from anything but an int one seed is drawn, and kept in ``attrs``.
+    predict, simulate : mapping, optional
+        Options for the two doors.
+    paired : bool, default False
+        Predict once per trial with that trial's own stream, for a theory that is conditioned on what was
+        drawn; the gap is then that of the paired differences.
+    tolerance : float, default 0.05
+        Relative gap up to which the verdict is "agrees".
+    absolute : float, default 0.0
+        Added to the allowed gap, for observables that are predicted to vanish.
+    progress : bool, default False
+        Show a bar over the trials, if the terminal can.
+
+    Returns
+    -------
+    xarray.Dataset
+        For each observable ``o`` that both doors return: ``o`` (trials first), ``o_predicted``, ``o_mean``,
+        ``o_sem``, ``o_z``, ``o_gap`` (relative, signed), ``o_gap_sem`` and ``o_verdict`` (see `judge`).
+        ``attrs`` tell how to make it again.
+
+    Examples
+    --------
+    A room of one line, whose theory is exact::
+
+        found = firstlight.compare(Problem(dimension=200), trials=8, rng=0)
+        found["error_verdict"], found["error_gap"]
+    """
+    require_int("trials", trials, 1)
+    if not (tolerance > 0 and absolute >= 0):
+        raise ValueError(f"tolerance = {tolerance}, absolute = {absolute}: must be positive, and at least 0")
+    seed = seed_of(rng)
+    streams = [stream(seed, "trial", trial) for trial in range(trials)]
+    shown = _bar(streams, trials) if progress else streams
+    simulated = _stack([problem.simulate(each, **(simulate or {})) for each in shown])
+    if paired:
+        again = [stream(seed, "trial", trial) for trial in range(trials)]
+        predicted = _stack([converged_only(problem.predict(each, **(predict or {}))) for each in again])
+    else:
+        predicted = converged_only(problem.predict(stream(seed, "predict"), **(predict or {})))
+    found = _side_by_side(simulated, predicted, tolerance, absolute)
+    options = {"predict": dict(predict or {}), "simulate": dict(simulate or {}), "paired": paired}
+    settings = {"trials": trials, "tolerance": tolerance, "absolute": absolute, **options}
+    call = ", ".join(f"{name}={value!r}" for name, value in settings.items())
+    command = f"firstlight.compare(problem, rng={seed}, {call})"
+    return found.assign_attrs(provenance({"problem": problem, **settings}, seed, command))
+
+
+def seed_of(rng: RNGLike | SeedLike) -> int:
+    """Return the one integer that stands for an `rng` argument; an int stands for itself.
+
+    Parameters
+    ----------
+    rng : int, Generator, SeedSequence, BitGenerator or None
+
+    Returns
+    -------
+    int
+
+    Examples
+    --------
+    >>> seed_of(7)
+    7
+    """
+    if isinstance(rng, (int, np.integer)) and not isinstance(rng, bool) and rng >= 0:
+        return int(rng)
+    return int(generator(rng).integers(2**63))
+
+
+def converged_only(predicted: xr.Dataset) -> xr.Dataset:
+    """Blank what did not converge, whatever the solver left there.
+
+    Parameters
+    ----------
+    predicted : Dataset
+        A prediction; if it has a variable ``converged``, each observable is NaN where that is False.
+
+    Returns
+    -------
+    Dataset
+
+    Examples
+    --------
+    >>> solved = xr.Dataset({"x": ("ridge", [1.0, 2.0]), "converged": ("ridge", [True, False])})
+    >>> converged_only(solved)["x"].values.tolist()
+    [1.0, nan]
+    """
+    if "converged" not in predicted:
+        return predicted
+    flag = predicted["converged"].astype(bool)
+    blanked = {
+        name: values.where(flag)
+        for name, values in predicted.data_vars.items()
+        if name != "converged" and set(flag.dims) <= set(values.dims) and values.dtype.kind in "iuf"
+    }
+    return predicted.assign(blanked)
+
+
+def _stack(trials: list[xr.Dataset]) -> xr.Dataset:
+    return xr.concat(trials, dim="trial", data_vars="all", coords="minimal", compat="override", join="exact")
+
+
+def _side_by_side(
+    simulated: xr.Dataset, predicted: xr.Dataset, tolerance: float, absolute: float
+) -> xr.Dataset:
+    """Judge what both have; shapes must be alike, or broadcasting would invent numbers."""
+    names = [str(name) for name in simulated.data_vars if name in predicted.data_vars and name != "converged"]
+    names = [name for name in names if simulated[name].dtype.kind in "biuf"]
+    if not names:
+        theirs, ours = list(predicted.data_vars), list(simulated.data_vars)
+        raise ValueError(f"simulate returned {ours}, predict {theirs}: no observable in common")
+    found = xr.Dataset()
+    for name in names:
+        values, theory = simulated[name], predicted[name]
+        own = {dim: size for dim, size in theory.sizes.items() if dim != "trial"}
+        if own != {dim: size for dim, size in values.sizes.items() if dim != "trial"}:
+            raise ValueError(
+                f"observable {name}: simulate has {dict(values.sizes)}, predict {dict(theory.sizes)}"
+            )
+        found[name], found[f"{name}_predicted"] = values, theory
+        for part, column in judge(values, theory, tolerance=tolerance, absolute=absolute).items():
+            found[f"{name}_{part}"] = column
+    return found
+
+
+def _bar(items: Iterable[Any], total: int) -> Iterator[Any]:
+    from rich.console import Console
+    from rich.progress import track
+
+    console = Console(stderr=True)
+    yield from track(items, "trials", total=total, console=console, disable=not console.is_terminal)

@@ -1,0 +1,131 @@
+"""Where a result came from: configuration, seed, versions, machine, date, and how to make it again."""
+
+import json
+import os
+import platform
+from collections.abc import Mapping, Sequence, Set
+from dataclasses import fields, is_dataclass
+from datetime import UTC, datetime
+from functools import lru_cache, partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+_SHOWN = 16
+
+
+def provenance(configuration: Mapping[str, Any], seed: int, command: str) -> dict[str, str | int]:
+    """Return the attributes that every result carries; all are strings or ints, so NetCDF keeps them.
+
+    Parameters
+    ----------
+    configuration : mapping
+        What was run, resolved; made legible with `describe`.
+    seed : int
+        The seed behind all random streams.
+    command : str
+        What to type to get the same numbers again.
+
+    Returns
+    -------
+    dict
+        ``configuration`` (JSON), ``seed``, ``command``, ``date``, ``cpu``, ``python``, ``firstlight``,
+        ``numpy``, ``scipy``, ``blas``.
+
+    Examples
+    --------
+    >>> provenance({"width": 3}, seed=1, command="firstlight study run demo/width")["configuration"]
+    '{"width": 3}'
+    """
+    return {
+        "configuration": json.dumps(describe(configuration)),
+        # NetCDF has no integers above 64 bits, and a seed may be longer.
+        "seed": seed if seed < 2**63 else str(seed),
+        "command": command,
+        "date": datetime.now(UTC).isoformat(timespec="seconds"),
+        **machine(),
+    }
+
+
+@lru_cache(maxsize=1)
+def machine() -> dict[str, str]:
+    """Return the versions and the processor that decide the last bits of every number.
+
+    Returns
+    -------
+    dict of str
+
+    Examples
+    --------
+    >>> sorted(machine())
+    ['blas', 'cpu', 'firstlight', 'numpy', 'python', 'scipy']
+    """
+    import scipy
+    from threadpoolctl import threadpool_info
+
+    from firstlight import __version__
+
+    blas = sorted({_blas_name(item) for item in threadpool_info() if item["user_api"] == "blas"})
+    return {
+        "firstlight": __version__,
+        "python": platform.python_version(),
+        "numpy": np.__version__,
+        "scipy": scipy.__version__,
+        "blas": ", ".join(blas) or "unknown",
+        "cpu": f"{_cpu_model()} ({os.cpu_count()} cores)",
+    }
+
+
+def _blas_name(item: Mapping[str, Any]) -> str:
+    return " ".join(str(item[key]) for key in ("internal_api", "version", "architecture") if item.get(key))
+
+
+def _cpu_model() -> str:
+    try:
+        for line in Path("/proc/cpuinfo").read_text().splitlines():
+            if line.startswith("model name"):
+                return line.partition(":")[2].strip()
+    except OSError:
+        pass
+    return platform.processor() or platform.machine() or "unknown"
+
+
+def describe(value: Any) -> Any:
+    """Turn any configuration into plain JSON values that a reader understands.
+
+    Parameters
+    ----------
+    value : object
+        Dataclasses become tables with their class under ``"is"``; large arrays are named by shape.
+
+    Returns
+    -------
+    None, bool, int, float, str, list or dict
+
+    Examples
+    --------
+    >>> describe({"rate": np.float64(0.5), "weights": np.zeros((100, 3)), "f": np.tanh})
+    {'rate': 0.5, 'weights': 'array float64 (100, 3)', 'f': 'tanh'}
+    """
+    if isinstance(value, np.generic):
+        value = value.item()
+    if value is None or isinstance(value, (bool, int, str)):
+        return value
+    if isinstance(value, float):
+        return value if np.isfinite(value) else str(value)
+    if isinstance(value, np.ndarray):
+        small = value.size <= _SHOWN
+        return describe(value.tolist()) if small else f"array {value.dtype} {value.shape}"
+    if is_dataclass(value) and not isinstance(value, type):
+        shown = {item.name: describe(getattr(value, item.name)) for item in fields(value) if item.repr}
+        return {"is": f"{type(value).__module__}:{type(value).__qualname__}", **shown}
+    if isinstance(value, Mapping):
+        return {str(key): describe(item) for key, item in value.items()}
+    if isinstance(value, (Sequence, Set)):
+        return [describe(item) for item in value]
+    if isinstance(value, partial):
+        return f"partial of {describe(value.func)}"
+    if callable(value):
+        return getattr(value, "__qualname__", getattr(value, "__name__", repr(value)))
+    return repr(value)

@@ -1,0 +1,146 @@
+"""One trial: what a worker is told, and what it sends back."""
+
+import json
+import sys
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import xarray as xr
+from threadpoolctl import ThreadpoolController
+
+from firstlight.rng import stream
+from firstlight.study.address import address
+from firstlight.study.codec import pack
+from firstlight.study.compare import converged_only
+from firstlight.study.problem import Problem
+from firstlight.study.spec import unknown
+from firstlight.study.store import Record
+from firstlight.study.sweep import Point, Study
+
+_FORMAT = 1  # raised when the meaning of a record changes, so that old ones are not read as new
+
+
+@dataclass(frozen=True)
+class Task:
+    """A trial to be done: the record's address and place, and everything a worker needs.
+
+    Examples
+    --------
+    See `tasks`.
+    """
+
+    address: bytes
+    study: str
+    point: Point
+    arm: str
+    trial: int
+    problem: Problem
+    door: str
+    options: Mapping[str, Any]
+    seed: int
+    key: str
+    observables: tuple[str, ...]
+
+    def record(self, **content: Any) -> Record:
+        """Return the record of this trial with the given result or failure."""
+        blank = {"layout": None, "body": None, "message": None}
+        place = (self.address, self.study, json.dumps(self.point), self.arm, self.trial)
+        return Record(*place, **{**blank, **content})
+
+
+def tasks(study: Study, points: Iterable[Point]) -> Iterator[Task]:
+    """Yield every trial of some points of a study, each with the address of what determines its result.
+
+    That is: the problem's content, the room and its version, the door and its options, the seed, the trial
+    and the observables that are kept. The study's name is no part of it, so studies that overlap share records.
+
+    Parameters
+    ----------
+    study : Study
+    points : iterable of dict
+
+    Yields
+    ------
+    Task
+
+    Examples
+    --------
+    ::
+
+        [task.address for task in tasks(study, study.points())]
+    """
+    kept = tuple(study.observables)
+    for point in points:
+        problem = study.build(point)
+        key = address(problem)
+        for name, arm in study.arms.items():
+            room = (problem.room, problem.room_version)
+            base = address(_FORMAT, room, key, arm.door, dict(arm.options), study.seed, sorted(kept))
+            for trial in range(arm.count(study.trials)):
+                yield Task(
+                    address(base, trial), study.name, point, name, trial, problem, arm.door, arm.options,
+                    study.seed, key.hex(), kept,
+                )  # fmt: skip
+
+
+def perform(task: Task) -> Record:
+    """Do one trial. A trial that raises gives a record that says so; the arms of a point share their streams.
+
+    Parameters
+    ----------
+    task : Task
+
+    Returns
+    -------
+    Record
+
+    Examples
+    --------
+    ::
+
+        records = [perform(task) for task in tasks(study, study.points())]
+    """
+    start = time.perf_counter()
+    try:
+        with one_thread():
+            rng = stream(task.seed, "point", task.key, "trial", task.trial)
+            found = getattr(task.problem, task.door)(rng, **task.options)
+        layout, body = pack(_kept(converged_only(found), task.observables))
+    except Exception as error:  # whatever a trial raises must not stop the others
+        message = f"{type(error).__name__}: {error}"
+        return task.record(message=message, seconds=time.perf_counter() - start)
+    return task.record(layout=layout, body=body, seconds=time.perf_counter() - start)
+
+
+def _kept(found: xr.Dataset, observables: tuple[str, ...]) -> xr.Dataset:
+    if not observables:
+        return found
+    for name in observables:
+        if name not in found.data_vars:
+            raise unknown("observable", name, map(str, found.data_vars))
+    return found[[*observables, *({"converged"} & set(found.data_vars))]]
+
+
+def one_thread() -> AbstractContextManager[Any]:
+    """Hold BLAS and OpenMP at one thread: their thread count would change the last bits of a result.
+
+    Returns
+    -------
+    context manager
+
+    Examples
+    --------
+    >>> with one_thread():
+    ...     pass
+    """
+    return _controller(len(sys.modules)).limit(limits=1)
+
+
+@lru_cache(maxsize=1)
+def _controller(modules: int) -> ThreadpoolController:
+    """Find the thread pools; it takes a millisecond, so only after new modules were imported."""
+    return ThreadpoolController()

@@ -1,0 +1,57 @@
+"""A room of one idea for the tests: the mean of an exponential sample. Workers import it, so it is a module."""
+
+import os
+import time
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+import xarray as xr
+
+from firstlight.rng import generator
+from firstlight.study.cost import Cost
+from firstlight.study.problem import Assumption
+
+
+@dataclass(frozen=True)
+class Tiny:
+    """Theory: the mean is 1 / rate, and the sample variance (divided by n) falls short by 1 / n."""
+
+    rate: float = 1.0
+    samples: int = 100
+    sleep: float = 0.0
+    broken_at: float = -1.0
+    deadly_at: float = -1.0
+
+    room: ClassVar[str] = "tiny"
+    room_version: ClassVar[int] = 1
+    references: ClassVar[tuple[str, ...]] = ()
+
+    def __post_init__(self):
+        if not self.rate > 0:
+            raise ValueError(f"rate = {self.rate}: must be positive")
+        if not self.samples >= 1:
+            raise ValueError(f"samples = {self.samples}: must be at least 1")
+
+    def predict(self, rng=None, bad_at=-1.0):
+        converged = self.rate != bad_at
+        return xr.Dataset({
+            "mean": 1 / self.rate if converged else np.nan,
+            "variance": 1 / self.rate**2,
+            "converged": converged,
+        })
+
+    def simulate(self, rng=None, shift=0.0):
+        if self.rate == self.broken_at:
+            raise RuntimeError("this trial is broken on purpose")
+        if self.rate == self.deadly_at:
+            os.kill(os.getpid(), 9)
+        time.sleep(self.sleep)
+        draw = generator(rng).exponential(1 / self.rate, self.samples)
+        return xr.Dataset({"mean": draw.mean() + shift, "variance": draw.var()})
+
+    def assumptions(self):
+        return (Assumption("positive rate", "holds", f"rate = {self.rate}"),)
+
+    def cost(self, door, **options):
+        return Cost(flops=float(self.samples), bytes=8.0 * self.samples)
