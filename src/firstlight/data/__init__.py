@@ -7,8 +7,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from firstlight.data.cache import ImagesNotFetched, fetch
     from firstlight.data.files import Table, load
-    from firstlight.data.images import Images, ImagesNotFetched, fetch, load_images, pair
+    from firstlight.data.images import Images, load_images, pair
     from firstlight.data.mixture import GaussianMixture
     from firstlight.data.multi_index import MultiIndex
     from firstlight.data.parser import Formula
@@ -18,17 +19,17 @@ _NAMES = {
     "Formula": "parser",
     "GaussianMixture": "mixture",
     "Images": "images",
-    "ImagesNotFetched": "images",
+    "ImagesNotFetched": "cache",
     "MultiIndex": "multi_index",
     "Table": "files",
-    "fetch": "images",
+    "fetch": "cache",
     "load": "files",
     "load_images": "images",
     "pair": "images",
     "toy": "separable",
     "two_points": "separable",
 }
-_MODULES = ("files", "images", "mixture", "multi_index", "parser", "separable")
+_MODULES = ("cache", "files", "idx", "images", "mixture", "multi_index", "parser", "separable", "sources")
 
 __all__ = [
     "Formula",
