@@ -7,6 +7,7 @@ import typer
 
 from firstlight import __version__
 from firstlight.cli.cite import cite
+from firstlight.cli.data import app as data_app
 
 app = typer.Typer(
     name="firstlight",
@@ -33,6 +34,7 @@ def _options(
 
 
 app.command()(cite)
+app.add_typer(data_app, name="data")
 
 
 def main() -> None:
