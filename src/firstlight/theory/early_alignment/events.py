@@ -1,0 +1,319 @@
+"""The event-driven kernel: one neuron's exact walk through activation patterns, compiled.
+
+While a neuron's pattern is fixed, its first-layer row w and second-layer weight v obey w' = v c, v' = ⟨w, c⟩
+with the constant c = Σ_{active} yᵢxᵢ. So w moves along a line, v and a = ⟨w, c⟩/‖c‖ keep K = v² - a²,
+and v ± a = (v₀ ± a₀) e^{±‖c‖t}. The next datum to flip is the one whose wall the line meets first; the time
+to it is a logarithm. Nothing is discretised. A balanced start (v = ±‖w‖) is the case v² - ‖w‖² = 0.
+
+The norm of w is taken out at each event, so that no growth overflows.
+
+A wall can attract from both sides: with the datum on, the neuron is driven to the other side; with it off,
+back. Then it slides along the wall, and the datum acts with a share between 0 and 1. The shares of all such
+data minimise ‖c‖ over the box, which is Filippov's solution: a share of 1 means that the neuron leaves to the
+active side, 0 to the other.
+
+One file holds all of the kernel because the cache of compiled code does not see changes in another file.
+"""
+
+from collections import namedtuple
+
+import numpy as np
+from numba import njit
+
+ROUNDING = 1e-13  # below this, relative to the natural scale, a speed or a distance is rounding
+SETTLED, DEAD, STILL, TRUNCATED, FULL, VANISHED = range(6)
+
+Data = namedtuple("Data", "X gram norms y")
+# q = Xw, b = Xc; level: 1 on, 0 off, between: sliding; side: the same as +1, -1, 0; changed: data of one
+# event; tally: how many data act, how many of them slide.
+Neuron = namedtuple("Neuron", "w c q b level side changed tally")
+
+_compiled = njit(nogil=True, cache=True, error_model="numpy")
+
+
+@_compiled
+def trace(X, gram, y, W, second, gain, until, chosen, numbers, which, counts, status):  # type: ignore[no-untyped-def]
+    """Walk the neurons in `chosen`; write the events, the number of records, and how the walk ended.
+
+    Row r of ``numbers[j]`` is (time, log ‖w‖, advance along c since the event before, v/‖w‖, new level) and
+    ``which[j, r]`` the datum; several rows at one time are one event.
+    """
+    data = Data(X, gram, np.sqrt(np.diag(gram).copy()), y)
+    for j in chosen:
+        counts[j], status[j] = _walk(data, W[j], second[j], gain, until, numbers[j], which[j])
+
+
+@_compiled
+def _walk(data, start, v, gain, until, numbers, which):  # type: ignore[no-untyped-def]
+    neuron = _begin(data, start)
+    w, c = neuron.w, neuron.c
+    move = np.sign(v) if v != 0 else np.sign(_dot(w, c))
+    imbalance, smallest = v * v - 1, ROUNDING * data.norms.max()
+    time, log_norm = 0.0, 0.0
+    count = _record(neuron, _start_on_walls(data, neuron, move), time, log_norm, 0.0, v, numbers, which, 0)
+    while True:
+        if neuron.tally[0] == 0:
+            return count, DEAD
+        C = np.sqrt(_dot(c, c))
+        if C <= smallest:  # noqa: SIM300
+            return count, STILL
+        a = _dot(w, c) / C
+        across = 0.0
+        for k in range(len(w)):
+            across += (w[k] - (a / C) * c[k]) ** 2
+        K = imbalance + across
+        met, first, move, turned = _next(data, neuron, move, a, K, C)
+        if len(met) == 0 and not turned:
+            return count, SETTLED
+        a_end = -move * np.sqrt(-K) if turned else a + move * first * C
+        v_end = 0.0 if turned else move * np.sqrt(max(K + a_end * a_end, 0.0))
+        time += _elapsed(v, a, v_end, a_end, K) / (gain * C)
+        if time > until or time == np.inf:
+            return count, TRUNCATED if time < np.inf else SETTLED
+        length, step = np.sqrt(a_end * a_end + across), (a_end - a) / C
+        vanished = length <= ROUNDING  # v works against w along its own line, until nothing of it is left
+        if vanished:
+            found, step = _vanish(neuron), 0.0
+        else:
+            _advance(neuron, step, 1 / length)
+            v, imbalance, log_norm = v_end / length, imbalance / length**2, log_norm + np.log(length)
+            move = -move if turned else move
+            found = _release(data, neuron) if turned else _arrive(data, neuron, move, met)
+        if count + found > len(which):
+            return count, FULL
+        count = _record(neuron, found, time, log_norm, step, v, numbers, which, count)
+        if vanished:
+            return count, VANISHED
+
+
+@_compiled
+def _begin(data, start):  # type: ignore[no-untyped-def]
+    n = len(data.y)
+    w, c, q = start.copy(), np.zeros(len(start)), data.X @ start
+    level, side = np.zeros(n), np.full(n, -1.0)
+    for i in range(n):
+        if abs(q[i]) <= 4e-16 * data.norms[i]:
+            q[i] = 0.0
+        if q[i] > 0:
+            level[i], side[i] = 1.0, 1.0
+            c += data.y[i] * data.X[i]
+    return Neuron(w, c, q, data.X @ c, level, side, np.empty(n, np.int64), np.array([level.sum(), 0.0]))
+
+
+@_compiled
+def _start_on_walls(data, neuron, move):  # type: ignore[no-untyped-def]
+    """Let a start on attracting walls slide at once; on the wall of the dead region it is frozen."""
+    if neuron.tally[0] == 0:
+        return 0
+    on_wall = np.flatnonzero((neuron.q == 0) & (data.y * move < 0))
+    return _settle(data, neuron, move, on_wall, 0) if len(on_wall) else 0
+
+
+@_compiled
+def _next(data, neuron, move, a, K, C):  # type: ignore[no-untyped-def]
+    """Find the first walls ahead: their data, their distance in units of c, and which way v points there.
+
+    If K < 0 and a shrinks, v changes sign at |a| = √-K. A neuron that slides stops there for an event of its
+    own (`turned`); any other walks its line back, to the first wall behind it.
+    """
+    best, first, second = _nearest(neuron, data.norms, move, C)
+    turned = False
+    if K < 0 and move * a < 0 and first * C >= abs(a) - np.sqrt(-K):
+        turned = neuron.tally[1] > 0
+        if not turned:
+            move = -move
+            best, first, second = _nearest(neuron, data.norms, move, C)
+    if best >= 0 and second <= first + ROUNDING / C:
+        met = _met(neuron, data.norms, move, C, first + ROUNDING / C)
+    else:
+        met = np.full(1 if best >= 0 else 0, best)
+    return met, first, move, turned
+
+
+@_compiled
+def _nearest(neuron, norms, move, C):  # type: ignore[no-untyped-def]
+    """Return the datum of the first wall that way, its distance in units of c, and the runner-up's."""
+    best, first, second = -1, np.inf, np.inf
+    for i in range(len(norms)):
+        speed = -neuron.side[i] * move * neuron.b[i]
+        if speed > ROUNDING * C * norms[i]:
+            gap = max(neuron.side[i] * neuron.q[i], 0.0)
+            if gap < second * speed:  # a division only where it counts
+                second = gap / speed
+                if second < first:
+                    best, first, second = i, second, first
+    return best, first, second
+
+
+@_compiled
+def _met(neuron, norms, move, C, cut):  # type: ignore[no-untyped-def]
+    """Return all data whose walls lie no farther than `cut`."""
+    speed = -move * neuron.side * neuron.b
+    gap = np.maximum(neuron.side * neuron.q, 0.0)
+    return np.flatnonzero((speed > ROUNDING * C * norms) & (gap <= cut * speed))
+
+
+@_compiled
+def _dot(x, y):  # type: ignore[no-untyped-def]
+    total = 0.0
+    for k in range(len(x)):
+        total += x[k] * y[k]
+    return total
+
+
+@_compiled
+def _elapsed(v, a, v_end, a_end, K):  # type: ignore[no-untyped-def]
+    """‖c‖ times the time from (v, a) to (v_end, a_end), each logarithm taken where nothing cancels."""
+    if v * a >= 0:
+        return max(np.log((v_end + a_end) / (v + a)), 0.0) if v + a != 0 else np.inf
+    if v_end * a_end < 0 or (v_end == 0 and K < 0):
+        return max(np.log((v - a) / (v_end - a_end)), 0.0)
+    return np.log((v_end + a_end) / K * (v - a)) if K != 0 else np.inf
+
+
+@_compiled
+def _advance(neuron, step, scale):  # type: ignore[no-untyped-def]
+    q, b, w, c = neuron.q, neuron.b, neuron.w, neuron.c
+    for i in range(len(q)):
+        q[i] = (q[i] + step * b[i]) * scale
+    for k in range(len(w)):
+        w[k] = (w[k] + step * c[k]) * scale
+
+
+@_compiled
+def _arrive(data, neuron, move, met):  # type: ignore[no-untyped-def]
+    """Let each datum whose wall was met cross it or join the sliding ones; return how many levels changed."""
+    found, joined = 0, 0
+    for i in met:
+        neuron.q[i] = 0.0
+        if data.y[i] * move > 0:  # a wall that repels is crossed
+            _set_level(data, neuron, i, 1 - neuron.level[i])
+            neuron.changed[found] = i
+            found += 1
+        else:
+            met[joined] = i
+            joined += 1
+    if neuron.tally[1] > 0:
+        found += _settle(data, neuron, move, np.append(np.flatnonzero(neuron.side == 0), met[:joined]), found)
+    elif joined > 0:
+        found += _settle(data, neuron, move, met[:joined], found)
+    if found == 0:  # nothing changed after all, but the advance must be recorded
+        neuron.changed[0], found = met[0], 1
+    return found
+
+
+@_compiled
+def _vanish(neuron):  # type: ignore[no-untyped-def]
+    found = 0
+    for i in np.flatnonzero(neuron.level):
+        neuron.level[i] = 0.0
+        neuron.changed[found] = i
+        found += 1
+    return found
+
+
+@_compiled
+def _record(neuron, found, time, log_norm, step, v, numbers, which, count):  # type: ignore[no-untyped-def]
+    for k in range(found):
+        i = neuron.changed[k]
+        numbers[count] = (time, log_norm, step if k == 0 else 0.0, v, neuron.level[i])
+        which[count] = i
+        count += 1
+    return count
+
+
+@_compiled
+def _set_level(data, neuron, i, new):  # type: ignore[no-untyped-def]
+    """Give datum i a new level, and update c and b = Xc through the Gram matrix."""
+    change = data.y[i] * (new - neuron.level[i])
+    column, b = data.gram[i], neuron.b
+    for k in range(len(b)):
+        b[k] += change * column[k]
+    for k in range(len(neuron.c)):
+        neuron.c[k] += change * data.X[i, k]
+    neuron.tally[0] += (new > 0) - (neuron.level[i] > 0)
+    neuron.tally[1] += (new > 0 and new < 1) - (neuron.side[i] == 0)
+    neuron.level[i] = new
+    neuron.side[i] = 1.0 if new == 1 else (-1.0 if new == 0 else 0.0)
+
+
+@_compiled
+def _release(data, neuron):  # type: ignore[no-untyped-def]
+    """Send each sliding datum to the side of its share: where v changes sign, its wall turns repelling."""
+    found = 0
+    for i in np.flatnonzero(neuron.side == 0):
+        _set_level(data, neuron, i, 1.0 if neuron.level[i] >= 0.5 else 0.0)
+        neuron.changed[found] = i
+        found += 1
+    return found
+
+
+@_compiled
+def _settle(data, neuron, move, on_wall, found):  # type: ignore[no-untyped-def]
+    """Find the shares of the data on attracting walls; return how many changed, appended to `changed`."""
+    size = len(on_wall)
+    H, pull, share = np.empty((size, size)), np.empty(size), np.empty(size)
+    for k in range(size):
+        pull[k], share[k] = move * neuron.b[on_wall[k]], neuron.level[on_wall[k]]
+        for r in range(size):
+            H[k, r] = data.gram[on_wall[k], on_wall[r]]
+    if size == 1:
+        share[0] = min(max(share[0] + pull[0] / H[0, 0], 0.0), 1.0)
+    else:
+        _shares(H, pull, share)
+    more = 0
+    for k in range(size):
+        i = on_wall[k]
+        if share[k] != neuron.level[i]:
+            _set_level(data, neuron, i, share[k])
+            neuron.changed[found + more] = i
+            more += 1
+    for k in range(size):
+        if neuron.side[on_wall[k]] == 0:
+            neuron.b[on_wall[k]] = 0.0  # exactly zero in theory: no drift off the wall
+    return more
+
+
+@_compiled
+def _shares(H, pull, share):  # type: ignore[no-untyped-def]
+    """Minimise ½ δᵀHδ - pullᵀδ with share + δ in [0, 1], in place on `share` (Stark & Parker 1995)."""
+    size = len(share)
+    free = (share > 0) & (share < 1)
+    start, rest = share.copy(), pull.copy()
+    for _ in range(100 * size + 100):
+        while free.any() and not _move_free(H, rest, share, free):
+            rest[:] = pull - H @ (share - start)
+        rest[:] = pull - H @ (share - start)
+        worst, who = 0.0, -1
+        for k in range(size):
+            wrong = rest[k] if share[k] == 0 else -rest[k]
+            if not free[k] and wrong > max(worst, ROUNDING * H[k, k]):
+                worst, who = wrong, k
+        if who < 0:
+            return
+        free[who] = True
+
+
+@_compiled
+def _move_free(H, rest, share, free):  # type: ignore[no-untyped-def]
+    """Move the free shares to their minimum, or to the first bound on the way: False, and that is fixed."""
+    F = np.flatnonzero(free)
+    A, r = np.empty((len(F), len(F))), np.empty(len(F))
+    for k in range(len(F)):
+        r[k] = rest[F[k]]
+        for m in range(len(F)):
+            A[k, m] = H[F[k], F[m]]
+        A[k, k] *= 1 + 1e-14  # two copies of one point may slide together
+    change = np.linalg.solve(A, r)
+    reach, who = 1.0, -1
+    for k in range(len(F)):
+        aim = share[F[k]] + change[k]
+        room = -share[F[k]] if aim < 0 else 1 - share[F[k]]
+        if (aim < 0 or aim > 1) and room / change[k] < reach:
+            reach, who = room / change[k], k
+    for k in range(len(F)):
+        share[F[k]] += reach * change[k]
+    if who >= 0:
+        share[F[who]] = 0.0 if change[who] < 0 else 1.0
+        free[F[who]] = False
+    return who < 0
