@@ -27,7 +27,7 @@ def address(*parts: Any) -> bytes:
     ----------
     *parts : object
         None, numbers, text, bytes, lists, dicts, sets, arrays, dataclasses, enums and functions, nested at
-        will. Functions count by name and source, so they must be importable; a lambda is refused.
+        will. Functions count by name, source and what they close over; a lambda is refused.
 
     Returns
     -------
@@ -76,6 +76,8 @@ def encode(value: Any, depth: int = 0) -> bytes:
     if isinstance(value, np.ndarray):
         return _framed(b"a", _array(value))
     if is_dataclass(value) and not isinstance(value, type):
+        if (by_name := _by_name(value)) is not None:
+            return _framed(b"r", inner(by_name))
         content = {item.name: getattr(value, item.name) for item in fields(value) if item.compare}
         return _framed(b"c", inner(_name(type(value))) + inner(content))
     if isinstance(value, Mapping):
@@ -87,7 +89,7 @@ def encode(value: Any, depth: int = 0) -> bytes:
     if isinstance(value, functools.partial):
         return _framed(b"p", inner(value.func) + inner(value.args) + inner(value.keywords))
     if callable(value):
-        return _framed(b"m", _callable(value))
+        return _framed(b"m", _callable(value, depth))
     raise ValueError(
         f"{type(value).__name__} {value!r}: cannot be addressed; use numbers, text, arrays, dataclasses"
     )
@@ -119,6 +121,14 @@ def _from_numpy(value: np.generic) -> Any:
     return value.item() if isinstance(value, same) else np.asarray(value)
 
 
+def _by_name(value: Any) -> list[Any] | None:
+    """Return how an object is found again by name, if it pickles that way (a built-in activation does)."""
+    if type(value).__reduce__ is object.__reduce__:
+        return None
+    reduced = value.__reduce__()
+    return [_name(reduced[0]), reduced[1]] if isinstance(reduced, tuple) and len(reduced) == 2 else None
+
+
 def _array(value: np.ndarray) -> bytes:
     if value.dtype.hasobject:
         raise ValueError(
@@ -129,21 +139,29 @@ def _array(value: np.ndarray) -> bytes:
     return encode([repr(np.lib.format.dtype_to_descr(little.dtype)), list(value.shape), body])
 
 
-def _callable(value: Any) -> bytes:
-    """Name a function, class or ufunc; with the source, where there is one, so that an edit counts."""
+def _callable(value: Any, depth: int) -> bytes:
+    """Name a function, class or ufunc; a function with its source and what it closes over, so edits count."""
     if isinstance(value, np.ufunc):
         home = "numpy" if getattr(np, value.__name__, None) is value else "scipy.special"
         if home != "numpy" and getattr(special, value.__name__, None) is not value:
             raise ValueError(f"ufunc {value.__name__}: cannot be addressed; only NumPy's and SciPy's can")
         return encode([home, value.__name__])
     module, qualname = getattr(value, "__module__", None), getattr(value, "__qualname__", "")
-    if module is None or not qualname or "<" in qualname or inspect.ismethod(value):
+    if module is None or not qualname or "<lambda>" in qualname or inspect.ismethod(value):
         raise ValueError(
-            f"{value!r}: cannot be addressed; a lambda, closure or method has no lasting name: "
-            "define a function at the top of a module"
+            f"{value!r}: cannot be addressed; a lambda or method has no lasting name: define a function"
         )
+    parts: list[Any] = [f"{module}:{qualname}"]
+    if isinstance(value, types.FunctionType):
+        cells = [cell.cell_contents for cell in value.__closure__ or ()]
+        parts += [_source(value), value.__defaults__, value.__kwdefaults__, cells]
+    return encode(parts, depth + 1)
+
+
+def _source(function: types.FunctionType) -> Any:
+    """Return the text of a function; what was typed into an interpreter has only its code."""
     try:
-        source = inspect.getsource(value) if not isinstance(value, type) else ""
-    except (OSError, TypeError):  # compiled code has no source; its name must do
-        source = ""
-    return encode([f"{module}:{qualname}", source])
+        return inspect.getsource(function)
+    except (OSError, TypeError):
+        code = function.__code__
+        return [code.co_code, repr(code.co_consts), code.co_names]

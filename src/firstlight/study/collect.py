@@ -41,7 +41,7 @@ def collect(study: Study, store: Store, points: Iterable[Point] | None = None) -
     -------
     xarray.Dataset
         Each observable has dimensions ``arm``, the axes, ``trial``, then its own; NaN where there is no
-        record. ``status`` says "ok", "failed", "missing", or "unplanned" (an arm with fewer trials than another).
+        record. ``status`` says "ok", "failed", "missing", or "unplanned" (where an arm has fewer trials).
 
     Examples
     --------

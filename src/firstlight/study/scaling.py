@@ -37,7 +37,7 @@ class Rate:
     note: str
 
 
-def fit_rate(sizes: ArrayLike, gap: ArrayLike, gap_sem: ArrayLike) -> Rate:
+def fit_rate(sizes: ArrayLike, gap: ArrayLike, gap_sem: ArrayLike, *, power: int = 1) -> Rate:
     """Fit the exponent with which a gap shrinks, by weighted least squares in the logarithms.
 
     Parameters
@@ -46,6 +46,8 @@ def fit_rate(sizes: ArrayLike, gap: ArrayLike, gap_sem: ArrayLike) -> Rate:
         At least two different positive sizes.
     gap, gap_sem : array_like
         The (signed) gap at each size, and its standard error.
+    power : int, default 1
+        2 if `gap` holds squares (with the noise's share taken off); the rate is that of the gap all the same.
 
     Returns
     -------
@@ -57,26 +59,24 @@ def fit_rate(sizes: ArrayLike, gap: ArrayLike, gap_sem: ArrayLike) -> Rate:
     >>> fit_rate([100, 200, 400], [0.1, 0.05, 0.025], [0.001, 0.001, 0.001]).note
     'gap ~ size^(-1.00 ± 0.02)'
     >>> fit_rate([100, 200], [0.1, 0.001], [0.01, 0.01]).note
-    'no rate: at size 200 the gap 0.001 is within two standard errors (0.02) of zero; run more trials'
+    'no rate: the gap at size 200 is within two standard errors of zero; run more trials'
     """
     size, height, noise = (np.asarray(column, dtype=float) for column in (sizes, gap, gap_sem))
     usable = np.isfinite(height) & np.isfinite(noise) & (size > 0)
-    size, height, noise = size[usable], np.abs(height[usable]), noise[usable]
+    size, noise = size[usable], noise[usable]
+    height = np.abs(height[usable]) if power == 1 else height[usable]
     if np.unique(size).size < 2:
         return Rate(np.nan, np.nan, "no rate: it needs two sizes with a gap and two trials each")
     if (buried := height <= 2 * noise).any():
-        worst = int(np.flatnonzero(buried)[0])
-        return Rate(
-            np.nan, np.nan,
-            f"no rate: at size {size[worst]:g} the gap {height[worst]:.3g} is within two standard errors "
-            f"({2 * noise[worst]:.3g}) of zero; run more trials",
-        )  # fmt: skip
+        worst = size[np.flatnonzero(buried)[0]]
+        note = f"no rate: the gap at size {worst:g} is within two standard errors of zero; run more trials"
+        return Rate(np.nan, np.nan, note)
     # The logarithm of a gap has standard error noise / gap; exact gaps (noise 0) are weighted alike.
     error = noise / height
     weight = np.ones_like(error) if (error == 0).any() else error**-2
     x = np.log(size) - np.average(np.log(size), weights=weight)
-    slope = float(np.sum(weight * x * np.log(height)) / np.sum(weight * x**2))
-    sem = float(np.sqrt(np.sum((weight * x * error) ** 2)) / np.sum(weight * x**2))
+    slope = float(np.sum(weight * x * np.log(height)) / np.sum(weight * x**2)) / power
+    sem = float(np.sqrt(np.sum((weight * x * error) ** 2)) / np.sum(weight * x**2)) / power
     return Rate(slope, sem, f"gap ~ size^({slope:.2f} ± {sem:.2f})")
 
 

@@ -203,7 +203,6 @@ class Store:
         self, addresses: Sequence[bytes]
     ) -> Iterator[tuple[bytes, str | None, bytes | None, str | None]]:
         """Yield (address, layout, body, message) of those addresses that have a record."""
-        layouts = {}
         with self._legible():
             layouts = dict(self._connection.execute("SELECT id, text FROM layouts"))
         for address, layout, body, message in self._rows("address, layout, body, message", addresses):

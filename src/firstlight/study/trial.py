@@ -5,7 +5,7 @@ import sys
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
@@ -56,7 +56,7 @@ def tasks(study: Study, points: Iterable[Point]) -> Iterator[Task]:
     """Yield every trial of some points of a study, each with the address of what determines its result.
 
     That is: the problem's content, the room and its version, the door and its options, the seed, the trial
-    and the observables that are kept. The study's name is no part of it, so studies that overlap share records.
+    and the observables that are kept. The study's name is no part of it: studies that overlap share records.
 
     Parameters
     ----------
@@ -85,6 +85,28 @@ def tasks(study: Study, points: Iterable[Point]) -> Iterator[Task]:
                     address(base, trial), study.name, point, name, trial, problem, arm.door, arm.options,
                     study.seed, key.hex(), kept,
                 )  # fmt: skip
+
+
+def check(study: Study, most: int = 10_000) -> None:
+    """Build every Problem of a study and address it, so that a bad value is refused before hours of work.
+
+    Parameters
+    ----------
+    study : Study
+        At its scale.
+    most : int, default 10000
+        Of a larger grid only that many points are built, spread evenly.
+
+    Examples
+    --------
+    ::
+
+        check(study)
+    """
+    step = max(1, -(-study.size // most))
+    once = replace(study, arms={name: replace(arm, trials=1) for name, arm in study.arms.items()}, scales={})
+    for _ in tasks(once, (study.point(index) for index in range(0, study.size, step))):
+        pass
 
 
 def perform(task: Task) -> Record:

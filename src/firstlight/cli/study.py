@@ -1,0 +1,293 @@
+"""`firstlight study`: list, run, status, show, figure, export."""
+
+import json
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, replace
+from functools import wraps
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+    from firstlight.study.rounds import Outcome
+    from firstlight.study.store import Store
+    from firstlight.study.sweep import Study
+
+app = typer.Typer(
+    name="study",
+    help="Sweeps that survive: run, resume, look at and export studies of the catalogue or of your own.",
+    no_args_is_help=True,
+)
+
+Name = Annotated[str, typer.Argument(help="A study of the catalogue, or the path of a TOML file.")]
+StorePath = Annotated[Path, typer.Option("--store", help="The SQLite file that holds the records.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of words.")]
+ScaleName = Annotated[str, typer.Option("--scale", help="quick or paper, or another scale of the study.")]
+Trials = Annotated[int | None, typer.Option("--trials", min=1, help="Trials per point, instead of its own.")]
+Seed = Annotated[int | None, typer.Option("--seed", min=0, help="The seed, instead of its own.")]
+STORE = Path("out/study.sqlite")
+
+
+def _legible(command: Callable[..., None]) -> Callable[..., None]:
+    """Turn what a user can cause into one line on standard error and exit code 2."""
+
+    @wraps(command)
+    def guarded(*arguments: Any, **options: Any) -> None:
+        from firstlight.study.store import StoreError
+
+        try:
+            command(*arguments, **options)
+        except (ValueError, OSError, StoreError) as error:
+            typer.echo(f"error: {' '.join(str(error).split())}", err=True)
+            raise typer.Exit(2) from None
+        except KeyboardInterrupt:
+            typer.echo("stopped", err=True)
+            raise typer.Exit(130) from None
+
+    return guarded
+
+
+def _study(name: str, scale: str, trials: int | None, seed: int | None) -> "Study":
+    from firstlight.study.catalogue import find
+    from firstlight.study.toml import read_study
+
+    study = read_study(name) if name.endswith(".toml") else find(name)
+    chosen = study.at(scale)
+    return replace(
+        chosen,
+        trials=chosen.trials if trials is None else trials,
+        seed=chosen.seed if seed is None else seed,
+    )
+
+
+@contextmanager
+def _found(study: "Study", scale: str, path: Path) -> "Iterator[tuple[Store, xr.Dataset]]":
+    from firstlight.study.run import dataset
+    from firstlight.study.store import Store
+
+    with Store(path) as store:
+        yield store, dataset(study, store, scale=scale)
+
+
+@app.command("list")
+@_legible
+def list_(as_json: AsJson = False) -> None:
+    """Print the names of the catalogue, one line each, with the cost at each scale."""
+    from firstlight.study.catalogue import catalogue
+    from firstlight.study.estimate import duration, rough_seconds
+
+    rows: list[dict[str, Any]] = []
+    for study in catalogue().values():
+        sizes = {}
+        for scale in dict.fromkeys(("quick", *study.scales)):
+            at = study.at(scale)
+            sizes[scale] = {"points": at.size, "records": at.records, "seconds": rough_seconds(at)}
+        rows.append({"name": study.name, "description": study.description, "scales": sizes})
+    if as_json:
+        typer.echo(json.dumps(rows, indent=2))
+        return
+    width = max((len(row["name"]) for row in rows), default=0)
+    for row in rows:
+        costs = [
+            f"{scale} {size['records']} records"
+            + (f", about {duration(size['seconds'])} of work" if size["seconds"] is not None else "")
+            for scale, size in row["scales"].items()
+        ]
+        typer.echo(f"{row['name']:{width}}  {row['description']} ({'; '.join(costs)})")
+
+
+@app.command()
+@_legible
+def run(
+    name: Name,
+    scale: ScaleName = "quick",
+    trials: Trials = None,
+    seed: Seed = None,
+    workers: Annotated[
+        int | None, typer.Option(min=0, help="Local processes; default: one per core.")
+    ] = None,
+    cluster: Annotated[str | None, typer.Option(help="The address of a Dask scheduler.")] = None,
+    store: StorePath = STORE,
+    wait: Annotated[float, typer.Option(min=0, help="Seconds to wait for another writer.")] = 5.0,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say how long, how much memory.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Run even more than a million records.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Compute what is missing of a study; run it again to resume, with more trials to extend."""
+    from firstlight.study.engines import engine
+    from firstlight.study.estimate import guard
+    from firstlight.study.progress import Bar
+    from firstlight.study.run import advance
+    from firstlight.study.store import Store
+    from firstlight.study.trial import check
+
+    study = _study(name, scale, trials, seed)
+    check(study)
+    if dry_run:
+        _dry_run(study, store, workers, as_json)
+        return
+    guard(study, force, workers)
+    with Store(store, write=True, wait=wait) as opened:
+        machine = engine(workers, cluster)
+        try:
+            with Bar(study) as bar:
+                outcome = advance(study, opened, machine, scale=scale, tell=bar)
+        except KeyboardInterrupt:
+            typer.echo(
+                "stopped; every finished trial is kept. To resume, give the same command again:", err=True
+            )
+            typer.echo(f"  {_again()}", err=True)
+            raise typer.Exit(130) from None
+        except RuntimeError as error:
+            raise ValueError(str(error)) from error
+        _report(study, scale, opened, outcome, as_json)
+    if not outcome.ok:
+        raise typer.Exit(1)
+
+
+def _again() -> str:
+    import shlex
+
+    return shlex.join([Path(sys.argv[0]).name, *sys.argv[1:]])
+
+
+def _dry_run(study: "Study", path: Path, workers: int | None, as_json: bool) -> None:
+    from firstlight.study.estimate import estimate
+    from firstlight.study.store import Store
+
+    if path.exists():
+        with Store(path) as store:
+            found = estimate(study, store, workers)
+    else:
+        found = estimate(study, None, workers)
+    typer.echo(json.dumps(asdict(found), indent=2) if as_json else f"{study.name}: {found}")
+
+
+def _report(study: "Study", scale: str, store: "Store", outcome: "Outcome", as_json: bool) -> None:
+    from firstlight.study.run import dataset
+    from firstlight.study.summary import verdict
+
+    found = dataset(study, store, scale=scale)
+    if as_json:
+        said = {"study": study.name, "scale": scale, **asdict(outcome), "verdict": verdict(study, found)}
+        typer.echo(json.dumps({**said, "fingerprint": found.attrs["fingerprint"]}, indent=2))
+        return
+    done = f"{outcome.computed} computed, {outcome.kept} kept, {outcome.failed} failed"
+    typer.echo(f"{study.name} ({scale}): {done} in {outcome.seconds:.1f} s, in {store.path}")
+    if outcome.deaths:
+        typer.echo(f"{outcome.deaths} workers died; their trials were done again", err=True)
+    for message in outcome.messages:
+        typer.echo(f"failed: {message}", err=True)
+    typer.echo(verdict(study, found))
+
+
+@app.command()
+@_legible
+def status(store: StorePath = STORE, as_json: AsJson = False) -> None:
+    """Say what the store holds, and what is going on in it."""
+    from firstlight.study.store import Store
+
+    with Store(store) as opened:
+        counts, runs, health = opened.counts(), {run["study"]: run for run in opened.runs()}, opened.check()
+    rows = []
+    for study, (ok, failed, seconds) in sorted({**dict.fromkeys(runs, (0, 0, 0.0)), **counts}.items()):
+        last = runs.get(study, {})
+        state = last.get("outcome") or ("running" if _alive(last) else "killed; run again to resume")
+        rows.append({"study": study, "results": ok, "failures": failed, "seconds": seconds, "state": state,
+                     "scale": last.get("scale"), "started": last.get("started")})  # fmt: skip
+    if as_json:
+        typer.echo(json.dumps({"store": str(store), "integrity": health, "studies": rows}, indent=2))
+        return
+    for row in rows:
+        counted = f"{row['results']} results, {row['failures']} failures, {row['seconds']:.1f} s of work"
+        typer.echo(f"{row['study']}: {counted}; last run {row['started']} ({row['scale']}): {row['state']}")
+    typer.echo(f"{store}: integrity {health}")
+
+
+def _alive(last: dict[str, Any]) -> bool:
+    import socket
+
+    import psutil
+
+    return last.get("host") != socket.gethostname() or psutil.pid_exists(int(last["process"]))
+
+
+@app.command()
+@_legible
+def show(
+    name: Name,
+    scale: ScaleName = "quick",
+    trials: Trials = None,
+    seed: Seed = None,
+    store: StorePath = STORE,
+    as_json: AsJson = False,
+) -> None:
+    """Print a study's numbers: means, standard errors, gaps, verdicts, failures."""
+    from firstlight.study.collect import failures
+    from firstlight.study.summary import table, verdict
+
+    study = _study(name, scale, trials, seed)
+    with _found(study, scale, store) as (opened, found):
+        failed = failures(study, opened)
+    frame = table(study, found)
+    if as_json:
+        rows = json.loads(frame.to_json(orient="records", double_precision=15))
+        said = {"attrs": found.attrs, "rows": rows, "failures": failed, "verdict": verdict(study, found)}
+        typer.echo(json.dumps(said, indent=2))
+        return
+    missing = int((found["status"] == "missing").sum())
+    typer.echo(f"{study.name} ({scale}): {study.description}")
+    typer.echo(
+        frame.to_string(index=False, float_format="{:.4g}".format, na_rep="-") if len(frame) else "nothing"
+    )
+    for failure in failed[:20]:
+        where = ", ".join(f"{axis} = {value!r}" for axis, value in failure["point"].items())
+        typer.echo(f"failed: {failure['arm']}, trial {failure['trial']} at {where}: {failure['message']}")
+    if missing:
+        typer.echo(f"{missing} records are missing; run: {found.attrs['command']}")
+    typer.echo(verdict(study, found))
+
+
+@app.command()
+@_legible
+def figure(
+    name: Name,
+    scale: ScaleName = "quick",
+    trials: Trials = None,
+    seed: Seed = None,
+    store: StorePath = STORE,
+    output: Annotated[Path, typer.Option("--output", "-o", help="The folder to write to.")] = Path(
+        "out/figures"
+    ),
+) -> None:
+    """Draw a study: PNG, SVG and PDF, with the numbers as CSV beside them."""
+    from firstlight.show.save import save
+
+    study = _study(name, scale, trials, seed)
+    with _found(study, scale, store) as (_, found):
+        for path in save(study, found, output):
+            typer.echo(path)
+
+
+@app.command()
+@_legible
+def export(
+    name: Name,
+    to: Annotated[str, typer.Option("--to", help="nc, parquet or csv.")] = "nc",
+    scale: ScaleName = "quick",
+    trials: Trials = None,
+    seed: Seed = None,
+    store: StorePath = STORE,
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="The file to write.")] = None,
+) -> None:
+    """Write every trial of a study to a file: NetCDF (a Dataset), Parquet or CSV (one row per value)."""
+    from firstlight.study.export import export as write
+
+    study = _study(name, scale, trials, seed)
+    with _found(study, scale, store) as (_, found):
+        typer.echo(write(study, found, to, output))

@@ -1,0 +1,134 @@
+"""A study as a chapter of the report: figure, table, verdict, assumptions, citation, command."""
+
+from dataclasses import dataclass
+from os import PathLike
+from typing import TYPE_CHECKING
+
+import xarray as xr
+
+from firstlight.references import cite
+from firstlight.show.figures import figure
+from firstlight.study.problem import Assumption
+from firstlight.study.run import run
+from firstlight.study.store import Store
+from firstlight.study.summary import table, verdict
+from firstlight.study.sweep import Study
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.figure import Figure
+
+_ROWS = 60
+
+
+@dataclass(frozen=True)
+class Chapter:
+    """What the report says about one study.
+
+    Attributes
+    ----------
+    title, description : str
+        The study's name and its one line.
+    figure : matplotlib.figure.Figure
+    table : pandas.DataFrame
+        One row per point and observable; an even selection where there are too many to read.
+    verdict : str
+        Agreement per experiment and observable, and failures.
+    assumptions : list of str
+        What the theory assumes, checked at the first point of the grid.
+    citation, command : str
+        BibTeX, and the command that computes it again.
+
+    Examples
+    --------
+    ::
+
+        chapter(study).verdict
+    """
+
+    title: str
+    description: str
+    figure: "Figure"
+    table: "pd.DataFrame"
+    verdict: str
+    assumptions: list[str]
+    citation: str
+    command: str
+
+
+def chapter(
+    study: Study,
+    scale: str = "quick",
+    store: str | PathLike[str] | Store = "out/study.sqlite",
+    *,
+    workers: int | None = None,
+) -> Chapter:
+    """Run what is missing of a study and put it together as a chapter.
+
+    Parameters
+    ----------
+    study : Study
+    scale : str, default "quick"
+    store : path_like or Store
+        As in `firstlight.study.run`.
+    workers : int, optional
+        As in `firstlight.study.run`.
+
+    Returns
+    -------
+    Chapter
+
+    Examples
+    --------
+    ::
+
+        page = chapter(study, "quick", "out/study.sqlite")
+    """
+    return compose(study.at(scale), run(study, store, scale=scale, workers=workers))
+
+
+def compose(study: Study, found: xr.Dataset) -> Chapter:
+    """Put a chapter together from what was found.
+
+    Parameters
+    ----------
+    study : Study
+        At its scale.
+    found : Dataset
+        As `run` or `dataset` returns it.
+
+    Returns
+    -------
+    Chapter
+
+    Examples
+    --------
+    ::
+
+        with Store("out/study.sqlite") as store:
+            compose(study.at("quick"), dataset(study.at("quick"), store))
+    """
+    problem = study.build(study.point(0))
+    said = verdict(study, found)
+    if failed := int((found["status"] == "failed").sum()):
+        said = f"{failed} trials failed\n{said}"
+    return Chapter(
+        title=study.name,
+        description=study.description,
+        figure=figure(study, found),
+        table=_short(table(study, found)),
+        verdict=said,
+        assumptions=[str(assumption) for assumption in _assumptions(problem)],
+        citation=cite(problem) if getattr(problem, "references", ()) else "",
+        command=str(found.attrs.get("command", "")),
+    )
+
+
+def _assumptions(problem: object) -> tuple[Assumption, ...]:
+    ask = getattr(problem, "assumptions", None)
+    return tuple(ask()) if callable(ask) else ()
+
+
+def _short(frame: "pd.DataFrame") -> "pd.DataFrame":
+    step = -(-len(frame) // _ROWS) if len(frame) else 1
+    return frame.iloc[::step].reset_index(drop=True)

@@ -1,0 +1,278 @@
+"""Figures of studies: theory as lines, experiment as points ± s.e.m., gaps where theory is silent."""
+
+import itertools
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import xarray as xr
+
+from firstlight.show import style
+from firstlight.study.summary import observables, planned, summarise
+from firstlight.study.sweep import Study, resolve
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+_LINES = ("-", "--", ":", "-.")
+_THEORY = "#333333"
+
+
+def figure(study: Study, found: xr.Dataset) -> "Figure":
+    """Draw a study.
+
+    Parameters
+    ----------
+    study : Study
+        At its scale; its `figure` says what goes where.
+    found : Dataset
+        As `firstlight.study.run` returns it.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+
+    Examples
+    --------
+    ::
+
+        figure(study, run(study)).savefig("ridge.png")
+    """
+    if study.figure.draw is not None:
+        made: Figure = resolve(study.figure.draw)(study, found)
+        return made
+    with style.use():
+        drawn = _heat_maps(study, found) if study.figure.y is not None else _curves(study, found)
+        drawn.suptitle(study.figure.title or study.description, fontsize=11)
+        drawn.supxlabel(caption(study, found), fontsize=7.5, color="#666666")
+    return drawn
+
+
+def caption(study: Study, found: xr.Dataset) -> str:
+    """Say what stands behind a figure: sizes, trials, seed.
+
+    Parameters
+    ----------
+    study : Study
+    found : Dataset
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> study = Study("demo/x", "a demo", "math:sqrt", axes={"x": [1]}, fixed={"samples": 100}, trials=4)
+    >>> caption(study, xr.Dataset())
+    'demo/x: samples = 100; 4 trials, seed 0'
+    """
+    sizes = [
+        f"{name} = {value}" for name, value in study.fixed.items() if isinstance(value, (int, float, str))
+    ]
+    failed = int((found["status"] == "failed").sum()) if "status" in found else 0
+    words = [f"{study.trials} trials, seed {study.seed}"] + ([f"{failed} failed"] if failed else [])
+    return f"{study.name}: " + "; ".join(([", ".join(sizes)] if sizes else []) + words)
+
+
+def _shown(study: Study, found: xr.Dataset) -> list[str]:
+    chosen = [name for name in study.observables or observables(found) if name in observables(found)]
+    if not chosen:
+        raise ValueError(f"{study.name}: the store holds nothing to draw; run the study first")
+    return chosen
+
+
+def _panels(study: Study, found: xr.Dataset) -> list[tuple[str, str, dict[str, Any]]]:
+    """Return (title, observable, selection) of each panel."""
+    spec, names = study.figure, _shown(study, found)
+    if spec.panels is None:
+        return [(spec.label(name) if len(names) > 1 else "", name, {}) for name in names]
+    return [
+        (f"{spec.label(spec.panels)} = {_text(value)}", name, {spec.panels: value})
+        for name in names
+        for value in found[spec.panels].values.tolist()
+    ]
+
+
+def _curves(study: Study, found: xr.Dataset) -> "Figure":
+    panels = _panels(study, found)
+    columns = min(len(panels), 3)
+    drawn = style.new(-(-len(panels) // columns), columns)
+    summary, visited = summarise(study, found), planned(found)
+    families: dict[str, str] = {}
+    for ax, (title, name, where) in zip(drawn.axes, panels, strict=False):
+        mean, sem = (summary[f"{name}_{part}"].sel(where) for part in ("mean", "sem"))
+        x = study.figure.x or next(iter(study.axes))
+        if x not in mean.dims:
+            raise ValueError(f"figure.x = {x!r}: observable {name} has only {', '.join(map(str, mean.dims))}")
+        for label, colour, chosen in _families(study, mean, x):
+            for arm in study.arms:
+                line = _Line(
+                    mean.sel(arm=arm, **chosen), sem.sel(arm=arm, **chosen), visited.sel(where), chosen, x
+                )
+                _draw(ax, study, arm, line, colour or _arm_colour(study, arm))
+            if colour:
+                families[label] = colour
+        _dress(ax, study, x, name, title)
+    for ax in drawn.axes[len(panels) :]:
+        ax.set_visible(False)
+    _legend(drawn, study, families)
+    return drawn
+
+
+def _legend(drawn: "Figure", study: Study, families: Mapping[str, str]) -> None:
+    """Name the arms by line and marker, and the families by colour."""
+    from matplotlib.lines import Line2D
+
+    entries = {}
+    for arm, spec in study.arms.items():
+        colour = _THEORY if families else _arm_colour(study, arm)
+        look = {"linestyle": "none", "marker": _look(study, arm)}
+        if spec.door == "predict":
+            look = {"linestyle": _look(study, arm)}
+        entries[spec.label or arm] = Line2D([], [], color=colour, **look)  # type: ignore[arg-type]
+    for label, colour in families.items():
+        entries[label] = Line2D([], [], color=colour, linewidth=4)
+    if len(entries) > 4:
+        drawn.legend(list(entries.values()), list(entries), loc="outside right upper")
+    elif len(entries) > 1:
+        drawn.axes[0].legend(list(entries.values()), list(entries))
+
+
+def _look(study: Study, arm: str) -> str:
+    """Return the dashes of a theory, or the marker of an experiment."""
+    door = study.arms[arm].door
+    place = [name for name, other in study.arms.items() if other.door == door].index(arm)
+    looks = _LINES if door == "predict" else style.MARKERS
+    return looks[place % len(looks)]
+
+
+class _Line:
+    """One curve of one arm: the points that the study visited, in order."""
+
+    def __init__(
+        self, mean: xr.DataArray, sem: xr.DataArray, there: xr.DataArray, chosen: Mapping[str, Any], x: str
+    ) -> None:
+        kept = there.sel({dim: value for dim, value in chosen.items() if dim in there.dims})
+        mask = kept.broadcast_like(mean).transpose(*mean.dims).values.astype(bool)
+        self.x = mean[x].values[mask]
+        self.mean, self.sem = mean.values[mask], np.nan_to_num(sem.values[mask])
+        if self.x.dtype.kind not in "iuf":
+            self.x = np.array([_text(value) for value in self.x.tolist()])
+
+
+def _draw(ax: "Axes", study: Study, arm: str, line: _Line, colour: str) -> None:
+    """Draw one arm; theory over words (no order between them) becomes dashes instead of a line."""
+    look = _look(study, arm)
+    if study.arms[arm].door == "simulate":
+        bars: dict[str, Any] = {"capsize": 2, "elinewidth": 1}
+        ax.errorbar(
+            line.x, line.mean, line.sem, marker=look, linestyle="none", color=colour, zorder=3, **bars
+        )
+        return
+    if line.x.dtype.kind == "U":
+        ax.plot(line.x, line.mean, "_", color=colour, markersize=18, markeredgewidth=2)
+        return
+    known = np.isfinite(line.mean)
+    alone = known & ~np.r_[False, known[:-1]] & ~np.r_[known[1:], False]
+    ax.plot(line.x, line.mean, look, color=colour)
+    # A line of one point would be invisible.
+    ax.plot(line.x[alone], line.mean[alone], "_", color=colour, markersize=8)
+
+
+def _families(study: Study, mean: xr.DataArray, x: str) -> list[tuple[str, str | None, dict[str, Any]]]:
+    """Return (label, colour, selection) for each combination of the dimensions that are not on the x axis."""
+    free = [str(dim) for dim in mean.dims if dim not in (x, "arm")]
+    free.sort(key=lambda dim: dim != study.figure.hue)
+    if all(mean.sizes[dim] == 1 for dim in free):
+        return [("", None, {dim: mean[dim].values.tolist()[0] for dim in free})]
+    values = [mean[dim].values.tolist() for dim in free]
+    combinations = list(itertools.product(*values))
+    named = [dim for dim in free if mean.sizes[dim] > 1]
+    families: list[tuple[str, str | None, dict[str, Any]]] = []
+    for colour, combination in zip(_palette(len(combinations)), combinations, strict=True):
+        chosen = dict(zip(free, combination, strict=True))
+        label = ", ".join(f"{study.figure.label(dim)} = {_text(chosen[dim])}" for dim in named)
+        families.append((label, colour, chosen))
+    return families
+
+
+def _palette(count: int) -> Sequence[str]:
+    if count <= len(style.COLOURS):
+        return style.COLOURS[:count]
+    import matplotlib as mpl
+
+    shades = mpl.colormaps[style.HEAT](np.linspace(0.0, 0.9, count))
+    return [mpl.colors.to_hex(shade) for shade in shades]
+
+
+def _arm_colour(study: Study, arm: str) -> str:
+    """Keep the colours for the experiments, so that points stand out on a dark line of theory."""
+    if study.arms[arm].door == "predict":
+        return _THEORY
+    experiments = [name for name, other in study.arms.items() if other.door == "simulate"]
+    return style.COLOURS[experiments.index(arm) % len(style.COLOURS)]
+
+
+def _dress(ax: "Axes", study: Study, x: str, name: str, title: str) -> None:
+    ax.set(xlabel=study.figure.label(x), ylabel=study.figure.label(name), title=title)
+    if study.figure.log_x:
+        ax.set_xscale("log")
+    if study.figure.log_y:
+        ax.set_yscale("log")
+
+
+def _heat_maps(study: Study, found: xr.Dataset) -> "Figure":
+    """Draw one map per observable and arm over the two axes; an observable's maps share their colours."""
+    spec, names = study.figure, _shown(study, found)
+    x, y = spec.x or next(iter(study.axes)), str(spec.y)
+    summary = summarise(study, found)
+    drawn = style.new(len(names), len(study.arms))
+    grid = iter(drawn.axes)
+    for name in names:
+        mean = summary[f"{name}_mean"].transpose("arm", y, x, ...)
+        if mean.ndim > 3:
+            mean = mean.squeeze()
+        if mean.ndim != 3 or {x, y} - set(mean.dims):
+            raise ValueError(f"figure: a heat map over {x} and {y} needs one number of {name} for each pair")
+        low, high = float(mean.min()), float(mean.max())
+        row = [next(grid) for _ in study.arms]
+        for ax, arm in zip(row, study.arms, strict=True):
+            mesh = _map(ax, mean.sel(arm=arm), study, low, high)
+            ax.set_title(study.arms[arm].label or arm)
+        drawn.colorbar(mesh, ax=row, label=spec.label(name))
+    return drawn
+
+
+def _map(ax: "Axes", values: xr.DataArray, study: Study, low: float, high: float) -> Any:
+    y, x = (str(dim) for dim in values.dims)
+    ax.set_facecolor("#bbbbbb")  # shows where there is no value
+    ax.grid(False)
+    edges = [
+        _edges(values[dim].values, log) for dim, log in ((x, study.figure.log_x), (y, study.figure.log_y))
+    ]
+    mesh = ax.pcolormesh(*edges, np.ma.masked_invalid(values.values), cmap=style.HEAT, vmin=low, vmax=high)
+    for dim, axis in ((x, ax.xaxis), (y, ax.yaxis)):
+        if values[dim].dtype.kind not in "iuf":
+            axis.set_ticks(range(values.sizes[dim]), [_text(value) for value in values[dim].values.tolist()])
+    _dress(ax, study, x, y, "")
+    return mesh
+
+
+def _edges(centres: np.ndarray, log: bool) -> np.ndarray:
+    """Return the cells' borders: halfway between the axis values, as the axis is drawn."""
+    if centres.dtype.kind not in "iuf":
+        return np.arange(len(centres) + 1) - 0.5
+    place = np.log(centres) if log else centres.astype(float)
+    middle = 0.5 * (place[1:] + place[:-1])
+    ends = (
+        (place[:1] - 0.5, place[:1] + 0.5)
+        if len(place) == 1
+        else (2 * place[:1] - middle[:1], 2 * place[-1:] - middle[-1:])
+    )
+    borders = np.concatenate([ends[0], middle, ends[1]])
+    return np.exp(borders) if log else borders
+
+
+def _text(value: Any) -> str:
+    return f"{value:.4g}" if isinstance(value, float) else str(value)

@@ -1,0 +1,175 @@
+"""Get trials done: bounded work in flight, records written as they come, dead workers replaced."""
+
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, CancelledError, Future, wait
+from dataclasses import dataclass, field
+from itertools import islice
+
+from firstlight.study.engines import Engine
+from firstlight.study.store import Record, Store
+from firstlight.study.sweep import Point, Study
+from firstlight.study.trial import Task, perform, tasks
+
+_BATCH = 512
+_STRIKES = 2
+
+
+@dataclass
+class Outcome:
+    """What a run did.
+
+    Attributes
+    ----------
+    computed, kept, failed : int
+        Records computed with a result; found in the store; computed without a result.
+    deaths : int
+        Workers that died; their trials were done again.
+    seconds : float
+        Wall time.
+    messages : list of str
+        The first few failures, in words.
+
+    Examples
+    --------
+    >>> Outcome(computed=3).ok
+    True
+    """
+
+    computed: int = 0
+    kept: int = 0
+    failed: int = 0
+    deaths: int = 0
+    seconds: float = 0.0
+    messages: list[str] = field(default_factory=list)
+
+    @property
+    def ok(self) -> bool:
+        """Whether every record has a result."""
+        return self.failed == 0
+
+
+@dataclass
+class Round:
+    """One pass over some points of a study.
+
+    Parameters
+    ----------
+    study : Study
+    store : Store
+        Open for writing.
+    machine : Engine
+    outcome : Outcome
+        Counts what happens.
+    tell : callable
+        Called with (task, outcome) after each record.
+
+    Examples
+    --------
+    ::
+
+        Round(study, store, engine(workers=2), Outcome(), tell).go(study.points())
+    """
+
+    study: Study
+    store: Store
+    machine: Engine
+    outcome: Outcome
+    tell: Callable[[Task, Outcome], None]
+    flying: "dict[Future[Record], Task]" = field(default_factory=dict)
+    suspects: deque[Task] = field(default_factory=deque)
+    strikes: dict[bytes, int] = field(default_factory=dict)
+
+    def go(self, points: Iterable[Point]) -> None:
+        """Compute what the store lacks of these points."""
+        todo = self._missing(points)
+        while True:
+            # After a worker's death the trials in flight go one by one: who dies alone is the culprit.
+            room = 1 if self.suspects else 2 * self.machine.slots
+            while len(self.flying) < room:
+                task = self.suspects.popleft() if self.suspects else next(todo, None)
+                if task is None:
+                    break
+                if not self._launch(task):
+                    break
+                room = 1 if task.address in self.strikes else room
+            if not self.flying:
+                if self.suspects:
+                    continue
+                return
+            done, _ = wait(self.flying, return_when=FIRST_COMPLETED)
+            self._land(done)
+            self.machine.lost()
+
+    def _launch(self, task: Task) -> bool:
+        try:
+            self.flying[self.machine.submit(perform, task)] = task
+        except BrokenExecutor:  # it broke unnoticed; what is in flight will tell, else start afresh here
+            self.suspects.appendleft(task)
+            if not self.flying and not self.machine.renew():
+                raise
+            return False
+        return True
+
+    def _missing(self, points: Iterable[Point]) -> Iterator[Task]:
+        """Yield the tasks that have no result yet, each address once; failures are tried again."""
+        claimed: set[bytes] = set()
+        source = tasks(self.study, points)
+        while batch := list(islice(source, _BATCH)):
+            finished = self.store.finished([task.address for task in batch])
+            for task in batch:
+                if finished.get(task.address) or task.address in claimed:
+                    self.outcome.kept += 1
+                    self.tell(task, self.outcome)
+                else:
+                    claimed.add(task.address)
+                    yield task
+
+    def _land(self, done: "Iterable[Future[Record]]") -> None:
+        """Write what came back in one transaction, and see to what did not."""
+        records: list[tuple[Task, Record]] = []
+        broken: list[Task] = []
+        for future in done:
+            task = self.flying.pop(future)
+            try:
+                records.append((task, future.result()))
+            except BrokenExecutor:
+                broken.append(task)
+            except CancelledError as error:
+                raise RuntimeError("the cluster is gone; run again to resume") from error
+            except Exception as error:  # the trial could not be sent, or the cluster gave it up
+                message = f"{type(error).__name__}: {error}"
+                records.append((task, task.record(message=message, seconds=0.0)))
+        if broken:
+            records += self._bury([*broken, *self.flying.values()])
+        if records:
+            self.store.put(record for _, record in records)
+        for task, record in records:
+            self._count(task, record)
+
+    def _bury(self, lost: list[Task]) -> list[tuple[Task, Record]]:
+        """Start new workers after one died, and decide which trials are tried again."""
+        self.outcome.deaths += 1
+        self.flying.clear()
+        if not self.machine.renew():
+            raise RuntimeError("the executor broke; run again to resume")
+        given_up = []
+        for task in lost:
+            # Only a death alone in flight counts against a trial; in company it may be innocent.
+            self.strikes[task.address] = self.strikes.get(task.address, 0) + (len(lost) == 1)
+            if self.strikes[task.address] >= _STRIKES:
+                message = f"its worker died {_STRIKES} times (out of memory, or killed)"
+                given_up.append((task, task.record(message=message, seconds=0.0)))
+            else:
+                self.suspects.append(task)
+        return given_up
+
+    def _count(self, task: Task, record: Record) -> None:
+        if record.ok:
+            self.outcome.computed += 1
+        else:
+            self.outcome.failed += 1
+            if len(self.outcome.messages) < 5:
+                where = ", ".join(f"{name} = {value!r}" for name, value in task.point.items())
+                self.outcome.messages.append(f"{task.arm}, trial {task.trial} at {where}: {record.message}")
+        self.tell(task, self.outcome)

@@ -1,0 +1,207 @@
+"""A study in numbers: means and errors per arm, gaps and verdicts against the reference arm, tables."""
+
+from typing import TYPE_CHECKING
+
+import xarray as xr
+
+from firstlight.study.judge import judge, overall, trial_mean
+from firstlight.study.scaling import fit_rate
+from firstlight.study.sweep import Study
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_PARTS = ("gap", "gap_sem", "z", "verdict")
+
+
+def observables(found: xr.Dataset) -> list[str]:
+    """Return the numeric variables of a study's Dataset, without its book-keeping.
+
+    Examples
+    --------
+    >>> observables(xr.Dataset({"error": ("trial", [0.5]), "status": ("trial", ["ok"])}))
+    ['error']
+    """
+    return [
+        str(name)
+        for name, values in found.data_vars.items()
+        if name not in ("converged", "status") and values.dtype.kind in "biuf"
+    ]
+
+
+def summarise(study: Study, found: xr.Dataset) -> xr.Dataset:
+    """Average over trials, and judge every experiment against the reference arm.
+
+    Parameters
+    ----------
+    study : Study
+    found : Dataset
+        As `run` returns it.
+
+    Returns
+    -------
+    Dataset
+        For each observable ``o``: ``o_mean`` and ``o_sem`` by arm; and, with a reference, ``o_gap``,
+        ``o_gap_sem``, ``o_z`` and ``o_verdict`` along ``experiment``, the "simulate" arms.
+
+    Examples
+    --------
+    ::
+
+        summarise(study, run(study))["error_verdict"]
+    """
+    result = xr.Dataset(attrs=found.attrs)
+    experiments = [name for name, arm in study.arms.items() if arm.door == "simulate"]
+    for name in observables(found):
+        result[f"{name}_mean"], result[f"{name}_sem"] = trial_mean(found[name])
+        if study.reference is None or not experiments:
+            continue
+        theory = found[name].sel(arm=study.reference, drop=True)
+        if study.arms[study.reference].count(study.trials) == 1:
+            theory = theory.isel(trial=0, drop=True)
+        judged = [
+            judge(found[name].sel(arm=arm, drop=True), theory, tolerance=study.tolerance)
+            for arm in experiments
+        ]
+        joined = xr.concat(judged, xr.Variable("experiment", experiments))
+        for part in _PARTS:
+            result[f"{name}_{part}"] = joined[part]
+    return result
+
+
+def planned(found: xr.Dataset) -> xr.DataArray:
+    """Return the grid's points that the study visited: a refinement leaves others empty.
+
+    Examples
+    --------
+    >>> status = xr.DataArray([["ok", "unplanned"]], dims=("arm", "x")).expand_dims(trial=1)
+    >>> planned(xr.Dataset({"status": status})).values.tolist()
+    [True, False]
+    """
+    return (found["status"] != "unplanned").any(["arm", "trial"])
+
+
+def table(study: Study, found: xr.Dataset) -> "pd.DataFrame":
+    """Lay a study out as a table: one row per point, observable and entry of the observable.
+
+    Parameters
+    ----------
+    study : Study
+    found : Dataset
+
+    Returns
+    -------
+    pandas.DataFrame
+        Columns: the observable, the axes, the observables' own dimensions, then per arm ``arm`` and
+        ``arm_sem``, and per experiment ``arm_gap`` and ``arm_verdict``.
+
+    Examples
+    --------
+    ::
+
+        print(table(study, run(study)).to_string())
+    """
+    import pandas as pd
+
+    summary, kept = summarise(study, found), planned(found)
+    blocks = []
+    for name in observables(found):
+        columns: dict[str, xr.DataArray] = {}
+        for arm in study.arms:
+            columns[arm] = summary[f"{name}_mean"].sel(arm=arm, drop=True)
+            columns[f"{arm}_sem"] = summary[f"{name}_sem"].sel(arm=arm, drop=True)
+        if f"{name}_gap" in summary:
+            for arm in summary["experiment"].values.tolist():
+                columns[f"{arm}_gap"] = summary[f"{name}_gap"].sel(experiment=arm, drop=True)
+                columns[f"{arm}_verdict"] = summary[f"{name}_verdict"].sel(experiment=arm, drop=True)
+        frame = xr.Dataset({**columns, "_kept": kept}).to_dataframe().reset_index()
+        frame = frame[frame.pop("_kept")]
+        frame.insert(0, "observable", name)
+        blocks.append(frame)
+    if not blocks:
+        return pd.DataFrame()
+    joined = pd.concat(blocks, ignore_index=True)
+    places = [column for column in joined.columns if str(column).split("_")[0] not in study.arms]
+    order = ["observable", *study.axes, *(c for c in places if c not in ("observable", *study.axes))]
+    order += [column for column in joined.columns if column not in order]
+    return joined[order].dropna(axis="columns", how="all")
+
+
+def tidy(study: Study, found: xr.Dataset) -> "pd.DataFrame":
+    """Lay every trial out: one row per arm, point, trial, observable and entry, for other programs.
+
+    Parameters
+    ----------
+    study : Study
+    found : Dataset
+
+    Returns
+    -------
+    pandas.DataFrame
+        Columns: observable, arm, the axes, trial, the observables' own dimensions, value; ``attrs`` as given.
+
+    Examples
+    --------
+    ::
+
+        tidy(study, run(study)).to_parquet("ridge.parquet")
+    """
+    import pandas as pd
+
+    blocks = []
+    for name in observables(found):
+        values = xr.Dataset({"value": found[name].astype(float), "_ok": found["status"] == "ok"})
+        frame = values.to_dataframe().reset_index()
+        frame = frame[frame.pop("_ok")]
+        frame.insert(0, "observable", name)
+        blocks.append(frame)
+    joined = pd.concat(blocks, ignore_index=True) if blocks else pd.DataFrame()
+    joined.attrs = dict(found.attrs)
+    last = ["value"] if blocks else []
+    return joined[[column for column in joined.columns if column != "value"] + last]
+
+
+def verdict(study: Study, found: xr.Dataset) -> str:
+    """Sum a study up: agreement per experiment and observable, and how the gap shrinks with the size.
+
+    Parameters
+    ----------
+    study : Study
+    found : Dataset
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    ::
+
+        verdict(study, run(study))
+    """
+    summary, kept = summarise(study, found), planned(found)
+    lines = []
+    for name in observables(found):
+        if f"{name}_verdict" not in summary:
+            continue
+        for arm in summary["experiment"].values.tolist():
+            words = summary[f"{name}_verdict"].sel(experiment=arm)
+            visited = words.values[kept.broadcast_like(words).transpose(*words.dims).values]
+            line = f"{name}: {arm} {overall(visited)}, tolerance {study.tolerance:.0%}"
+            lines.append(f"{line}{_rate(study, summary, name, arm)}")
+    return "\n".join(lines) or "no theory to compare with"
+
+
+def _rate(study: Study, summary: xr.Dataset, name: str, arm: str) -> str:
+    """Say how the gap shrinks along the size axis; over the rest of the grid its mean square counts."""
+    if study.size_axis is None:
+        return ""
+    gap, noise = (summary[f"{name}_{part}"].sel(experiment=arm, drop=True) for part in ("gap", "gap_sem"))
+    rest = [dim for dim in gap.dims if dim != study.size_axis]
+    sizes, count = study.axes[study.size_axis], gap.notnull().sum(rest)
+    if int(count.max()) <= 1:
+        return f"; {fit_rate(sizes, gap.mean(rest).values, noise.mean(rest).values).note}"
+    # Noise alone makes squares positive: its part is taken off, and the error is that of what remains.
+    square = (gap**2 - noise**2).mean(rest)
+    error = (4 * gap**2 * noise**2 + 2 * noise**4).sum(rest) ** 0.5 / count
+    return f"; {fit_rate(sizes, square.values, error.values, power=2).note}"
