@@ -8,6 +8,7 @@ import typer
 from firstlight import __version__
 from firstlight.cli.cite import cite
 from firstlight.cli.data import app as data_app
+from firstlight.cli.report import report
 
 app = typer.Typer(
     name="firstlight",
@@ -34,6 +35,7 @@ def _options(
 
 
 app.command()(cite)
+app.command()(report)
 app.add_typer(data_app, name="data")
 
 

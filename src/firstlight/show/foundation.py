@@ -1,5 +1,6 @@
 """The report's first chapters: activations with their Hermite spectra, and the accuracy of the quadrature."""
 
+from collections.abc import Callable
 from math import factorial
 from typing import TYPE_CHECKING
 
@@ -8,6 +9,7 @@ import numpy as np
 from firstlight.activations import BUILT_IN
 from firstlight.gaussian import hermite_coefficients, pair_expectation
 from firstlight.show import style
+from firstlight.show.chapter import Chapter
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -122,3 +124,43 @@ def accuracy() -> "tuple[Figure, pd.DataFrame]":
             gaps.append(np.max(np.abs(by_rule - closed) / size))
         rows[name] = {"largest relative gap": max(gaps)}
     return figure, pd.DataFrame(rows).T
+
+
+def spectra_chapter() -> Chapter:
+    """Return the chapter on activations."""
+    figure, table = spectra()
+    return Chapter(
+        title="foundation/activations",
+        description="The built-in activations and their Hermite spectra: the share of E σ² in each degree. "
+        "What a network can learn first is decided by the lowest degrees that are present.",
+        figure=figure,
+        table=table.reset_index(names="activation"),
+        verdict=f"{len(table)} activations; the shares up to degree 12 leave at most "
+        f"{table['beyond 12'].max():.1%} of the second moment ({table['beyond 12'].idxmax()})",
+        assumptions=[],
+        citation="",
+        command="firstlight report",
+    )  # fmt: skip
+
+
+def accuracy_chapter() -> Chapter:
+    """Return the chapter on quadrature."""
+    figure, table = accuracy()
+    worst = table["largest relative gap"].max()
+    return Chapter(
+        title="foundation/quadrature",
+        description="Plain Gauss-Hermite misses a kink by percents; the rule that is split there reaches "
+        "rounding. The table holds every closed dual activation against two-dimensional quadrature.",
+        figure=figure,
+        table=table.reset_index(names="activation"),
+        verdict=f"closed forms and quadrature agree to {worst:.1g} of the root of the second moments",
+        assumptions=[],
+        citation="",
+        command="firstlight report",
+    )  # fmt: skip
+
+
+CHAPTERS: dict[str, Callable[[], Chapter]] = {
+    "foundation/activations": spectra_chapter,
+    "foundation/quadrature": accuracy_chapter,
+}

@@ -1,0 +1,29 @@
+"""`firstlight report`: the self-contained HTML report of all rooms."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def report(
+    scale: Annotated[str, typer.Option(help="quick or paper.")] = "quick",
+    to: Annotated[Path, typer.Option(help="The HTML file to write.")] = Path("out/report.html"),
+    store: Annotated[Path, typer.Option(help="The store of records.")] = Path("out/study.sqlite"),
+    workers: Annotated[int | None, typer.Option(help="Processes; by default one per core.")] = None,
+) -> None:
+    """Compute what is missing of every room's studies, print a table and write one HTML file."""
+    from rich.console import Console
+    from rich.markup import escape
+
+    from firstlight.show.report import report as write
+    from firstlight.study.catalogue import catalogue
+
+    console = Console(soft_wrap=True)
+
+    def say(title: str, verdict: str, seconds: float) -> None:
+        console.print(f"[bold]{title:<36}[/] {seconds:6.1f} s   {escape(verdict.splitlines()[0])}")
+
+    studies = list(catalogue().values())
+    path = write(studies, scale=scale, store=store, destination=to, workers=workers, say=say)
+    console.print(f"written: {path}")
