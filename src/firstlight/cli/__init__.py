@@ -9,6 +9,7 @@ from firstlight import __version__
 from firstlight.cli.cite import cite
 from firstlight.cli.data import app as data_app
 from firstlight.cli.report import report
+from firstlight.cli.study import app as study_app
 
 app = typer.Typer(
     name="firstlight",
@@ -37,6 +38,7 @@ def _options(
 app.command()(cite)
 app.command()(report)
 app.add_typer(data_app, name="data")
+app.add_typer(study_app, name="study")
 
 
 def main() -> None:
