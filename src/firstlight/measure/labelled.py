@@ -1,0 +1,97 @@
+"""Checked features and labels: what every measure on classes starts from."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+MEMORY = 256 * 2**20  # bytes that a measure may hold beside its input, unless told otherwise
+
+
+@dataclass(frozen=True, eq=False)
+class Labelled:
+    """Features with one label each, checked.
+
+    Attributes
+    ----------
+    features : ndarray, shape (n, d)
+        As given; floating point.
+    classes : ndarray, shape (C,)
+        The distinct labels, sorted.
+    index : ndarray of int, shape (n,)
+        The class of each sample, as a position in `classes`.
+    counts : ndarray of int, shape (C,)
+        Members of each class.
+    """
+
+    features: np.ndarray
+    classes: np.ndarray
+    index: np.ndarray
+    counts: np.ndarray
+
+
+def labelled(features: ArrayLike, labels: ArrayLike, *, least: int = 1) -> Labelled:
+    """Check features and labels and number the classes.
+
+    Parameters
+    ----------
+    features : array_like, shape (n, d)
+        Real and finite.
+    labels : array_like, shape (n,)
+        Numbers or texts.
+    least : int, default 1
+        How many classes there must be.
+
+    Returns
+    -------
+    Labelled
+
+    Examples
+    --------
+    >>> labelled([[1.0], [2.0], [3.0]], ["b", "a", "b"]).counts.tolist()
+    [1, 2]
+    """
+    x = real_matrix("features", features)
+    y = np.asarray(labels)
+    if y.shape != (len(x),):
+        raise ValueError(f"labels: shape {y.shape}, but {len(x)} samples need shape ({len(x)},)")
+    if y.dtype.kind not in "biufU":
+        raise ValueError(f"labels: of type {y.dtype}; must be numbers or texts")
+    if y.dtype.kind == "f" and not np.isfinite(y).all():
+        raise ValueError(f"labels: {int((~np.isfinite(y)).sum())} of them are not finite")
+    classes, index, counts = np.unique(y, return_inverse=True, return_counts=True)
+    if len(classes) < least:
+        raise ValueError(f"labels: {len(classes)} class; at least {least} are needed")
+    return Labelled(x, classes, index, counts)
+
+
+def real_matrix(name: str, values: ArrayLike) -> np.ndarray:
+    """Return a finite floating-point matrix with at least one row and column, or refuse it by name.
+
+    Examples
+    --------
+    >>> real_matrix("x", [[1, 2]]).dtype
+    dtype('float64')
+    """
+    x = np.asarray(values)
+    if x.ndim != 2 or 0 in x.shape:
+        raise ValueError(f"{name}: shape {x.shape}; must be two-dimensional (samples, features), not empty")
+    if x.dtype.kind not in "biuf":
+        raise ValueError(f"{name}: of type {x.dtype}; must be real numbers")
+    if x.dtype.kind != "f":
+        x = x.astype(float)
+    if not np.isfinite(x).all():
+        raise ValueError(f"{name}: {int((~np.isfinite(x)).sum())} values are NaN or infinite")
+    return x
+
+
+def row_chunks(rows: int, bytes_per_row: float, memory: int = MEMORY) -> list[slice]:
+    """Cut rows into slices whose work fits into the memory budget.
+
+    Examples
+    --------
+    >>> row_chunks(5, 100, memory=250)
+    [slice(0, 2, None), slice(2, 4, None), slice(4, 5, None)]
+    """
+    step = max(1, int(memory // max(bytes_per_row, 1)))
+    return [slice(start, min(start + step, rows)) for start in range(0, rows, step)]

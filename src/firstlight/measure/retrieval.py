@@ -1,0 +1,256 @@
+"""Recall@k: is one of the k nearest other samples of the same class?
+
+A query is answered without sorting neighbours: it succeeds when fewer than k samples of other classes are
+nearer than its nearest relative. So blocks of similarities only need maxima and counts, each pair is
+computed once for both its ends, and only what lies within rounding of a tie is computed again, pair by pair
+in double precision.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from firstlight.measure.labelled import MEMORY, Labelled, labelled, row_chunks
+
+Metric = Literal["cosine", "euclidean", "inner"]
+
+
+@dataclass(frozen=True, eq=False)
+class Recall:
+    """Recall@k of a set of labelled features.
+
+    Attributes
+    ----------
+    k : int
+        How many neighbours are looked at.
+    hits : ndarray, shape (n,)
+        1.0 or 0.0 for each sample as a query; NaN for the only member of a class, which has nobody to find.
+    classes : ndarray, shape (C,)
+        The distinct labels.
+    by_class : ndarray, shape (C,)
+        Recall of each class; NaN for a class of one.
+    overall : float
+        Share of the queries that succeed, over the samples that can.
+    queries, excluded : int
+        How many samples can, and how many cannot.
+
+    Examples
+    --------
+    >>> found = recall_at_k([[1, 0], [1, 0.1], [0, 1], [1, 1]], [0, 0, 1, 2])
+    >>> float(found), found.excluded
+    (1.0, 2)
+    """
+
+    k: int
+    hits: np.ndarray
+    classes: np.ndarray
+    by_class: np.ndarray
+    overall: float
+    queries: int
+    excluded: int
+
+    def __float__(self) -> float:
+        return self.overall
+
+
+def recall_at_k(
+    features: ArrayLike,
+    labels: ArrayLike,
+    k: int = 1,
+    metric: Metric = "cosine",
+    *,
+    precision: Literal["double", "single"] = "double",
+    memory: int = MEMORY,
+) -> Recall:
+    """Share of samples that have one of their own class among their k nearest other samples.
+
+    Parameters
+    ----------
+    features : array_like, shape (n, d)
+        One row per sample.
+    labels : array_like, shape (n,)
+        At least two classes. The only member of a class can be found but not asked: it is left out as a
+        query, and counted.
+    k : int, default 1
+        Neighbours that are looked at; at least 1.
+    metric : {"cosine", "euclidean", "inner"}, default "cosine"
+        What nearest means. A row of zeros has cosine 0 with everything.
+    precision : {"double", "single"}, default "double"
+        "single" computes the similarities in float32, and repeats in float64 every query whose answer float32
+        cannot decide; the result is the same.
+    memory : int, default 256 MB
+        Bytes for the blocks of similarities, beside one sorted copy of the features.
+
+    Returns
+    -------
+    Recall
+        The sample itself is never a neighbour. Among equally near samples the one that comes first in the
+        input is the nearer; equal means equal in float64, computed from the two rows alone.
+
+    Examples
+    --------
+    >>> recall_at_k([[0.0], [1.0], [1.1], [9.0]], ["a", "a", "b", "b"], metric="euclidean").hits.tolist()
+    [1.0, 0.0, 0.0, 1.0]
+    """
+    if isinstance(k, bool) or not isinstance(k, (int, np.integer)) or k < 1:
+        raise ValueError(f"k = {k!r}: must be an integer of at least 1")
+    if metric not in ("cosine", "euclidean", "inner"):
+        raise ValueError(f"metric = {metric!r}: must be 'cosine', 'euclidean' or 'inner'")
+    if precision not in ("double", "single"):
+        raise ValueError(f"precision = {precision!r}: must be 'double' or 'single'")
+    data = labelled(features, labels, least=2)
+    if data.counts.max() == 1:
+        raise ValueError("labels: every class has one member only, so no sample has anybody to find")
+    if not data.features.any():
+        raise ValueError("features: all zero, so no sample is nearer than another")
+    order = np.argsort(data.index, kind="stable")
+    prepared = _prepare(data.features, order, metric, np.float64 if precision == "double" else np.float32)
+    best = _nearest_relative(prepared, data, memory)
+    certain, possible = _strangers_nearer(prepared, data.index[order], best, memory)
+    del prepared
+    hits = np.empty(len(order))
+    hits[order] = certain < k
+    unsure = np.sort(order[(certain < k) & (possible >= k)])
+    if len(unsure):
+        hits[unsure] = _settle(data, unsure, int(k), metric, memory)
+    alone = data.counts[data.index] == 1
+    hits[alone] = np.nan
+    return _summary(k, hits, data, alone)
+
+
+def _summary(k: int, hits: np.ndarray, data: Labelled, alone: np.ndarray) -> Recall:
+    found = np.bincount(data.index, np.where(alone, 0.0, hits))
+    by_class = np.where(data.counts > 1, found / data.counts, np.nan)
+    queries = int((~alone).sum())
+    return Recall(
+        int(k), hits, data.classes, by_class, float(found.sum() / queries), queries, int(alone.sum())
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class _Prepared:
+    """Rows whose products are the similarities, and a bound on the rounding error of each row's values."""
+
+    rows: np.ndarray
+    half_squares: np.ndarray | None
+    error: np.ndarray
+
+    def block(self, rows: slice | np.ndarray, columns: slice) -> np.ndarray:
+        """Similarities of some rows with some columns."""
+        values = self.rows[rows] @ self.rows[columns].T
+        if self.half_squares is not None:  # -|a - b|²/2 = a·b - |a|²/2 - |b|²/2
+            values -= self.half_squares[rows, None]
+            values -= self.half_squares[columns]
+        return values
+
+
+def _prepare(features: np.ndarray, order: np.ndarray, metric: Metric, dtype: type) -> _Prepared:
+    count, width = features.shape
+    x: np.ndarray = np.empty((count, width), dtype)
+    norms = np.empty(count)
+    # distances do not change when all is centred, and smaller norms round less
+    centre = features.mean(axis=0, dtype=float) if metric == "euclidean" else 0.0
+    for part in row_chunks(count, 16 * width, 16 * 2**20):
+        block = features[order[part]].astype(float) - centre
+        norms[part] = np.sqrt(np.einsum("ij,ij->i", block, block))
+        if metric == "cosine":
+            block /= np.where(norms[part] > 0, norms[part], 1.0)[:, None]
+            norms[part] = norms[part] > 0
+        x[part] = block
+    half: np.ndarray | None = (norms**2 / 2).astype(dtype) if metric == "euclidean" else None
+    size = norms * norms.max() if half is None else (norms + norms.max()) ** 2
+    # |fl(a·b) - a·b| <= d u |a||b| to first order; the rounding of the rows themselves adds a few u more
+    return _Prepared(x, half, (width + 8) * float(np.finfo(dtype).eps) / 2 * size)
+
+
+def _blocks(first: slice, second: slice, side: int) -> Iterator[tuple[slice, slice]]:
+    """Cut a rectangle of pairs into squares; of one on the diagonal only the upper half."""
+    for a in range(first.start, first.stop, side):
+        for b in range(a if first == second else second.start, second.stop, side):
+            yield slice(a, min(a + side, first.stop)), slice(b, min(b + side, second.stop))
+
+
+def _side(prepared: _Prepared, memory: int) -> int:
+    return max(16, min(4096, int(np.sqrt(memory / (3 * prepared.rows.itemsize)))))
+
+
+def _nearest_relative(prepared: _Prepared, data: Labelled, memory: int) -> np.ndarray:
+    """Similarity of each sorted sample to its nearest relative; inf for one alone, which asks nothing."""
+    best = np.where(data.counts == 1, np.inf, -np.inf).repeat(data.counts)
+    ends = np.cumsum(data.counts)
+    for stop, count in zip(ends.tolist(), data.counts.tolist(), strict=True):
+        if count < 2:
+            continue
+        family = slice(stop - count, stop)
+        for rows, columns in _blocks(family, family, _side(prepared, memory)):
+            block = prepared.block(rows, columns)
+            if rows == columns:
+                np.fill_diagonal(block, -np.inf)
+            best[rows] = np.maximum(best[rows], block.max(axis=1))
+            if rows != columns:
+                best[columns] = np.maximum(best[columns], block.max(axis=0))
+    return best
+
+
+def _strangers_nearer(
+    prepared: _Prepared, group: np.ndarray, best: np.ndarray, memory: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Count the strangers that certainly, and that possibly, are nearer than the best relative."""
+    certain, possible = np.zeros(len(best), int), np.zeros(len(best), int)
+    low, high = best - 2 * prepared.error, best + 2 * prepared.error
+    everything = slice(0, len(best))
+
+    def count(block: np.ndarray, rows: slice) -> None:
+        close = np.flatnonzero(block.max(axis=1) >= low[rows])
+        near = block[close]
+        place = close + rows.start
+        possible[place] += (near >= low[place, None]).sum(axis=1)
+        certain[place] += (near > high[place, None]).sum(axis=1)
+
+    for rows, columns in _blocks(everything, everything, _side(prepared, memory)):
+        if group[rows.start] == group[columns.stop - 1]:
+            continue  # one family only
+        block = prepared.block(rows, columns)
+        if group[rows.stop - 1] >= group[columns.start]:
+            block[group[rows, None] == group[columns]] = -np.inf
+        count(block, rows)
+        if rows != columns:
+            count(block.T, columns)
+    return certain, possible
+
+
+def _settle(data: Labelled, queries: np.ndarray, k: int, metric: Metric, memory: int) -> np.ndarray:
+    """Answer some queries in float64, with whatever is near a tie computed from the two rows alone."""
+    prepared = _prepare(data.features, np.arange(len(data.index)), metric, np.float64)
+    everything = slice(0, len(data.index))
+    answers = np.empty(len(queries))
+    for part in row_chunks(len(queries), 16 * len(data.index), memory):
+        values = prepared.block(queries[part], everything)
+        for place, (query, value) in enumerate(zip(queries[part], values, strict=True), part.start):
+            relative = data.index == data.index[query]
+            value[query] = -np.inf
+            best = value[relative].max()
+            near = np.flatnonzero(np.abs(value - best) <= 4 * prepared.error[query])
+            exact = _pairwise(data.features[near], data.features[query], metric)
+            family = relative[near]
+            nearest = near[family][np.argmax(exact[family])]
+            top = exact[family].max()
+            ahead = (exact > top) | ((exact == top) & (near < nearest))
+            above = (value > best) & ~relative
+            above[near] = ahead & ~family
+            answers[place] = above.sum() < k
+    return answers
+
+
+def _pairwise(rows: np.ndarray, query: np.ndarray, metric: Metric) -> np.ndarray:
+    rows, query = rows.astype(float), query.astype(float)
+    if metric == "euclidean":
+        return -((rows - query) ** 2).sum(axis=1)
+    product = (rows * query).sum(axis=1)
+    if metric == "inner":
+        return product
+    size = np.sqrt((rows**2).sum(axis=1)) * np.sqrt((query**2).sum())
+    return np.divide(product, size, out=np.zeros(len(rows)), where=size > 0)

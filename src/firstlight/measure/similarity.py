@@ -1,0 +1,171 @@
+"""How similar the features of classes are: alignment of class pairs, cohesion within, separability across."""
+
+from typing import Literal
+
+import numpy as np
+import xarray as xr
+from numpy.typing import ArrayLike
+from scipy import sparse
+
+from firstlight.measure.labelled import MEMORY, Labelled, labelled, row_chunks
+
+Kind = Literal["inner", "cosine"]
+
+
+def alignment(
+    features: ArrayLike, labels: ArrayLike, kind: Kind = "inner", *, memory: int = MEMORY
+) -> xr.DataArray:
+    """Mean similarity of the features of two different samples, for every pair of classes.
+
+    Parameters
+    ----------
+    features : array_like, shape (n, d)
+        One row per sample.
+    labels : array_like, shape (n,)
+        The class of each sample.
+    kind : {"inner", "cosine"}, default "inner"
+        F(x)·F(x'), or that divided by the norms. A row of zeros has no direction: its cosines count as 0.
+    memory : int, default 256 MB
+        Bytes that may be held beside the input.
+
+    Returns
+    -------
+    DataArray, dims ("class", "other")
+        On the diagonal pairs of a sample with itself are left out; a class of one member has no other pair
+        and gets NaN there. ``attrs["classes_of_one"]`` counts such classes, ``attrs["zero_rows"]`` the rows
+        of zeros.
+
+    Examples
+    --------
+    >>> alignment([[1, 0], [2, 0], [0, 3]], ["a", "a", "b"]).values.tolist()
+    [[2.0, 0.0], [0.0, nan]]
+    """
+    if kind not in ("inner", "cosine"):
+        raise ValueError(f"kind = {kind!r}: must be 'inner' or 'cosine'")
+    data = labelled(features, labels)
+    sums, squares, zeros = _class_sums(data, kind == "cosine", memory)
+    if zeros == len(data.features):
+        raise ValueError("features: all zero, so nothing can be compared")
+    counts = data.counts.astype(float)
+    total = sums @ sums.T
+    pairs = np.outer(counts, counts)
+    diagonal = np.diag_indices(len(counts))
+    total[diagonal] -= squares
+    pairs[diagonal] -= counts
+    return class_pairs(
+        np.divide(total, pairs, out=np.full_like(total, np.nan), where=pairs > 0), data, "alignment"
+    ).assign_attrs(kind=kind, zero_rows=zeros)
+
+
+def cohesion(
+    features: ArrayLike, labels: ArrayLike, kind: Kind = "inner", *, memory: int = MEMORY
+) -> xr.DataArray:
+    """Mean similarity of two different samples of the same class: the diagonal of `alignment`.
+
+    Parameters
+    ----------
+    features, labels, kind, memory
+        As in `alignment`.
+
+    Returns
+    -------
+    DataArray, dims ("class",)
+
+    Examples
+    --------
+    >>> cohesion([[1, 0], [2, 0], [0, 3], [0, 5]], [0, 0, 1, 1]).values.tolist()
+    [2.0, 15.0]
+    """
+    pairs = alignment(features, labels, kind, memory=memory)
+    return xr.DataArray(
+        np.diag(pairs.values).copy(), {"class": pairs["class"].values}, name="cohesion", attrs=pairs.attrs
+    )
+
+
+def separability_score(
+    features: ArrayLike, labels: ArrayLike, kind: Kind = "inner", *, memory: int = MEMORY
+) -> xr.DataArray:
+    """Minus the mean similarity of samples of two different classes; larger is further apart.
+
+    Parameters
+    ----------
+    features, labels, kind, memory
+        As in `alignment`; at least two classes.
+
+    Returns
+    -------
+    DataArray, dims ("class", "other")
+        NaN on the diagonal.
+
+    Examples
+    --------
+    >>> separability_score([[1, 0], [2, 0], [1, 3]], [0, 0, 1]).values.tolist()
+    [[nan, -1.5], [-1.5, nan]]
+    """
+    labelled(features, labels, least=2)
+    score = -alignment(features, labels, kind, memory=memory).rename("separability")
+    np.fill_diagonal(score.values, np.nan)
+    return score
+
+
+def gram_alignment(gram: ArrayLike, labels: ArrayLike) -> xr.DataArray:
+    """Class-pair means of a given similarity matrix, pairs of a sample with itself left out.
+
+    Parameters
+    ----------
+    gram : array_like, shape (n, n)
+        Similarities, such as a kernel; need not be symmetric.
+    labels : array_like, shape (n,)
+        The class of each sample.
+
+    Returns
+    -------
+    DataArray, dims ("class", "other")
+        As `alignment` gives from the features themselves.
+
+    Examples
+    --------
+    >>> gram_alignment([[1, 2, 0], [2, 4, 0], [0, 0, 9]], ["a", "a", "b"]).values.tolist()
+    [[2.0, 0.0], [0.0, nan]]
+    """
+    data = labelled(gram, labels)
+    if data.features.shape[0] != data.features.shape[1]:
+        raise ValueError(f"gram: shape {data.features.shape}; must be square")
+    member = _membership(data.index, len(data.classes))
+    total = np.asarray(member.T @ (member.T @ data.features.T).T)
+    pairs = np.outer(data.counts, data.counts).astype(float)
+    diagonal = np.diag_indices(len(data.classes))
+    total[diagonal] -= member.T @ np.diag(data.features)
+    pairs[diagonal] -= data.counts
+    mean = np.divide(total, pairs, out=np.full(pairs.shape, np.nan), where=pairs > 0)
+    return class_pairs(mean, data, "alignment")
+
+
+def class_pairs(matrix: np.ndarray, data: Labelled, name: str) -> xr.DataArray:
+    """Name the axes of a class-by-class matrix, and say how many classes have one member only."""
+    return xr.DataArray(
+        matrix, {"class": data.classes, "other": data.classes}, ("class", "other"), name,
+        {"classes_of_one": int((data.counts == 1).sum())},
+    )  # fmt: skip
+
+
+def _membership(index: np.ndarray, classes: int) -> sparse.csr_array:
+    """One-hot rows: (n, C)."""
+    return sparse.csr_array((np.ones(len(index)), (np.arange(len(index)), index)), (len(index), classes))
+
+
+def _class_sums(data: Labelled, unit: bool, memory: int) -> tuple[np.ndarray, np.ndarray, int]:
+    """Sum of rows and of squared norms per class, in float64 by chunks; and how many rows are zero."""
+    rows, width = data.features.shape
+    sums, squares, zeros = np.zeros((len(data.classes), width)), np.zeros(len(data.classes)), 0
+    for part in row_chunks(rows, 24 * width, memory):
+        block = data.features[part].astype(float)
+        norms = np.einsum("ij,ij->i", block, block)
+        zeros += int((norms == 0).sum())
+        if unit:
+            block /= np.where(norms > 0, np.sqrt(norms), 1.0)[:, None]
+            norms = (norms > 0).astype(float)
+        member = _membership(data.index[part], len(data.classes))
+        sums += member.T @ block
+        squares += member.T @ norms
+    return sums, squares, zeros

@@ -1,0 +1,125 @@
+"""Recall@k against a plain loop and against scikit-learn's brute-force neighbours."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.neighbors import NearestNeighbors
+
+from firstlight.measure.retrieval import recall_at_k
+
+METRICS = ("cosine", "euclidean", "inner")
+
+
+def value(a, b, metric):
+    if metric == "euclidean":
+        return -((a - b) ** 2).sum()
+    if metric == "inner":
+        return (a * b).sum()
+    size = np.sqrt((a**2).sum()) * np.sqrt((b**2).sum())
+    return (a * b).sum() / size if size > 0 else 0.0
+
+
+def loop(x, y, k, metric):
+    """Sort every query's neighbours by similarity, ties by input order."""
+    hits = []
+    for i in range(len(x)):
+        others = [j for j in range(len(x)) if j != i]
+        if not any(y[j] == y[i] for j in others):
+            hits.append(np.nan)
+            continue
+        others.sort(key=lambda j: (-value(x[j], x[i], metric), j))
+        hits.append(float(any(y[j] == y[i] for j in others[:k])))
+    return np.array(hits)
+
+
+@pytest.mark.parametrize("metric", METRICS)
+@pytest.mark.parametrize("precision", ["double", "single"])
+@pytest.mark.parametrize("k", [1, 2, 5])
+def test_equals_a_plain_loop(metric, precision, k):
+    rng = np.random.default_rng(k)
+    x, y = rng.normal(size=(150, 6)) + 0.5, rng.integers(5, size=150)
+    x[10] = 0
+    found = recall_at_k(x, y, k, metric, precision=precision, memory=20_000)  # so small that blocks are cut
+    np.testing.assert_array_equal(found.hits, loop(x, y, k, metric))
+
+
+@settings(deadline=None, derandomize=True, max_examples=60)
+@given(
+    st.integers(0, 10**6), st.sampled_from(METRICS), st.integers(1, 4), st.sampled_from(["double", "single"])
+)
+def test_ties_and_duplicates(seed, metric, k, precision):
+    # small integers: many exact ties within and across classes, duplicated rows, rows of zeros, lone members
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(4, 40))
+    x = rng.integers(-1, 3, size=(n, int(rng.integers(1, 4)))).astype(float)
+    y = rng.integers(0, max(2, n // 4), size=n)
+    y[:3] = [0, 0, 1]
+    if not x.any():
+        x[0] = 1
+    found = recall_at_k(x, y, k, metric, precision=precision, memory=3000)
+    np.testing.assert_array_equal(found.hits, loop(x, y, k, metric))
+    assert found.excluded == np.isnan(found.hits).sum()
+    assert found.queries + found.excluded == n
+
+
+@pytest.mark.parametrize("metric", ["cosine", "euclidean"])
+@pytest.mark.parametrize("precision", ["double", "single"])
+def test_equals_scikit_learn(metric, precision):
+    rng = np.random.default_rng(0)
+    y = rng.integers(6, size=900)
+    x = rng.normal(size=(900, 40)) + 0.7 * rng.normal(size=(6, 40))[y]
+    x[600:] = x[:300]  # duplicates that share their label
+    y[600:] = y[:300]
+    _, neighbour = NearestNeighbors(n_neighbors=4, metric=metric, algorithm="brute").fit(x).kneighbors()
+    for k in (1, 4):
+        expected = (y[neighbour[:, :k]] == y[:, None]).any(axis=1)
+        np.testing.assert_array_equal(recall_at_k(x, y, k, metric, precision=precision).hits, expected)
+
+
+def test_single_precision_is_corrected_where_it_cannot_decide():
+    # the rival is nearer by 1e-9 of the distance: float32 sees a tie, float64 does not
+    x = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0 - 1e-9], [3.0, 3.0]])
+    y = [0, 0, 1, 1]
+    assert recall_at_k(x, y, metric="euclidean", precision="single").hits[0] == 0
+    x[2, 1] = 1.0 + 1e-9
+    assert recall_at_k(x, y, metric="euclidean", precision="single").hits[0] == 1
+
+
+def test_by_class_counts_and_order_do_not_depend_on_where_samples_stand():
+    rng = np.random.default_rng(3)
+    x, y = rng.normal(size=(80, 5)), np.array(["a", "b", "c", "d"])[rng.integers(4, size=80)]
+    y[5] = "z"
+    found = recall_at_k(x, y, 1)
+    shuffle = rng.permutation(80)
+    again = recall_at_k(x[shuffle], y[shuffle], 1)
+    np.testing.assert_array_equal(found.hits[shuffle], again.hits)
+    for name, share in zip(found.classes, found.by_class, strict=True):
+        members = found.hits[y == name]
+        assert np.isnan(share) if name == "z" else share == pytest.approx(members.mean())
+    assert found.excluded == 1
+    assert float(found) == pytest.approx(np.nanmean(found.hits))
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"k": 0}, "k = 0: must be an integer of at least 1"),
+        ({"k": True}, "k = True"),
+        ({"metric": "l1"}, "metric = 'l1'"),
+        ({"precision": "half"}, "precision = 'half'"),
+        ({"labels": [0, 0, 0]}, "1 class; at least 2"),
+        ({"labels": [0, 1, 2]}, "every class has one member"),
+        ({"labels": [0, 1]}, r"labels: shape \(2,\)"),
+        ({"labels": [0, np.nan, 1.0]}, "not finite"),
+        ({"labels": [None, 1, 2]}, "numbers or texts"),
+        ({"features": np.zeros((3, 2))}, "all zero"),
+        ({"features": [[1.0], [np.nan], [2.0]]}, "1 values are NaN or infinite"),
+        ({"features": np.ones(3)}, "two-dimensional"),
+        ({"features": [["a"], ["b"], ["c"]]}, "real numbers"),
+    ],
+)
+def test_bad_input(change, message):
+    given = {"features": np.eye(3), "labels": [0, 0, 1]} | change
+    with pytest.raises(ValueError, match=message):
+        recall_at_k(**given)
