@@ -1,0 +1,89 @@
+"""Losses as training needs them: value and slope, the latter also as a logarithm for very late times."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+
+class Loss(Protocol):
+    """What gradient descent needs to know of a loss ℓ(y, f): its value and its derivative in f."""
+
+    def value(self, y: np.ndarray, f: np.ndarray) -> np.ndarray:
+        """Loss of each datum."""
+        ...
+
+    def derivative(self, y: np.ndarray, f: np.ndarray) -> np.ndarray:
+        """Slope of each datum's loss in the output f."""
+        ...
+
+
+@dataclass(frozen=True)
+class MarginLoss:
+    """A loss of the margin z = y f alone, for labels y = ±1.
+
+    Attributes
+    ----------
+    name : str
+        Its name.
+    log_value : callable
+        log ℓ(z).
+    log_slope : callable
+        log g(z) with g = -ℓ' > 0.
+    """
+
+    name: str
+    log_value: Callable[[np.ndarray], np.ndarray]
+    log_slope: Callable[[np.ndarray], np.ndarray]
+
+    def value(self, y: np.ndarray, f: np.ndarray) -> np.ndarray:
+        """Loss of each datum."""
+        return np.exp(self.log_value(y * f))
+
+    def derivative(self, y: np.ndarray, f: np.ndarray) -> np.ndarray:
+        """Slope of each datum's loss in the output f."""
+        return -y * np.exp(self.log_slope(y * f))
+
+
+def _log_softplus(z: np.ndarray) -> np.ndarray:
+    """Log of log(1 + e^{-z}), which is -z - e^{-z}/2 to rounding once z is large."""
+    late = z > 20
+    return np.where(
+        late, -z - 0.5 * np.exp(-np.maximum(z, 20)), np.log(np.logaddexp(0, -np.where(late, 0, z)))
+    )
+
+
+MARGIN_LOSSES = {
+    loss.name: loss
+    for loss in (
+        MarginLoss("exp", np.negative, np.negative),
+        MarginLoss("logistic", _log_softplus, lambda z: -np.logaddexp(0, z)),
+        MarginLoss(
+            "logistic2", lambda z: np.log(2) + _log_softplus(z), lambda z: np.log(2) - np.logaddexp(0, z)
+        ),
+    )
+}
+
+
+def margin_loss(name: str) -> MarginLoss:
+    """Return a margin loss by name.
+
+    Parameters
+    ----------
+    name : {"exp", "logistic", "logistic2"}
+        e^{-z}, log(1 + e^{-z}), and twice the latter.
+
+    Returns
+    -------
+    MarginLoss
+
+    Examples
+    --------
+    >>> one = np.ones(1)
+    >>> margin_loss("logistic").value(one, 0 * one).round(6).tolist()
+    [0.693147]
+    """
+    if name not in MARGIN_LOSSES:
+        raise ValueError(f"loss = {name!r}: must be one of {', '.join(map(repr, MARGIN_LOSSES))}")
+    return MARGIN_LOSSES[name]
