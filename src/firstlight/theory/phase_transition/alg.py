@@ -1,0 +1,142 @@
+"""delta_alg: samples per dimension above which polynomial-time methods find a hard direction."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from firstlight.data.multi_index import MultiIndex
+from firstlight.rng import RNGLike, SeedLike, generator
+from firstlight.solvers import Solved
+from firstlight.theory.phase_transition.conditional import Moments, as_target, conditional_moments
+from firstlight.theory.phase_transition.subspaces import complement, snapped, subspaces
+
+_NOTHING = 1e-7  # an eigenvalue of F below this is zero, even without sampling noise
+
+
+@dataclass(frozen=True)
+class AlgorithmicThreshold(Solved[float]):
+    """A `Solved` threshold: `value` is delta_alg, `residual` its estimated error.
+
+    Attributes
+    ----------
+    directions : ndarray of shape (k, ·)
+        Orthonormal basis of what is learnt at the threshold, in hidden coordinates; no column if infinite.
+    known : ndarray of shape (k, e)
+        The directions that are conditioned on.
+    route : {"nothing hard", "level sets", "quasi-Monte-Carlo"}
+        How the conditional moments were computed.
+    """
+
+    directions: np.ndarray
+    known: np.ndarray
+    route: str
+
+
+def delta_alg(target: MultiIndex | str, rng: RNGLike | SeedLike = 0) -> AlgorithmicThreshold:
+    """Compute the algorithmic threshold of the hard directions, given the easy ones.
+
+    1/delta_alg is the largest eigenvalue of F(M) = E[G M G] on symmetric matrices, with
+    G = E[g_H g_Hᵀ - I | y, g_E].
+
+    Parameters
+    ----------
+    target : MultiIndex or str
+        The law of the label. Exact by level sets if one direction is hard; for several, quasi-Monte-Carlo
+        with an error bar, which also serves k > 3.
+    rng : SPEC 7 rng, default 0
+        Scrambles the quasi-Monte-Carlo points.
+
+    Returns
+    -------
+    AlgorithmicThreshold
+        0 if no direction is hard, infinity if F vanishes (to within its error).
+
+    Examples
+    --------
+    >>> found = delta_alg("z1**2")
+    >>> print(round(found.value, 4), found.route)
+    0.5 level sets
+    >>> delta_alg("sign(z1*z2*z3)").value
+    inf
+    """
+    target, rng = as_target(target), generator(rng)
+    return conditional_threshold(target, subspaces(target, rng).easy, rng)
+
+
+def conditional_threshold(
+    target: MultiIndex, known: np.ndarray, rng: np.random.Generator
+) -> AlgorithmicThreshold:
+    """Return the threshold of the directions that are left when the coordinates along `known` are given."""
+    hard = complement(known)
+    if hard.shape[1] == 0:
+        return AlgorithmicThreshold(0.0, 0.0, 0, True, hard, known, "nothing hard")
+    moments = conditional_moments(target, known, hard, rng)
+    if moments.sampled:
+        route, (top, error, matrix) = "quasi-Monte-Carlo", _sampled_top(moments)
+    else:
+        coarse = conditional_moments(target, known, hard, rng, fineness=-1)
+        route, (top, error, matrix) = "level sets", _exact_top(moments, coarse)
+    nodes = moments.weight.size * len(moments.second)
+    if top <= max(_NOTHING, 5 * error):
+        return AlgorithmicThreshold(np.inf, np.inf, nodes, True, hard[:, :0], known, route)
+    directions = snapped(hard @ _learnt(matrix, top, error))
+    return AlgorithmicThreshold(
+        1 / top, error / top**2, nodes, bool(error <= 0.02 * top), directions, known, route
+    )
+
+
+def operator(second: np.ndarray, other: np.ndarray, weight: np.ndarray) -> np.ndarray:
+    """Return F as a matrix on an orthonormal basis of symmetric matrices, from two estimates of G."""
+    h = second.shape[-1]
+    product = np.einsum("n,nab,ncd->adbc", weight, second, other, optimize=True).reshape(h * h, h * h)
+    basis = symmetric_basis(h).reshape(-1, h * h)
+    matrix = basis @ product @ basis.T
+    return 0.5 * (matrix + matrix.T)
+
+
+def symmetric_basis(h: int) -> np.ndarray:
+    """Return an orthonormal basis of the symmetric h × h matrices, shape (h(h+1)/2, h, h)."""
+    basis = []
+    for a in range(h):
+        for b in range(a + 1):
+            unit = np.zeros((h, h))
+            unit[a, b] = unit[b, a] = 1.0 if a == b else np.sqrt(0.5)
+            basis.append(unit)
+    return np.array(basis)
+
+
+def _exact_top(fine: Moments, coarse: Moments) -> tuple[float, float, np.ndarray]:
+    """Richardson: the bias of slices falls as their number squared."""
+    matrices = [operator(m.second[0], m.second[0], m.weight) for m in (fine, coarse)]
+    change = matrices[0] - matrices[1]
+    matrix = matrices[0] + change / 3
+    top = float(np.linalg.eigvalsh(matrix)[-1])
+    return top, float(np.abs(change).max()), matrix
+
+
+def _sampled_top(moments: Moments) -> tuple[float, float, np.ndarray]:
+    """Products of different replicates, and the jackknife over replicates."""
+    count = len(moments.second)
+    pairs = {
+        (r, s): operator(moments.second[r], moments.second[s], moments.weight)
+        for r in range(count)
+        for s in range(r)
+    }
+    matrix = np.mean(list(pairs.values()), axis=0)
+    top = float(np.linalg.eigvalsh(matrix)[-1])
+    without = [
+        np.linalg.eigvalsh(np.mean([p for pair, p in pairs.items() if r not in pair], axis=0))[-1]
+        for r in range(count)
+    ]
+    scatter = float(np.sqrt((count - 1) * np.var(without)))
+    return top, scatter, matrix
+
+
+def _learnt(matrix: np.ndarray, top: float, error: float) -> np.ndarray:
+    """Return the span of the top eigenmatrices, in hard coordinates."""
+    h = int(np.sqrt(2 * len(matrix)))
+    values, vectors = np.linalg.eigh(matrix)
+    near = vectors[:, values > top - 4 * error - 1e-6 * top]
+    shapes = np.einsum("is,iab->sab", near, symmetric_basis(h))
+    strength, axes = np.linalg.eigh(np.einsum("sab,sbc->ac", shapes, shapes))
+    return axes[:, strength > 0.05 * strength[-1]]

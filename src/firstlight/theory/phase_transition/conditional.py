@@ -1,0 +1,207 @@
+"""What a label tells about the hidden coordinates: conditional means and second moments, by slices of y.
+
+Given coordinates that are known already ("easy"), the label is a function of the remaining ones ("hard") and of
+noise. With one hard coordinate the slices come from `level_sets`, exactly; noise then blurs them. With more, from
+randomised quasi-Monte-Carlo, in independent replicates: products of two *different* replicates are unbiased, and
+their scatter is the error bar.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import ndtr
+
+from firstlight.data.multi_index import MultiIndex
+from firstlight.gaussian import sobol_normal
+from firstlight.rng import RNGLike, SeedLike, generator
+from firstlight.theory.phase_transition.level_sets import Slices, level_sets
+
+_REPLICATES = 8
+_BLUR_NODES = 16
+
+
+@dataclass(frozen=True)
+class Moments:
+    """Slices of (y, easy coordinates) with the conditional moments of the hard coordinates.
+
+    Attributes
+    ----------
+    y, weight : ndarray of shape (n,)
+        A representative label of each slice, and its probability.
+    easy : ndarray of shape (n, e)
+        The coordinates that are conditioned on.
+    first : ndarray of shape (replicates, n, h)
+        E[g_H | slice]; one replicate if exact, several independent ones if sampled.
+    second : ndarray of shape (replicates, n, h, h)
+        E[g_H g_Hᵀ - I | slice].
+    """
+
+    y: np.ndarray
+    weight: np.ndarray
+    easy: np.ndarray
+    first: np.ndarray
+    second: np.ndarray
+
+    @property
+    def sampled(self) -> bool:
+        """Whether the moments carry sampling noise."""
+        return len(self.first) > 1
+
+
+def as_target(target: MultiIndex | str) -> MultiIndex:
+    """Return the target law behind a text; a `MultiIndex` is passed through."""
+    return MultiIndex(target) if isinstance(target, str) else target
+
+
+def far_labels(target: MultiIndex) -> np.ndarray:
+    """Return labels at points far out, which show whether the label is bounded and what it tends to."""
+    direction = np.random.default_rng(0).standard_normal((64, target.k))
+    scales = 10.0 ** np.arange(1, 9)
+    y = target.law(np.concatenate([direction * scale for scale in scales]))
+    y = y[np.isfinite(y)]
+    return np.concatenate([y, [1e8 * target.noise, -1e8 * target.noise]]) if target.noise else y
+
+
+def conditional_moments(
+    target: MultiIndex, easy: np.ndarray, hard: np.ndarray, rng: RNGLike | SeedLike = 0, *, fineness: int = 0
+) -> Moments:
+    """Compute the moments of the hard coordinates given the label and the easy ones.
+
+    Parameters
+    ----------
+    target : MultiIndex
+        The law of the label.
+    easy, hard : ndarray of shape (k, e) and (k, h)
+        Orthonormal bases in the space of hidden coordinates; together a basis of it.
+    rng : SPEC 7 rng, default 0
+        Scrambles the quasi-Monte-Carlo points (several hard coordinates only).
+    fineness : int, default 0
+        Slices (and samples) are doubled so many times; negative values make a coarse version.
+
+    Returns
+    -------
+    Moments
+
+    Examples
+    --------
+    >>> law = conditional_moments(MultiIndex("z1**2"), np.zeros((1, 0)), np.eye(1))
+    >>> print(round(float(law.weight @ law.second[0, :, 0, 0] ** 2), 3))
+    2.0
+    """
+    rng = generator(rng)
+    scale = 2.0**fineness
+    nodes, weights = _easy_nodes(easy.shape[1], scale, rng)
+    slices = int((2048 if easy.shape[1] == 0 else 256) * scale)
+    parts = []
+    for node in nodes:
+        shift = easy @ node
+
+        def inner(z: np.ndarray, shift: np.ndarray = shift) -> np.ndarray:
+            return target.law(z @ hard.T + shift)
+
+        if hard.shape[1] == 1:
+            parts.append(_on_a_line(inner, target.noise, slices))
+        else:
+            log2 = 17 + (hard.shape[1] > 2) if easy.shape[1] == 0 else 12
+            bins = 1024 if easy.shape[1] == 0 else 64
+            parts.append(
+                _sampled(inner, hard.shape[1], target.noise, int(bins * scale**0.5), log2 + fineness, rng)
+            )
+    sizes = [len(part[0]) for part in parts]
+    return Moments(
+        np.concatenate([part[0] for part in parts]),
+        np.concatenate([w * part[1] for w, part in zip(weights, parts, strict=True)]),
+        np.repeat(nodes, sizes, axis=0),
+        np.concatenate([part[2] for part in parts], axis=1),
+        np.concatenate([part[3] for part in parts], axis=1),
+    )
+
+
+def _easy_nodes(e: int, scale: float, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    if e == 0:
+        return np.zeros((1, 0)), np.ones(1)
+    if e == 1:  # midpoint rule: spectrally accurate on smooth laws, and a jump at 0 falls between nodes
+        count = 2 * int(48 * scale)
+        z = (np.arange(count) - 0.5 * (count - 1)) * (14.0 / count)
+        w = np.exp(-0.5 * z * z)
+        return z[:, None], w / w.sum()
+    count = 1 << int(np.log2(1024 * scale))
+    return sobol_normal(e, count, rng), np.full(count, 1 / count)
+
+
+def _on_a_line(inner: Callable, noise: float, slices: int) -> tuple[np.ndarray, ...]:
+    knots = max(1024, 4 * slices)
+    cut = level_sets(lambda z: inner(z[:, None]), slices if noise == 0 else slices // 5, knots)
+    if noise:
+        cut = blurred(cut, noise)
+    return cut.y, cut.mass, cut.first[None, :, None], cut.second[None, :, None, None]
+
+
+def blurred(cut: Slices, noise: float) -> Slices:
+    """Add normal noise to the label: Bayes' rule over the slices.
+
+    Parameters
+    ----------
+    cut : Slices
+        The law without noise.
+    noise : float
+        Standard deviation, positive. Where slices are wider than it, the noiseless moments remain.
+
+    Returns
+    -------
+    Slices
+
+    Examples
+    --------
+    >>> noisy = blurred(level_sets(lambda z: z, 512), 1.0)  # y of variance 2: E[z² - 1 | y] = (y²/2 - 1)/2
+    >>> print(round(float((noisy.mass * noisy.second**2).sum()), 3))
+    0.5
+    """
+    e, w = np.polynomial.hermite_e.hermegauss(_BLUR_NODES)
+    kept = cut.mass > 1e-15
+    centre, mass = cut.y[kept], cut.mass[kept]
+    y = (centre[:, None] + noise * e).ravel()
+    weight = (mass[:, None] * (w / w.sum())).ravel()
+    distance = (y[:, None] - centre) / noise
+    nearest = np.abs(distance).min(axis=1, keepdims=True)
+    posterior = mass * np.exp(0.5 * (nearest**2 - distance**2))
+    posterior /= posterior.sum(axis=1, keepdims=True)
+    return Slices(y, weight, posterior @ cut.first[kept], posterior @ cut.second[kept])
+
+
+def _sampled(
+    inner: Callable, h: int, noise: float, bins: int, log2: int, rng: np.random.Generator
+) -> tuple[np.ndarray, ...]:
+    """Bin sums of independent scrambles over common bins of y."""
+    count = 1 << log2
+    edges = np.empty(0)
+    tables = []
+    for _ in range(_REPLICATES):
+        z = sobol_normal(h + (noise > 0), count, rng)
+        y = inner(z[:, :h])
+        if noise:
+            y = y + noise * z[:, h]
+        if not edges.size:
+            edges = _bin_edges(y, bins)
+        place = np.searchsorted(edges, y, side="right")
+        columns = [np.ones(count), y, *(z[:, a] for a in range(h))]
+        columns += [z[:, a] * z[:, b] - (a == b) for a in range(h) for b in range(h)]
+        tables.append(np.array([np.bincount(place, c, edges.size + 1) for c in columns]) / count)
+    table = np.array(tables)
+    mass = table[:, 0].mean(axis=0)
+    kept = mass > 0
+    mass = mass[kept]
+    own = table[:, :1, kept]  # each replicate's own mass: ratios free of the scatter of counts
+    pooled = np.broadcast_to(table[:, 2:, kept].mean(axis=0) / mass, table[:, 2:, kept].shape)
+    scaled = np.moveaxis(np.divide(table[:, 2:, kept], own, out=pooled.copy(), where=own > 0), 1, 2)
+    second = scaled[..., h:].reshape(_REPLICATES, mass.size, h, h)
+    return table[:, 1].mean(axis=0)[kept] / mass, mass, scaled[..., :h], second
+
+
+def _bin_edges(y: np.ndarray, bins: int) -> np.ndarray:
+    """Quantiles, closer in the tails but never fewer than four points apart; atoms in bins of their own."""
+    ranks = np.unique(np.round(y.size / 4 * ndtr(np.linspace(-6, 6, bins + 1)))) * 4 / y.size
+    quantiles = np.quantile(y, ranks[(ranks > 0) & (ranks < 1)], method="lower")
+    value, times = np.unique(quantiles, return_counts=True)
+    return np.unique(np.concatenate([value, np.nextafter(value[times > 2], np.inf)]))

@@ -1,0 +1,149 @@
+"""The law of a label y = φ(z) of one normal z, cut into thin slices of y with exact conditional moments.
+
+Each monotone stretch of φ is inverted, so that a slice of y becomes a few intervals of z; there the Gaussian
+moments are differences of closed forms. Stretches on which φ is constant become atoms of y. Averages over a slice
+are exact, so a sum of squares of conditional means errs only by their variation within slices, from below.
+"""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+from scipy.special import ndtr
+
+Function = Callable[[np.ndarray], np.ndarray]
+
+_REACH = 9.0  # the normal mass beyond is 2e-19
+_BISECTIONS = 46  # narrows a grid step of 1e-3 to rounding
+_REFINEMENTS = 3  # each divides the steps beside turning points by 16
+_FLAT = 1e-12  # steps of φ below this share of its spread count as constant
+
+
+class Slices(NamedTuple):
+    """Slices of y: a representative label, the mass, and the conditional means of z and z² - 1."""
+
+    y: np.ndarray
+    mass: np.ndarray
+    first: np.ndarray
+    second: np.ndarray
+
+
+def level_sets(function: Function, slices: int = 4096, knots: int = 8192) -> Slices:
+    """Cut the law of ``function(z)``, z standard normal, into slices.
+
+    Parameters
+    ----------
+    function : callable
+        φ, vectorised, finite but on a null set, with finitely many jumps and turning points on (-9, 9).
+    slices : int, default 4096
+        How many slices the continuous part of y's law gets; atoms come on top.
+    knots : int, default 8192
+        Evaluations of φ between which its inverse is linear; errors fall as their inverse square.
+
+    Returns
+    -------
+    Slices
+
+    Examples
+    --------
+    >>> cut = level_sets(lambda z: z**2)
+    >>> print(round(float((cut.mass * cut.second**2).sum()), 4))  # E[(y - 1)²] of y = z²
+    2.0
+    """
+    z, y = _knots(function, knots)
+    spread = _spread(z, y)
+    step = np.diff(y)
+    direction = np.where(np.abs(step) <= _FLAT * spread, 0, np.sign(step)).astype(int)
+    direction[np.diff(z) <= 0] = 2  # a jump: no mass
+    pieces = _pieces(direction)
+    atoms = _atoms(z, y, [p for p in pieces if p[2] == 0], spread)
+    rest = _slice(z, y, [p for p in pieces if abs(p[2]) == 1], slices)
+    y, mass, first, second = (np.concatenate(parts) for parts in zip(atoms, rest, strict=True))
+    kept = mass > 0
+    y, mass, first, second = y[kept], mass[kept], first[kept], second[kept]
+    return Slices(y, mass / mass.sum(), first / mass, second / mass)
+
+
+def _knots(function: Function, knots: int) -> tuple[np.ndarray, np.ndarray]:
+    """Grid points and values, with two values at each jump."""
+    z = (np.arange(knots) - 0.5 * (knots - 1)) * (2 * _REACH / knots)  # symmetric, off the round numbers
+    for _ in range(_REFINEMENTS):
+        z = _refine(z, function(z))
+    low, high = z[:-1].copy(), z[1:].copy()
+    y = function(z)
+    size = _spread(z, y)
+    at_low, at_high = y[:-1].copy(), y[1:].copy()
+    for _ in range(_BISECTIONS):
+        middle = 0.5 * (low + high)
+        value = function(middle)
+        left = np.abs(value - at_low) >= np.abs(at_high - value)
+        high, at_high = np.where(left, middle, high), np.where(left, value, at_high)
+        low, at_low = np.where(left, low, middle), np.where(left, at_low, value)
+    low = low[np.abs(at_high - at_low) > 1e-4 * size]
+    aside = 1e-9 * (1 + np.abs(low))  # the limits, not the value that φ may take at the jump itself
+    z = np.concatenate([z, low, low])
+    y = np.concatenate([y, function(low - aside), function(low + aside)])
+    order = np.argsort(z, kind="stable")
+    z, y = z[order], y[order]
+    finite = np.isfinite(y)
+    return z[finite], y[finite]
+
+
+def _refine(z: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """Add knots beside those where φ turns or bends off a plateau."""
+    direction = np.where(np.abs(np.diff(y)) <= _FLAT * _spread(z, y), 0, np.sign(np.diff(y)))
+    turn = np.flatnonzero(np.diff(direction) != 0)
+    segment = np.unique(np.concatenate([turn, turn + 1]))
+    share = np.arange(1, 16) / 16
+    added = z[segment, None] + (z[segment + 1] - z[segment])[:, None] * share
+    return np.sort(np.concatenate([z, added.ravel()]))
+
+
+def _spread(z: np.ndarray, y: np.ndarray) -> float:
+    """A size of φ's variation that poles do not spoil."""
+    seen = y[(np.abs(z) < 4) & np.isfinite(y)]
+    low, high = np.quantile(seen, [0.02, 0.98])
+    return max(float(high - low), 1e-9 * float(np.abs(seen).max()), 1e-300)
+
+
+def _pieces(direction: np.ndarray) -> list[tuple[int, int, int]]:
+    """Maximal runs (first knot, last knot, direction) of equal direction."""
+    cuts = np.flatnonzero(np.diff(direction)) + 1
+    starts, ends = np.concatenate([[0], cuts]), np.concatenate([cuts, [direction.size]])
+    return [(int(a), int(b), int(direction[a])) for a, b in zip(starts, ends, strict=True)]
+
+
+def _moments(low: np.ndarray, high: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Mass, E[z; ·] and E[z² - 1; ·] of intervals."""
+    flip = low > 0  # differences of lower tails lose no digits
+    mass = np.where(flip, ndtr(-low) - ndtr(-high), ndtr(high) - ndtr(low))
+    at_low, at_high = (np.exp(-0.5 * x * x) / np.sqrt(2 * np.pi) for x in (low, high))
+    return mass, at_low - at_high, low * at_low - high * at_high
+
+
+def _atoms(z: np.ndarray, y: np.ndarray, pieces: list, spread: float) -> tuple[np.ndarray, ...]:
+    if not pieces:
+        return tuple(np.zeros((4, 0)))
+    value = np.array([y[a] for a, _, _ in pieces])
+    parts = _moments(np.array([z[a] for a, _, _ in pieces]), np.array([z[b] for _, b, _ in pieces]))
+    _, label = np.unique(np.round(value / (1e-9 * spread)), return_inverse=True)
+    totals = [np.bincount(label, part) for part in parts]
+    return np.bincount(label, value) / np.bincount(label), *totals
+
+
+def _slice(z: np.ndarray, y: np.ndarray, pieces: list, slices: int) -> tuple[np.ndarray, ...]:
+    if not pieces:
+        return tuple(np.zeros((4, 0)))
+    middle = np.concatenate([0.5 * (y[a:b] + y[a + 1 : b + 1]) for a, b, _ in pieces])
+    weight = np.concatenate([_moments(z[a:b], z[a + 1 : b + 1])[0] for a, b, _ in pieces])
+    order = np.argsort(middle)
+    levels = np.cumsum(weight[order]) - 0.5 * weight[order]
+    # normal spacing of the probabilities: the tails, where conditional moments grow, get slices of their own
+    wanted = weight.sum() * ndtr(np.linspace(-7, 7, slices + 1))
+    ends = [y[i] for a, b, _ in pieces for i in (a, b)]  # the density of y is singular at turning points
+    edges = np.unique(np.concatenate([np.interp(wanted, levels, middle[order]), ends]))
+    totals = np.zeros((3, edges.size - 1))
+    for a, b, sign in pieces:
+        cut = np.interp(edges, y[a : b + 1][::sign], z[a : b + 1][::sign])
+        totals += sign * np.array(_moments(cut[:-1], cut[1:]))
+    return 0.5 * (edges[1:] + edges[:-1]), *totals

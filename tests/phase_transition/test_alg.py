@@ -1,0 +1,182 @@
+"""delta_alg, subspaces, staircase and spectral thresholds against closed forms and brute force."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.integrate import quad
+from scipy.special import kv
+from scipy.stats import norm
+
+from firstlight import MultiIndex
+from firstlight.measure.spectral import spectral_estimator
+from firstlight.theory.phase_transition.alg import conditional_threshold, delta_alg
+from firstlight.theory.phase_transition.level_sets import level_sets
+from firstlight.theory.phase_transition.spectral import optimal_preprocessing, spectral_threshold
+from firstlight.theory.phase_transition.staircase import staircase
+from firstlight.theory.phase_transition.subspaces import subspaces
+
+EDGE = 1.4820733
+
+
+def two_sided_step(edge):
+    """1/E[G²] of sign(|z| - edge), from normal tables alone."""
+    inside = 2 * norm.cdf(edge) - 1
+    moved = -2 * edge * norm.pdf(edge)  # E[z² - 1; |z| < edge]
+    return 1 / (moved**2 / inside + moved**2 / (1 - inside))
+
+
+@pytest.mark.parametrize(
+    ("target", "value"),
+    [("z1**2", 0.5), ("abs(z1)", 0.5), (f"sign(abs(z1)-{EDGE})", two_sided_step(EDGE)),
+     ("max(abs(z1)-1, 0) + 2", None)],
+)  # fmt: skip
+def test_one_coordinate_closed_forms(target, value):
+    found = delta_alg(target)
+    if value is None:  # an atom of mass P(|z| < 1), and z² known elsewhere
+        inside = 2 * norm.cdf(1) - 1
+        atom = (-2 * norm.pdf(1)) ** 2 / inside
+        value = 1 / (atom + 2 * quad(lambda z: (z * z - 1) ** 2 * norm.pdf(z), 1, np.inf)[0])
+    # slices of y: Richardson leaves a few 1e-7
+    assert found.value == pytest.approx(value, rel=1e-5)
+    assert abs(found.value - value) <= found.residual + 1e-6
+    assert found.converged
+    assert found.directions.tolist() == [[1.0]]
+
+
+@pytest.mark.parametrize(
+    ("target", "value", "learnt"),
+    [("sign(z1*z2)", np.pi**2 / 4, 2), ("z1*z2", 19 / 32, 2), ("z1**2 + z2**2", 1.0, 2),
+     ("z1**2 + z2**2 + z3**2", 1.5, 3)],
+)  # fmt: skip
+def test_several_coordinates_closed_forms(target, value, learnt):
+    found = delta_alg(target)
+    assert found.value == pytest.approx(value, rel=5e-3)  # the accuracy that is promised
+    assert abs(found.value - value) <= 5 * found.residual + 1e-3 * value
+    assert found.directions.shape[1] == learnt
+
+
+def test_nothing_to_find():
+    found = delta_alg("sign(z1*z2*z3)")
+    assert (found.value, found.directions.shape) == (np.inf, (3, 0))
+    assert delta_alg("z1**3").value == 0.0
+
+
+@given(angle=st.floats(0, 3))
+@settings(max_examples=3, deadline=None, derandomize=True)
+def test_rotations_change_nothing(angle):
+    c, s = np.cos(angle), np.sin(angle)
+    turned = MultiIndex(lambda z: (c * z[..., 0] + s * z[..., 1]) * (c * z[..., 1] - s * z[..., 0]), k=2)
+    assert delta_alg(turned).value == pytest.approx(19 / 32, rel=5e-3)
+
+
+def test_noise_against_double_integration():
+    # trapezoid rule in (z, y), spectrally accurate for this smooth integrand
+    z, y = np.linspace(0, 7, 1401), np.linspace(-3, 42, 1801)
+    joint = 2 * norm.pdf(z) * norm.pdf(y[:, None] - z * z, scale=0.5)
+    mass = np.trapezoid(joint, z, axis=1)
+    excess = np.trapezoid(joint * (z * z - 1), z, axis=1)
+    value = 1 / np.trapezoid(excess**2 / np.maximum(mass, 1e-300), y)
+    assert delta_alg(MultiIndex("z1**2", noise=0.5)).value == pytest.approx(value, rel=1e-4)
+
+
+def test_noise_closed_form_and_limit():
+    # z given y = z + s·noise is normal: E[G²] = 2/(1 + s²)²
+    known, rng = np.zeros((1, 0)), np.random.default_rng(0)
+    found = conditional_threshold(MultiIndex("z1", noise=0.7), known, rng)
+    assert found.value == pytest.approx((1 + 0.49) ** 2 / 2, rel=1e-4)
+    assert delta_alg(MultiIndex("z1**2", noise=1e-5)).value == pytest.approx(0.5, rel=1e-3)
+
+
+def test_against_monte_carlo_in_bins():
+    rng = np.random.default_rng(1)
+    z = rng.standard_normal((2_000_000, 2))
+    y = z[:, 0] * z[:, 1] + 0.3 * z[:, 0] ** 2
+    order = np.argsort(y).reshape(4000, -1)
+    excess = np.einsum("bia,bic->bac", z[order], z[order]) / order.shape[1] - np.eye(2)
+    operator = np.einsum("nab,ncd->adbc", excess, excess).reshape(4, 4) / len(excess)
+    swap = np.eye(4)[[0, 2, 1, 3]]
+    symmetric = 0.25 * (np.eye(4) + swap) @ (operator + operator.T) @ (np.eye(4) + swap) / 2
+    brute = 1 / np.linalg.eigvalsh(symmetric)[-1]
+    # the bins' noise, about 2/500 in each of three entries, makes brute force 0.6 % too small
+    assert delta_alg("z1*z2 + 0.3*z1**2").value == pytest.approx(brute, rel=0.012)
+
+
+def test_level_sets_keep_the_normal_moments():
+    for function in (np.sin, np.sign, lambda z: np.floor(z), lambda z: z**3 - 3 * z):
+        cut = level_sets(function)
+        assert cut.mass.sum() == pytest.approx(1, abs=1e-12)
+        assert cut.mass @ cut.second == pytest.approx(0, abs=1e-9)
+        assert cut.mass @ cut.first == pytest.approx(0, abs=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("target", "trivial", "easy"),
+    [("z1**2", 0, 0), ("z1", 1, 1), ("sign(z1) + 0.1*sign(z2*(abs(z1)-0.67448975))", 1, 2), ("sign(z1*z2)", 0, 0),
+     ("tanh(z1 + 1.5*(z2**2-1))", 1, 1)],
+)  # fmt: skip
+def test_subspaces(target, trivial, easy):
+    split = subspaces(target)
+    assert (split.trivial.shape[1], split.easy.shape[1]) == (trivial, easy)
+    whole = np.hstack([split.easy, split.hard])
+    np.testing.assert_allclose(whole.T @ whole, np.eye(len(whole)), atol=1e-12)
+
+
+def test_staircase():
+    first, second = staircase("z1**2 + sign(z1*z2*z3)")
+    assert first.directions.tolist() == [[1.0], [0.0], [0.0]]
+    # given z1, what is left is ±sign(z2 z3)
+    assert second.threshold == pytest.approx(np.pi**2 / 4, rel=5e-3)
+    assert second.reached_at == second.threshold
+    last = staircase("z1 + 3*sign(z2*z3*z4)*step(z1)")[-1]
+    assert (last.threshold, last.directions.shape) == (np.inf, (4, 3))
+
+
+def test_pinned_edge_of_the_literature():
+    found = spectral_threshold("z1**2", lambda y: (y - 1) / (y + np.sqrt(2) - 1))
+    assert found.pinned
+    assert found.value == pytest.approx(1 / np.sqrt(2), rel=1e-4)  # a grid cut at |z| <= 9 would give .658
+
+
+@pytest.mark.parametrize("target", ["z1**2", f"sign(abs(z1)-{EDGE})", "z1**3 - 3*z1 + z1**2"])
+def test_the_best_preprocessing_attains_delta_alg(target):
+    limit = conditional_threshold(MultiIndex(target), np.zeros((1, 0)), np.random.default_rng(0)).value
+    assert spectral_threshold(target, optimal_preprocessing(target)).value == pytest.approx(limit, rel=2e-4)
+    assert spectral_threshold(target, lambda y: np.tanh(y - 0.5)).value >= limit
+
+
+def test_spectral_estimator_below_and_above():
+    target = MultiIndex(f"sign(abs(z1)-{EDGE})")
+    best = optimal_preprocessing(target)
+    overlaps = []
+    for delta in (0.3, 2.5):
+        drawn = target.sample(int(600 * delta), 600, rng=3)
+        _, direction = spectral_estimator(drawn.X, drawn.y, best)
+        overlaps.append(float((direction[:, 0] @ drawn.directions[:, 0]) ** 2))
+    assert overlaps[0] < 0.1
+    assert overlaps[1] > 0.4
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: delta_alg("__import__('os')"), "target"),
+        (lambda: delta_alg("z1 +"), "target"),
+        (lambda: spectral_threshold("z1**2", lambda y: y), "unbounded above"),
+        (lambda: spectral_threshold("z1**2", lambda y: -1 - y), "positive somewhere"),
+        (lambda: optimal_preprocessing("z1*z2"), "k = 2"),
+        (lambda: spectral_estimator(np.ones((4, 3)), np.ones(3), np.tanh), "expected"),
+    ],
+)
+def test_bad_input(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()
+
+
+def test_product_from_its_bessel_density():
+    density = lambda y: kv(0, abs(y)) / np.pi  # noqa: E731
+    square = lambda y: abs(y) * kv(1, abs(y)) / kv(0, abs(y)) - 1  # noqa: E731 - E[z1² - 1 | y]
+    a = 2 * quad(lambda y: density(y) * square(y) ** 2, 0, 40)[0]
+    b = 2 * quad(lambda y: density(y) * y * y, 0, 40)[0]
+    top = np.linalg.eigvalsh([[a + b, 0], [0, a + b]])[0]
+    assert delta_alg("z1*z2").value == pytest.approx(1 / top, rel=5e-3)
