@@ -35,11 +35,13 @@ class Tiny:
 
     def predict(self, rng=None, bad_at=-1.0):
         converged = self.rate != bad_at
-        return xr.Dataset({
-            "mean": 1 / self.rate if converged else np.nan,
-            "variance": 1 / self.rate**2,
-            "converged": converged,
-        })
+        return xr.Dataset(
+            {
+                "mean": 1 / self.rate if converged else np.nan,
+                "variance": 1 / self.rate**2,
+                "converged": converged,
+            }
+        )
 
     def simulate(self, rng=None, shift=0.0):
         if self.rate == self.broken_at:

@@ -69,7 +69,7 @@ def unpack(layout: str, body: bytes) -> xr.Dataset:
     variables: dict[str, Any] = {}
     coords: dict[str, Any] = {}
     for name, is_coord, dims, attrs, stacked in unpack_many(layout, [body]):
-        (coords if is_coord else variables)[name] = (dims, stacked[0], attrs)
+        (coords if is_coord else variables)[name] = (dims, stacked[0, ...], attrs)
     return xr.Dataset(variables, coords)
 
 

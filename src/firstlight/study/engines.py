@@ -137,7 +137,7 @@ class Cluster(Engine):
                 f"cluster = {address!r}: needs dask.distributed; pip install 'firstlight[cluster]'"
             ) from error
         try:
-            self.client = Client(address, timeout="10s", set_as_default=False)
+            self.client = Client(address, timeout="5s", set_as_default=False)
         except (OSError, ValueError) as error:
             raise ValueError(f"cluster = {address!r}: no scheduler answers there ({error})") from error
         self.executor = self.client.get_executor(pure=False)

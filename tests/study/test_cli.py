@@ -1,0 +1,111 @@
+"""The command line: words, JSON, exit codes."""
+
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from firstlight.cli.study import app
+
+TOML = """
+name = "tiny/cli"
+description = "mean against the rate"
+problem = "tiny:Tiny"
+trials = 3
+fixed = { samples = 20, broken_at = -1.0 }
+axes.rate = [1.0, 2.0]
+scales.paper = { trials = 5 }
+"""
+
+
+@pytest.fixture
+def study(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("study.toml").write_text(TOML)
+    return "study.toml"
+
+
+def call(*arguments, code=0):
+    found = CliRunner().invoke(app, [str(argument) for argument in arguments])
+    assert found.exit_code == code, found.output
+    return found
+
+
+def test_a_study_from_first_to_last(study):
+    first = call("run", study, "--workers", 0)
+    assert "8 computed, 0 kept, 0 failed" in first.stdout
+    assert Path("out/study.sqlite").exists()
+    more = json.loads(call("run", study, "--workers", 0, "--scale", "paper", "--json").stdout)
+    assert (more["computed"], more["kept"]) == (4, 8)
+    assert json.loads(call("status", "--json").stdout)["integrity"] == "ok"
+    assert "tiny/cli: 12 results" in call("status").stdout
+    shown = json.loads(call("show", study, "--json").stdout)
+    assert shown["attrs"]["command"] == "firstlight study run study.toml --scale quick --trials 3 --seed 0"
+    assert len(shown["rows"]) == 4
+    assert "undecided" in call("show", study).stdout
+    assert call("figure", study).stdout.split()[0] == "out/figures/tiny-cli-quick.png"
+    for kind in ("nc", "parquet", "csv"):
+        assert Path(call("export", study, "--to", kind).stdout.strip()).exists()
+
+
+def test_a_dry_run_writes_nothing(study):
+    said = json.loads(call("run", study, "--dry-run", "--json").stdout)
+    assert (said["points"], said["records"], said["missing"]) == (2, 8, 8)
+    assert "about" in call("run", study, "--dry-run").stdout
+    assert not Path("out").exists()
+
+
+def test_failed_trials_are_told_and_counted_in_the_exit_code(study):
+    Path(study).write_text(TOML.replace("broken_at = -1.0", "broken_at = 2.0"))
+    found = call("run", study, "--workers", 0, code=1)
+    assert "3 failed" in found.stdout
+    assert "broken on purpose" in found.stderr
+    assert "broken on purpose" in call("show", study).stdout
+
+
+def test_missing_records_are_told(study):
+    call("run", study, "--workers", 0)
+    assert "4 records are missing" in call("show", study, "--trials", 5).stdout
+
+
+def test_a_billion_points(study):
+    Path(study).write_text(TOML.replace("[1.0, 2.0]", "{ start = 1, stop = 2, num = 1000000000 }"))
+    assert "1000000000 points" in call("run", study, "--dry-run").stdout
+    refused = call("run", study, code=2)
+    assert "--force" in refused.stderr
+    assert len(refused.stderr.strip().splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "match"),
+    [
+        (("run", "no/such"), "study 'no/such': unknown"),
+        (("run", "missing.toml"), "cannot be read"),
+        (("run", "study.toml", "--scale", "huge"), "scale 'huge': unknown"),
+        (("run", "study.toml", "--trials", 0), ""),
+        (("run", "study.toml", "--seed", -1), ""),
+        (("run", "study.toml", "--workers", -1), ""),
+        (("run", "study.toml", "--store", "study.toml"), "not a database"),
+        (("run", "study.toml", "--cluster", "nonsense://x"), "cluster = 'nonsense://x'"),
+        (("show", "study.toml"), "no such store"),
+        (("status",), "no such store"),
+        (("export", "study.toml", "--to", "xlsx"), "no such store"),
+        (("figure", "study.toml", "--store", "study.toml"), "not a database"),
+    ],
+)
+def test_bad_input_is_one_line_and_exit_code_two(study, arguments, match):
+    refused = call(*arguments, code=2)
+    assert match in refused.stderr
+    assert "Traceback" not in refused.output
+
+
+def test_a_negative_size_names_its_point(study):
+    Path(study).write_text(TOML.replace("samples = 20", "samples = -20"))
+    refused = call("run", study, code=2)
+    assert "tiny/cli at rate = 1.0: samples = -20: must be at least 1" in refused.stderr
+
+
+def test_the_list_is_json_too():
+    assert isinstance(json.loads(call("list", "--json").stdout), list)
+    call("list")

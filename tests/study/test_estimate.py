@@ -1,0 +1,91 @@
+"""The dry run: sizes exactly, times by a model that small trials calibrate, and absurd sizes refused."""
+
+import time
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pytest
+import xarray as xr
+from tiny import Tiny
+
+from firstlight.study.cost import Cost, cost_of
+from firstlight.study.estimate import Estimate, _calibrate, estimate, guard, rough_seconds
+from firstlight.study.run import run
+from firstlight.study.spec import Arm, Range, Refine
+from firstlight.study.store import Store
+from firstlight.study.sweep import Study
+from firstlight.study.trial import tasks
+
+STUDY = Study("tiny/x", "x", Tiny, axes={"rate": [1.0, 2.0], "samples": [10, 1000]}, trials=3)
+
+
+@dataclass(frozen=True)
+class Sleeper(Tiny):
+    """A trial that takes 1 ms per sample, and holds 1 kB for each."""
+
+    def simulate(self, rng=None, **options):
+        held = np.zeros((self.samples, 128))
+        time.sleep(1e-3 * self.samples)
+        return xr.Dataset({"mean": held.sum()})
+
+    def cost(self, door, **options):
+        return Cost(flops=float(self.samples if door == "simulate" else 1), bytes=1024.0 * self.samples)
+
+
+def test_sizes_are_exact_and_finished_work_is_not_counted(tmp_path):
+    fresh = estimate(STUDY, None, workers=1)
+    assert (fresh.points, fresh.records, fresh.missing) == (4, 16, 16)
+    run(STUDY, tmp_path / "s.sqlite", workers=0)
+    with Store(tmp_path / "s.sqlite") as store:
+        assert estimate(STUDY, store, workers=1).missing == 0
+        assert estimate(STUDY, store, workers=1).seconds == 0
+        assert estimate(replace(STUDY, trials=5), store, workers=1).missing == 8
+    refined = replace(STUDY, refine=Refine("rate", "mean", "theory", budget=3))
+    assert estimate(refined, None, workers=1).points == 4 + 3 * 2
+
+
+def test_times_and_memory_are_extrapolated_with_the_cost():
+    arms = {"sim": Arm("simulate")}
+    study = Study("tiny/x", "x", Sleeper, axes={"samples": [10, 50, 20_000]}, trials=1, arms=arms)
+    probes = [(cost_of(t.problem, t.door, {}).flops, 1024.0 * t.problem.samples, t)
+              for t in tasks(study, study.points())]  # fmt: skip
+    fit = _calibrate(probes, known=True)
+    # It times 10 and 50 ms and must say 20 s; a sleep may run late on a busy machine, never early.
+    assert 15 < fit.fixed + fit.slope * 20_000 < 40
+    assert 0.9 < fit.memory < 2
+
+
+def test_without_a_cost_every_point_counts_alike(monkeypatch):
+    monkeypatch.delattr(Tiny, "cost")
+    assert "no cost model" in estimate(STUDY, None, workers=0).note
+    assert rough_seconds(STUDY) is None
+
+
+def test_a_rough_guess_runs_nothing(monkeypatch):
+    monkeypatch.setattr(Tiny, "simulate", None)
+    small, large = rough_seconds(STUDY), rough_seconds(replace(STUDY, trials=300))
+    assert 0 < small < large
+
+
+def test_a_billion_points_are_refused_unless_forced(tmp_path):
+    huge = Study("tiny/x", "x", Tiny, axes={"rate": Range(1.0, 2.0, 10**9)}, trials=1)
+    with pytest.raises(ValueError, match=r"1000000000 points, 2000000000 records.* (years|days).*--force"):
+        guard(huge, force=False)
+    with pytest.raises(ValueError, match="1000000000 points"):
+        run(huge, tmp_path / "s.sqlite")
+    assert not (tmp_path / "s.sqlite").exists()
+    guard(huge, force=True)
+    cube = Study("tiny/x", "x", Tiny, trials=1, axes={
+        "rate": Range(1.0, 2.0, 1000), "samples": list(range(1, 1001)), "sleep": Range(1e-9, 1e-8, 1000),
+    })  # fmt: skip
+    assert estimate(cube, None, workers=1).points == 10**9
+
+
+@pytest.mark.parametrize("values", [(0, 1), (-1, 1), (1, -1)])
+def test_costs_are_positive(values):
+    with pytest.raises(ValueError, match="must be positive"):
+        Cost(*values)
+
+
+def test_in_words():
+    assert "about 2.8 h" in str(Estimate(1, 1, 1, 1e4, 1e9, 1e6, "n"))

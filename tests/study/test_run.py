@@ -1,0 +1,194 @@
+"""Running studies: resuming, extending, engines, failures, deaths, refinement; the same numbers every time."""
+
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import xarray as xr
+from tiny import Tiny
+
+from firstlight.rng import stream
+from firstlight.study.address import address
+from firstlight.study.collect import collect, failures
+from firstlight.study.engines import Cluster, Serial, engine
+from firstlight.study.refine import bisect
+from firstlight.study.rounds import Outcome
+from firstlight.study.run import advance, dataset, run
+from firstlight.study.spec import Arm, Refine
+from firstlight.study.store import Store
+from firstlight.study.sweep import Study
+
+STUDY = Study("tiny/x", "x", Tiny, axes={"rate": [0.5, 1.0, 2.0], "samples": [10, 100]}, trials=3)
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "store.sqlite"
+
+
+def test_a_study_is_the_trials_it_says(path):
+    found = run(STUDY, path, workers=0)
+    assert found["mean"].dims == ("arm", "rate", "samples", "trial")
+    problem = Tiny(1.0, 100)
+    rng = stream(0, "point", address(problem).hex(), "trial", 2)
+    by_hand = float(problem.simulate(rng)["mean"])
+    assert found["mean"].sel(arm="simulation", rate=1.0, samples=100, trial=2) == by_hand
+    assert found["mean"].sel(arm="theory", rate=2.0, samples=10, trial=0) == 0.5
+    assert found["status"].sel(arm="theory", trial=1).values.ravel().tolist() == ["unplanned"] * 6
+
+
+def test_arms_are_paired(path):
+    study = replace(STUDY, arms={"one": Arm("simulate"), "two": Arm("simulate", {"shift": 1.0})})
+    found = run(study, path, workers=0)["mean"]
+    # The shift is added to the very same draw, so only rounding remains.
+    np.testing.assert_allclose(found.sel(arm="two") - found.sel(arm="one"), 1.0, rtol=1e-12)
+
+
+def advanced(study, path):
+    with Store(path, write=True) as store:
+        return advance(study, store, Serial())
+
+
+def test_what_is_there_is_kept_and_more_trials_extend(path):
+    assert advanced(STUDY, path).computed == STUDY.records
+    again = advanced(STUDY, path)
+    assert (again.computed, again.kept) == (0, STUDY.records)
+    more = advanced(replace(STUDY, trials=5), path)
+    assert (more.computed, more.kept) == (12, STUDY.records)
+    wider = advanced(replace(STUDY, axes={**STUDY.axes, "samples": [10, 100, 50]}), path)
+    assert wider.computed == 3 * 4
+
+
+def test_another_room_version_does_not_mix(path, monkeypatch):
+    advanced(STUDY, path)
+    monkeypatch.setattr(Tiny, "room_version", 2)
+    assert advanced(STUDY, path).computed == STUDY.records
+
+
+def test_engines_give_the_same_bits(path, tmp_path):
+    fingerprints = [run(STUDY, path, workers=0).attrs["fingerprint"]]
+    with ThreadPoolExecutor(2) as pool:
+        fingerprints.append(run(STUDY, tmp_path / "threads.sqlite", executor=pool).attrs["fingerprint"])
+    fingerprints.append(run(STUDY, tmp_path / "two.sqlite", workers=2).attrs["fingerprint"])
+    assert len(set(fingerprints)) == 1
+
+
+def test_a_trial_that_raises_is_noted_and_the_others_go_on(path):
+    study = replace(STUDY, fixed={"broken_at": 1.0})
+    outcome = advanced(study, path)
+    assert (outcome.failed, outcome.computed, outcome.ok) == (6, 18, False)
+    assert "this trial is broken on purpose" in outcome.messages[0]
+    with Store(path) as store:
+        found = dataset(study, store)
+        assert len(failures(study, store)) == 6
+        assert store.runs()[-1]["outcome"] == "6 failed"
+    assert (found["status"].sel(arm="simulation", rate=1.0) == "failed").all()
+    assert found["mean"].sel(arm="simulation", rate=1.0).isnull().all()
+    assert advanced(study, path).failed == 6  # failures are tried again
+
+
+@pytest.mark.slow
+def test_a_worker_that_dies_is_replaced_and_the_culprit_found(path):
+    study = Study(
+        "tiny/x", "x", Tiny, axes={"rate": [1.0, 0.5, 2.0, 3.0]}, fixed={"deadly_at": 0.5}, trials=1
+    )
+    with Store(path, write=True) as store:
+        outcome = advance(study, store, engine(workers=2))
+        found = dataset(study, store)
+    assert (outcome.failed, outcome.computed) == (1, 7)
+    assert outcome.deaths >= 2
+    assert "worker died" in outcome.messages[0]
+    assert found["status"].sel(arm="simulation", trial=0).values.tolist() == ["ok", "failed", "ok", "ok"]
+
+
+def test_a_study_refines_where_it_changes_most(path):
+    rule = Refine("rate", "mean", "theory", budget=3)
+    study = Study(
+        "tiny/x", "x", Tiny, axes={"samples": [5, 6], "rate": [0.5, 1.0, 2.0]}, trials=2, refine=rule
+    )
+    found = run(study, path, workers=0)
+    # 1/rate falls 1.0 on (0.5, 1); then 0.667 on (0.5, 0.75); then 0.5 on (1, 2): the middles of these.
+    assert found["rate"].values.tolist() == [0.5, 0.625, 0.75, 1.0, 1.5, 2.0]
+    again = run(study, path, workers=0)
+    assert again.attrs["fingerprint"] == found.attrs["fingerprint"]
+    xr.testing.assert_identical(found.drop_attrs(), again.drop_attrs())
+    with Store(path) as store:
+        assert store.counts()["tiny/x"][0] == 2 * 6 * 3
+
+
+def test_bisection():
+    rule = Refine("x", "y", "a", budget=1)
+    assert bisect([0, 10], np.array([0.0, 1.0]), rule) == 5
+    assert bisect([0, 1, 3], np.array([0.0, 1.0, 1.1]), rule) == 2  # there is no integer between 0 and 1
+    assert bisect([0.0, 1.0, 2.0], np.array([0.0, np.nan, 2.0]), rule) is None
+    assert bisect([0.0, 1.0], np.array([1.0, 1.0]), rule) is None
+    assert bisect([1.0, 100.0], np.array([0.0, 1.0]), replace(rule, log=True)) == pytest.approx(10.0)
+
+
+class Curves(Tiny):
+    """Observables with dimensions of their own, whose lengths and labels differ from point to point."""
+
+    def simulate(self, rng=None, **options):
+        count = int(self.rate)
+        return xr.Dataset({
+            "curve": ("time", np.arange(count, dtype=float)),
+            "plain": ("row", np.ones(count)),
+            "whole": 3,
+        }, {"time": 10 * np.arange(count)})  # fmt: skip
+
+
+def test_ragged_observables_are_aligned_by_their_labels(path):
+    study = Study("tiny/x", "x", Curves, axes={"rate": [3.0, 1.0]}, arms={"sim": Arm("simulate")}, trials=1)
+    found = run(study, path, workers=0).isel(arm=0, trial=0)
+    assert found["time"].values.tolist() == [0, 10, 20]
+    np.testing.assert_array_equal(found["curve"], [[0, 1, 2], [0, np.nan, np.nan]])
+    np.testing.assert_array_equal(found["plain"], [[1, 1, 1], [1, np.nan, np.nan]])
+    assert found["whole"].dtype == int
+
+
+def test_only_the_chosen_observables_are_kept(path):
+    found = run(replace(STUDY, observables=["mean"]), path, workers=0)
+    assert set(found.data_vars) == {"mean", "converged", "status"}
+    wrong = run(replace(STUDY, observables=["maen"]), path, workers=0)
+    assert wrong.attrs["failed"] == STUDY.records
+    with Store(path) as store:
+        assert "did you mean 'mean'" in failures(replace(STUDY, observables=["maen"]), store)[0]["message"]
+
+
+def test_attributes_carry_the_provenance(path):
+    attrs = run(STUDY, path, workers=0).attrs
+    assert attrs["seed"] == 0
+    assert attrs["study"] == "tiny/x"
+    assert '"axes": {"rate": [0.5, 1.0, 2.0], "samples": [10, 100]}' in attrs["configuration"]
+    assert {"firstlight", "numpy", "scipy", "blas", "cpu", "date", "command", "fingerprint"} <= set(attrs)
+
+
+def test_an_unfinished_study_can_be_read(path):
+    advanced(replace(STUDY, trials=1), path)
+    with Store(path) as store:
+        found = collect(STUDY, store)
+    assert (found["status"].sel(arm="simulation", trial=2) == "missing").all()
+    assert found["mean"].sel(arm="simulation", trial=2).isnull().all()
+
+
+@pytest.mark.parametrize("workers", [-1, 1.5, True])
+def test_workers_are_counted_in_whole_numbers(workers):
+    with pytest.raises(ValueError, match=f"workers = {workers}"):
+        engine(workers=workers)
+
+
+def test_a_cluster_that_is_not_there():
+    pytest.importorskip("distributed")
+    with pytest.raises(ValueError, match="no scheduler answers there"):
+        Cluster("tcp://127.0.0.1:1")
+
+
+def test_without_the_extra_the_message_names_it(monkeypatch):
+    monkeypatch.setitem(__import__("sys").modules, "distributed", None)
+    with pytest.raises(ValueError, match=r"pip install 'firstlight\[cluster\]'"):
+        Cluster("tcp://127.0.0.1:1")
+
+
+def test_outcomes_count_up():
+    assert Outcome(failed=1).ok is False

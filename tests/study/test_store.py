@@ -1,0 +1,204 @@
+"""The store: exact, durable, one writer, and clear about everything that can be wrong with a file."""
+
+import os
+import sqlite3
+import subprocess
+import sys
+import textwrap
+
+import numpy as np
+import pytest
+import xarray as xr
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+from firstlight.study.codec import pack, unpack
+from firstlight.study.store import VERSION, Record, Store, StoreError
+
+
+def record(number, body=b"", **content):
+    place = (bytes([number]) * 32, "tiny/x", "{}", "theory", number)
+    return Record(*place, **{"layout": "[]", "body": body, "message": None, "seconds": 0.1, **content})
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "deep" / "store.sqlite"
+
+
+kinds = st.sampled_from(["f8", "f4", "i8", "u1", "?", "c16", "U3", "M8[s]", ">f8"])
+values = kinds.flatmap(lambda kind: hnp.arrays(kind, hnp.array_shapes(min_dims=0, max_dims=2, min_side=0)))
+
+
+@settings(deadline=None, derandomize=True, max_examples=80)
+@given(values)
+def test_records_come_back_bit_for_bit(array):
+    dims = [f"d{i}" for i in range(array.ndim)]
+    attrs = {"units": "s"}
+    coords = {dim: range(length) for dim, length in zip(dims, array.shape, strict=True)}
+    dataset = xr.Dataset({"x": (dims, array, attrs), "y": 1.5}, coords)
+    array = dataset["x"].values  # xarray may have narrowed the type of a single string
+    back = unpack(*pack(dataset))
+    assert back["x"].values.tobytes() == array.astype(array.dtype.newbyteorder("<")).tobytes()
+    assert back["x"].dims == dataset["x"].dims
+    assert back["x"].attrs == attrs
+    assert set(back.coords) == set(dataset.coords)
+
+
+def test_python_objects_are_not_stored():
+    with pytest.raises(ValueError, match="observable 'x'"):
+        pack(xr.Dataset({"x": xr.DataArray(np.array([None], dtype=object))}))
+
+
+def test_what_is_put_is_found(path):
+    with Store(path, write=True) as store:
+        store.put([record(1, b"abc"), record(2, None, layout=None, message="ValueError: no")])
+        store.put([record(1, b"abcd")])
+    with Store(path) as store:
+        addresses = [bytes([i]) * 32 for i in (1, 2, 3)]
+        assert store.finished(addresses) == {addresses[0]: True, addresses[1]: False}
+        assert dict((a, (b, m)) for a, _, b, m in store.bodies(addresses)) == {
+            addresses[0]: (b"abcd", None),
+            addresses[1]: (None, "ValueError: no"),
+        }
+        assert store.counts() == {"tiny/x": (1, 1, 0.2)}
+        assert store.check() == "ok"
+
+
+def test_a_reader_may_look_while_a_writer_writes(path):
+    with Store(path, write=True) as writer:
+        writer.put([record(1)])
+        with Store(path) as reader:
+            assert reader.counts()["tiny/x"][0] == 1
+            writer.put([record(2)])
+            assert reader.counts()["tiny/x"][0] == 2
+            with pytest.raises(StoreError, match="read-only"):
+                reader.put([record(3)])
+
+
+def test_a_second_writer_is_refused_with_the_name_of_the_first(path):
+    with Store(path, write=True) as first:
+        first.begin_run("tiny/x", "quick", "{}", "firstlight", 1)
+        with pytest.raises(StoreError, match=f"process {os.getpid()} .*tiny/x"):
+            Store(path, write=True, wait=0.1)
+        first.put([record(1)])  # the refusal did no harm
+    Store(path, write=True, wait=0.1).close()
+
+
+def test_a_killed_writer_leaves_no_lock(path):
+    code = f"""
+    import os
+    from firstlight.study.store import Store
+    store = Store({str(path)!r}, write=True)
+    os.kill(os.getpid(), 9)
+    """
+    assert subprocess.run([sys.executable, "-c", textwrap.dedent(code)]).returncode == -9
+    with Store(path, write=True, wait=0.1) as store:
+        assert store.check() == "ok"
+
+
+def test_a_newer_store_is_left_alone(path):
+    with Store(path, write=True) as store:
+        store.put([record(1)])
+    connection = sqlite3.connect(path)
+    connection.execute(f"PRAGMA user_version = {VERSION + 1}")
+    connection.close()
+    before = path.read_bytes()
+    for write in (True, False):
+        with pytest.raises(StoreError, match="newer firstlight"):
+            Store(path, write=write)
+    assert path.read_bytes() == before
+
+
+def test_another_database_is_left_alone(path):
+    path.parent.mkdir()
+    connection = sqlite3.connect(path)
+    connection.execute("CREATE TABLE mine (x)")
+    connection.close()
+    for write in (True, False):
+        with pytest.raises(StoreError, match="something else"):
+            Store(path, write=write)
+
+
+@pytest.mark.parametrize("damage", ["text", "header", "page"])
+def test_a_damaged_file_is_refused_and_left_alone(path, damage):
+    with Store(path, write=True) as store:
+        store.put([record(i, bytes(3000)) for i in range(100)])
+    raw = bytearray(path.read_bytes())
+    if damage == "text":
+        raw = bytearray(b"this is no database, it is a letter to a friend " * 10)
+    elif damage == "header":
+        raw[:16] = b"x" * 16
+    else:
+        raw[4096 * 3 : 4096 * 40] = os.urandom(4096 * 37)
+    path.write_bytes(raw)
+    with pytest.raises(StoreError, match=r"store.sqlite: .*(damaged|not a database)"):
+        Store(path, write=True)
+    assert path.read_bytes() == raw
+
+
+def test_a_full_disk_costs_only_what_did_not_fit(path):
+    with Store(path, write=True) as store:
+        store.put([record(1)])
+        pages = store._value("PRAGMA page_count")
+        store._connection.execute(f"PRAGMA max_page_count = {pages + 3}")
+        with pytest.raises(StoreError, match="disk is full"):
+            store.put([record(i, bytes(100_000)) for i in range(2, 9)])
+        assert store.counts()["tiny/x"][0] == 1
+        store._connection.execute("PRAGMA max_page_count = 1000000")
+        store.put([record(2)])
+    with Store(path) as store:
+        assert store.counts()["tiny/x"][0] == 2
+        assert store.check() == "ok"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="POSIX file size limits")
+def test_a_disk_that_refuses_to_write(path):
+    """The operating system itself says no, as it does when a quota is used up."""
+    code = f"""
+    import resource, signal, sys
+    from firstlight.study.store import Record, Store, StoreError
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    store = Store({str(path)!r}, write=True)
+    one = lambda i, body: Record(bytes([i]) * 32, "tiny/x", "{{}}", "a", i, "[]", body, None, 0.1)
+    store.put([one(1, b"kept")])
+    resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, 200_000))
+    try:
+        store.put([one(2, bytes(1_000_000))])
+    except StoreError as error:
+        print(error)
+    """
+    out = subprocess.run([sys.executable, "-c", textwrap.dedent(code)], capture_output=True, text=True)
+    assert "safe" in out.stdout, out
+    with Store(path, write=True) as store:
+        assert store.counts()["tiny/x"][0] == 1
+        assert store.check() == "ok"
+
+
+def test_places_that_cannot_hold_a_store(tmp_path):
+    with pytest.raises(StoreError, match="no such store"):
+        Store(tmp_path / "none.sqlite")
+    with pytest.raises(StoreError, match="cannot be opened"):
+        Store(tmp_path, write=True)
+    (tmp_path / "file").write_text("")
+    with pytest.raises(StoreError, match="cannot make the folder"):
+        Store(tmp_path / "file" / "s.sqlite", write=True)
+
+
+@pytest.mark.skipif(not os.path.isdir("/proc/self"), reason="needs a folder that not even root can write to")
+def test_a_folder_that_is_read_only():
+    with pytest.raises(StoreError, match="read-only"):
+        Store("/proc/study.sqlite", write=True)
+
+
+def test_a_store_in_a_read_only_folder_can_be_read(path):
+    with Store(path, write=True) as store:
+        store.put([record(1)])
+    path.chmod(0o444)
+    path.parent.chmod(0o555)
+    try:
+        with Store(path) as store:
+            assert store.counts()["tiny/x"][0] == 1
+    finally:
+        path.parent.chmod(0o755)
