@@ -20,12 +20,15 @@ def cosines(rows: np.ndarray, target: np.ndarray) -> np.ndarray:
 def regions(first_layer: np.ndarray, X: np.ndarray, y: np.ndarray) -> np.ndarray:
     """Say where neurons are: +1 active on exactly the positive data, -1 on the negative, 0 on none, 2 else.
 
+    A datum on whose wall a neuron lies, to rounding, is not active: that is where neurons die.
+
     Examples
     --------
     >>> regions(np.array([[1.0, 0.0], [-1.0, -1.0], [1.0, 2.0]]), np.eye(2), np.array([1, -1])).tolist()
     [1, 0, 2]
     """
-    active = first_layer @ X.T > 0
+    lengths = np.linalg.norm(first_layer, axis=1)[:, None] * np.linalg.norm(X, axis=1)
+    active = first_layer @ X.T > 1e-12 * lengths
     found = np.full(len(first_layer), 2)
     found[(active == (y > 0)).all(axis=1)] = 1
     found[(active == (y < 0)).all(axis=1)] = -1

@@ -1,11 +1,20 @@
 """Gradient descent on a two-layer ReLU network, full-batch or in mini-batches, observed on the way."""
 
 from collections.abc import Callable, Mapping, Sequence
+from typing import Protocol
 
 import numpy as np
 
-from firstlight.network.losses import Loss
 from firstlight.rng import RNGLike, SeedLike, generator
+
+
+class Differentiable(Protocol):
+    """A loss ℓ(y, f) whose derivative in the output f is known."""
+
+    def first(self, y: np.ndarray, f: np.ndarray) -> np.ndarray:
+        """Return the derivative of each datum's loss in f."""
+        ...
+
 
 Observe = Callable[[np.ndarray, np.ndarray, np.ndarray], Mapping[str, float | np.ndarray]]
 
@@ -31,7 +40,7 @@ def train(
     first_layer: np.ndarray,
     second_layer: np.ndarray,
     *,
-    loss: Loss,
+    loss: Differentiable,
     step_size: float,
     record: Sequence[int] | np.ndarray,
     observe: Observe,
@@ -47,8 +56,8 @@ def train(
         Data and labels.
     first_layer, second_layer : ndarray of shape (h, D) and (h,)
         The start; it is not changed.
-    loss : Loss
-        Its `derivative` drives the training.
+    loss : Differentiable
+        Anything with ``first(y, f)``, the derivative of each datum's loss in the output.
     step_size : float
         η > 0.
     record : sequence of int
@@ -93,7 +102,7 @@ def train(
         if iteration < marks[-1]:
             points, labels = next(batches)
             hidden = np.maximum(points @ W.T, 0)
-            pull = loss.derivative(labels, hidden @ v) * (-step_size / len(labels))
+            pull = loss.first(labels, hidden @ v) * (-step_size / len(labels))
             # relu'(0) = 0, as everywhere in this room.
             step = ((hidden > 0) * pull[:, None]).T @ points * v[:, None]
             if train_second:

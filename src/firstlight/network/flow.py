@@ -75,8 +75,7 @@ def outputs(X: np.ndarray, directions: np.ndarray, log_norms: np.ndarray, signs:
     >>> outputs(np.eye(2), np.array([[0.6, 0.8]]), np.log([2.0]), np.array([1.0])).round(6).tolist()
     [2.4, 3.2]
     """
-    # Beyond e^700 only a rejected trial step can be; the cap keeps its overflow from being a warning.
-    return (signs * np.exp(np.minimum(2 * log_norms, 700))) @ np.maximum(directions @ X.T, 0)
+    return (signs * np.exp(2 * log_norms)) @ np.maximum(directions @ X.T, 0)
 
 
 def integrate(
@@ -90,6 +89,7 @@ def integrate(
     start: float = 0.0,
     loss: str = "exp",
     reduction: str = "sum",
+    samples: int | None = None,
     tolerance: float = 1e-9,
 ) -> Neurons:
     """Integrate gradient flow, neuron by neuron.
@@ -108,6 +108,8 @@ def integrate(
         The loss.
     reduction : {"sum", "mean"}
         Whether data losses are added or averaged.
+    samples : int, optional
+        What "mean" divides by, when X is only the part of the data that these neurons see; default: n.
     tolerance : float, default 1e-9
         Absolute, on u and ρ, per step of the integrator (DOP853).
 
@@ -127,13 +129,13 @@ def integrate(
     """
     chosen, times = margin_loss(loss), _check_times(times, start)
     h, D = directions.shape
-    base, log_weight = _clock(X, start, reduction)
+    base, log_weight = _clock(X, start, reduction, samples)
 
     def rhs(tau: float, state: np.ndarray) -> np.ndarray:
         u, rho = state[: h * D].reshape(h, D), state[h * D :]
         q = u @ X.T
-        f = (signs * np.exp(np.minimum(2 * rho, 700))) @ np.maximum(q, 0)
-        weights = y * _exp(chosen.log_slope(y * f) + (log_weight + tau))
+        f = (signs * np.exp(2 * rho)) @ np.maximum(q, 0)
+        weights = y * np.exp(chosen.log_slope(y * f) + (log_weight + tau))
         G = ((q > 0) * weights) @ X * signs[:, None]
         along = np.einsum("jd,jd->j", u, G)
         return np.concatenate([(G - along[:, None] * u).ravel(), along])
@@ -156,6 +158,7 @@ def integrate_classes(
     start: float = 0.0,
     loss: str = "exp",
     reduction: str = "sum",
+    samples: int | None = None,
     tolerance: float = 1e-9,
 ) -> Moments:
     """Integrate gradient flow in the width-free form, which holds once every neuron is in its S± or dead.
@@ -165,7 +168,7 @@ def integrate_classes(
 
     Parameters
     ----------
-    X, y, times, start, loss, reduction, tolerance
+    X, y, times, start, loss, reduction, samples, tolerance
         As for `integrate`.
     moments : ndarray of shape (2, D + 1, D + 1)
         Ŝ of the two classes at `start`, positive first, each of trace 1 (anything finite for an empty one).
@@ -185,7 +188,7 @@ def integrate_classes(
     True
     """
     chosen, times = margin_loss(loss), _check_times(times, start)
-    base, log_weight = _clock(X, start, reduction)
+    base, log_weight = _clock(X, start, reduction, samples)
     live = [c for c in (0, 1) if np.isfinite(log_scales[c]) and (y == 1 - 2 * c).any()]
     parts = {c: (X[y == 1 - 2 * c], 1.0 - 2 * c) for c in live}
     size = X.shape[1] + 1
@@ -196,8 +199,8 @@ def integrate_classes(
         for k, c in enumerate(live):
             Z, label = parts[c]
             # yf of a class that its own neurons fit alone: S_wv carries the sign of v already.
-            margins = np.exp(np.minimum(2 * scales[k], 700)) * label * (Z @ S[k, :-1, -1])
-            G = label * (_exp(chosen.log_slope(margins) + (log_weight + tau)) @ Z)
+            margins = np.exp(2 * scales[k]) * label * (Z @ S[k, :-1, -1])
+            G = label * (np.exp(chosen.log_slope(margins) + (log_weight + tau)) @ Z)
             MS = np.vstack([np.outer(G, S[k, -1]), G @ S[k, :-1]])
             growth[k] = np.trace(MS)
             change[k] = MS + MS.T - 2 * growth[k] * S[k]
@@ -259,21 +262,17 @@ def _check_times(times: np.ndarray | Sequence[float], start: float) -> np.ndarra
     return checked
 
 
-def _clock(X: np.ndarray, start: float, reduction: str) -> tuple[float, float]:
+def _clock(X: np.ndarray, start: float, reduction: str, samples: int | None) -> tuple[float, float]:
     """Return b of t = t₀ + b (e^τ - 1), and the log of b times the weight of one datum."""
     if reduction not in ("sum", "mean"):
         raise ValueError(f"reduction = {reduction!r}: must be 'sum' or 'mean'")
-    weight = 1 / len(X) if reduction == "mean" else 1.0
+    weight = 1 / (samples or len(X)) if reduction == "mean" else 1.0
     base = max(start, 1 / (weight * np.linalg.norm(X, axis=1).sum()))
     return base, float(np.log(base * weight))
 
 
 def _tau(times: np.ndarray, start: float, base: float) -> np.ndarray:
     return np.log1p((times - start) / base)
-
-
-def _exp(log: np.ndarray) -> np.ndarray:
-    return np.exp(np.minimum(log, 700))
 
 
 def _solve(rhs, first: np.ndarray, taus: np.ndarray, tolerance: float) -> tuple[np.ndarray, int, bool]:  # type: ignore[no-untyped-def]
@@ -285,6 +284,7 @@ def _solve(rhs, first: np.ndarray, taus: np.ndarray, tolerance: float) -> tuple[
     if at_start.all():
         return path, 0, True
     # The error is held absolutely: u is of order one, and an error of ρ is a relative one of ‖w‖.
-    run = solve_ivp(rhs, (0.0, taus[-1]), first, "DOP853", taus[~at_start], rtol=1e-12, atol=tolerance)
+    with np.errstate(over="ignore", invalid="ignore"):  # a trial step that overflows is rejected
+        run = solve_ivp(rhs, (0.0, taus[-1]), first, "DOP853", taus[~at_start], rtol=1e-12, atol=tolerance)
     path[np.flatnonzero(~at_start)[: run.y.shape[1]]] = run.y.T
     return path, int(run.nfev), bool(run.success)

@@ -1,22 +1,9 @@
-"""Losses as training needs them: value and slope, the latter also as a logarithm for very late times."""
+"""Losses of the margin alone, as logarithms too, so that they can be followed to very late times."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
-
-
-class Loss(Protocol):
-    """What gradient descent needs to know of a loss ℓ(y, f): its value and its derivative in f."""
-
-    def value(self, y: np.ndarray, f: np.ndarray) -> np.ndarray:
-        """Loss of each datum."""
-        ...
-
-    def derivative(self, y: np.ndarray, f: np.ndarray) -> np.ndarray:
-        """Slope of each datum's loss in the output f."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -41,7 +28,7 @@ class MarginLoss:
         """Loss of each datum."""
         return np.exp(self.log_value(y * f))
 
-    def derivative(self, y: np.ndarray, f: np.ndarray) -> np.ndarray:
+    def first(self, y: np.ndarray, f: np.ndarray) -> np.ndarray:
         """Slope of each datum's loss in the output f."""
         return -y * np.exp(self.log_slope(y * f))
 

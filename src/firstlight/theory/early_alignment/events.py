@@ -264,6 +264,8 @@ def _settle(data, neuron, move, on_wall, found):  # type: ignore[no-untyped-def]
     more = 0
     for k in range(size):
         i = on_wall[k]
+        if abs(share[k] - round(share[k])) < ROUNDING:  # the last active datum has share 0, but for rounding
+            share[k] = round(share[k])
         if share[k] != neuron.level[i]:
             _set_level(data, neuron, i, share[k])
             neuron.changed[found + more] = i

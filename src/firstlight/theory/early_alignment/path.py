@@ -4,6 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from firstlight.solvers import bracketing_root
+
 _EVENT = np.dtype([("time", "f8"), ("neuron", "i8"), ("datum", "i8"), ("level", "f8")])
 
 
@@ -103,6 +105,44 @@ class AlignmentPath:
             elapsed = np.log((np.sign(v) * np.sqrt(np.maximum(K + target**2, 0)) + target) / ahead)
         moving = self.complete & (C > 0) & (np.abs(ahead) > 0)
         return np.where(moving, since + np.maximum(elapsed, 0) / np.where(C > 0, self.gain * C, 1), np.inf)
+
+    @property
+    def settled(self) -> bool:
+        """Whether every neuron ends in S₊, in S₋ or dead."""
+        return bool(self.complete.all() and (self.fate != 2).all())
+
+    def log_output(self, t: float, log_norms: np.ndarray, label: int | None = None) -> float:
+        """Return log max |f| at time t for a start with the given log ‖w‖: of all, or of S± on its class."""
+        rows, points = (
+            (slice(None), self.X) if label is None else (self.fate == label, self.X[self.y == label])
+        )
+        u, growth, second = (part[rows] for part in self.state(t))
+        rho = log_norms[rows] + growth
+        top = rho.max(initial=-1e300, where=np.isfinite(rho))
+        f = (second * np.exp(2 * (rho - top))) @ np.maximum(u @ points.T, 0)
+        with np.errstate(divide="ignore"):
+            return float(2 * top + np.log(np.abs(f).max(initial=0.0)))
+
+    def quiet_until(
+        self, log_norms: np.ndarray, level: float, latest: float, label: int | None = None
+    ) -> float:
+        """Return the last time, 0 to `latest`, up to which max |f| has not outgrown `level`.
+
+        As long as outputs are small the path holds for a finite start too, with an error of their order.
+        """
+
+        def excess(t: float) -> float:
+            return self.log_output(t, log_norms, label) - float(np.log(level))
+
+        low, high = 0.0, min(self.last_event, latest)
+        if excess(high) <= 0:
+            low, high = high, max(2 * high, 1e-3 / self.gain)
+            while high < latest and excess(high) <= 0:
+                low, high = high, 4 * high
+            high = min(high, latest)
+        if excess(low) > 0:
+            return 0.0
+        return high if excess(high) <= 0 else bracketing_root(excess, low, high, tolerance=1e-9).value
 
     def _latest(self, t: float) -> tuple[np.ndarray, ...]:
         """Find unit rows, log norms, v/‖w‖, centres c and times at each neuron's latest event up to t."""

@@ -1,0 +1,248 @@
+"""The room's Problem: labelled data, a small start, and the two doors."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+import xarray as xr
+
+from firstlight.early_alignment.setting import Setting
+from firstlight.early_alignment.trajectory import descent, table
+from firstlight.measure.alignment import right_sign_fraction
+from firstlight.measure.trajectory import Observer, last_crossing
+from firstlight.network.flow import integrate
+from firstlight.network.losses import margin_loss
+from firstlight.rng import RNGLike, SeedLike, generator
+from firstlight.study.problem import Assumption
+from firstlight.theory.early_alignment.align import align
+from firstlight.theory.early_alignment.bounds import bounds
+from firstlight.theory.early_alignment.checks import gain
+from firstlight.theory.early_alignment.geometry import geometry
+from firstlight.theory.early_alignment.limits import limits
+
+FORMS = ("exact", "limit", "rate", "law", "paper", "path", "sharp")
+
+
+@dataclass(frozen=True)
+class Problem(Setting):
+    """Early alignment on one law of data and one law of starts.
+
+    The fields are those of `Setting`: data, samples, dimension, mu, delta, positive, negative, start, width,
+    log_scale, angle, loss, reduction, horizon, outputs, log_times.
+
+    Examples
+    --------
+    >>> problem = Problem(samples=10, dimension=4, width=20, horizon=3.0)
+    >>> theory, experiment = problem.predict(rng=1), problem.simulate(rng=1)
+    >>> round(float(theory.alignment_time), 3), round(float(experiment.alignment_time), 3)
+    (0.588, 0.585)
+    """
+
+    room: ClassVar[str] = "early_alignment"
+    room_version: ClassVar[int] = 1
+    references: ClassVar[tuple[str, ...]] = ("min2024early",)
+
+    def predict(self, rng: RNGLike | SeedLike = None, *, form: str = "exact") -> xr.Dataset:
+        """Theory's value of the observables.
+
+        Parameters
+        ----------
+        rng : SPEC 7 rng, optional
+            Draws the data and the start.
+        form : {"exact", "limit", "rate", "law", "paper", "path", "sharp"}
+            The exact path in the limit ε → 0 (curves are NaN once the outputs exceed 1%); the limits t → ∞ of
+            the curves; the theorem's bound on the loss; the closed form for two points; or one of the three
+            bounds on the alignment time.
+
+        Returns
+        -------
+        Dataset
+            `converged` is False, and the values NaN, where the theory does not apply.
+        """
+        if form not in FORMS:
+            raise ValueError(f"form = {form!r}: must be one of {', '.join(map(repr, FORMS))}")
+        X, y, W, v = self.draw(rng)
+        about = _about(X, y)
+        if form == "exact":
+            return self._exact(X, y, W, v).assign(about)
+        if form == "limit":
+            return self._limit(X, y).assign(about)
+        if form == "law":
+            if self.start != "angle":
+                raise ValueError(f"form = 'law': needs start = 'angle', not {self.start!r}")
+            time = np.log(np.tan(self.angle / 2) / np.tan(self.delta / 2)) / gain(
+                self.loss, self.reduction, 2
+            )
+            inside = self.delta <= self.angle < np.pi / 2
+            return xr.Dataset({"alignment_time": time if inside else np.nan, "converged": inside}).assign(
+                about
+            )
+        found = geometry(X, y, W, np.where(v < 0, -1, 1))
+        promised = bounds(found, len(v), self.log_scale, loss=self.loss, reduction=self.reduction)
+        if form == "rate":
+            return self._rate(X, y, W, v, promised.fitting_rate).assign(about)
+        return xr.Dataset(
+            {"alignment_time": promised.alignment_time[form], "converged": not found.obstacle}
+        ).assign(about)
+
+    def _exact(self, X: np.ndarray, y: np.ndarray, W: np.ndarray, v: np.ndarray) -> xr.Dataset:
+        path = align(X, y, W, second_layer=v, loss=self.loss, reduction=self.reduction)
+        start = self.log_scale + np.log(np.linalg.norm(W, axis=1))
+        quiet = self.times[self.times <= path.quiet_until(start, 1e-2, self.horizon)]
+        see = self._observer(X, y)
+        curves = [see(u, start + growth, second) for u, growth, second in map(path.state, quiet)]
+        found = table(quiet, curves).reindex(time=self.times)
+        settled = np.where(np.abs(path.fate) == 1, path.entry_time, path.death_time).max()
+        found["alignment_time"] = settled if np.isfinite(settled) else np.nan
+        for name, fate in (("plus", 1), ("minus", -1), ("dead", 0)):
+            found[f"fate_{name}"] = float((path.fate == fate).mean())
+        found["converged"] = bool(path.complete.all())
+        return found
+
+    def _limit(self, X: np.ndarray, y: np.ndarray) -> xr.Dataset:
+        end = limits(X, y)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            decay = np.where(
+                self.times > np.e, end.loss_coefficient / (self.times * np.log(self.times)), np.nan
+            )
+        found = xr.Dataset({"loss": ("time", decay)}, {"time": self.times})
+        found["log_loss"] = np.log(found.loss)
+        for name, sign, direction in (("plus", 1, end.direction_plus), ("minus", -1, end.direction_minus)):
+            center = X[y == sign].sum(axis=0)
+            cosine = direction @ center / np.linalg.norm(center) if center.any() else np.nan
+            found[f"cosine_{name}"] = ("time", np.full(len(self.times), cosine))
+        found["stable_rank"] = ("time", np.full(len(self.times), end.stable_rank))
+        return found.assign(converged=bool(np.isfinite(end.stable_rank)))
+
+    def _rate(self, X: np.ndarray, y: np.ndarray, W: np.ndarray, v: np.ndarray, alpha: float) -> xr.Dataset:
+        """L(t) ≤ L₀/(1 + α L₀ (t - t₂)), since the bound grows with L(t₂), which is at most L₀ = L(0)."""
+        path = align(X, y, W, second_layer=v, loss=self.loss, reduction=self.reduction)
+        start = self.log_scale + np.log(np.linalg.norm(W, axis=1))
+        t2 = max(
+            path.quiet_until(start, 0.25, self.horizon, label) for label in (1, -1) if (y == label).any()
+        )
+        first = float(np.exp(margin_loss(self.loss).log_value(np.zeros(1)))[0])
+        first *= len(y) if self.reduction == "sum" else 1
+        loss = first / (1 + alpha * first * np.maximum(self.times - t2, 0))
+        found = xr.Dataset({"loss": ("time", loss)}, {"time": self.times})
+        return found.assign(log_loss=np.log(found.loss), converged=bool(np.isfinite(alpha)))
+
+    def simulate(
+        self,
+        rng: RNGLike | SeedLike = None,
+        *,
+        by: str = "flow",
+        tolerance: float = 1e-6,
+        step_size: float = 2e-3,
+        batch: int | None = None,
+        train_second: bool = True,
+    ) -> xr.Dataset:
+        """Train one network and observe it.
+
+        Parameters
+        ----------
+        rng : SPEC 7 rng, optional
+            Draws the data and the start (and mini-batches).
+        by : {"flow", "descent"}
+            Gradient flow, integrated from t = 0 without any theory (needs a balanced start), or gradient
+            descent on the mean loss (needs ``reduction="mean"``), at time η × iteration.
+        tolerance : float, default 1e-6
+            Of the integrator.
+        step_size, batch, train_second
+            Of gradient descent, see `descent`. With ``train_second=False`` the second layer is fixed at ±1.
+
+        Returns
+        -------
+        Dataset
+            Curves over ``time``; alignment_time (last change of any activation), and fate_plus, fate_minus,
+            fate_dead, the fractions of neurons in S₊, S₋ and dead at the end.
+        """
+        rng = generator(rng)
+        X, y, W, v = self.draw(rng)
+        if by == "descent":
+            found = self._descend(X, y, W, v, step_size, batch, train_second, rng)
+        elif by == "flow":
+            found = self._flow(X, y, W, v, tolerance)
+        else:
+            raise ValueError(f"by = {by!r}: must be 'flow' or 'descent'")
+        for name in ("plus", "minus", "dead"):
+            found[f"fate_{name}"] = found[name].isel(time=-1, drop=True)
+        return found.assign(_about(X, y))
+
+    def _flow(
+        self, X: np.ndarray, y: np.ndarray, W: np.ndarray, v: np.ndarray, tolerance: float
+    ) -> xr.Dataset:
+        if self.start == "gaussian":
+            raise ValueError(
+                "by = 'flow': needs a balanced start; use by = 'descent' with start = 'gaussian'"
+            )
+        first = np.full(len(v), self.log_scale)
+        run = integrate(
+            X, y, W, first, v, self.times, loss=self.loss, reduction=self.reduction, tolerance=tolerance
+        )
+        see = self._observer(X, y)
+        found = table(self.times, [see(*one, v) for one in zip(run.directions, run.log_norms, strict=True)])
+        found["alignment_time"] = last_crossing(self.times, run.directions @ X.T)
+        return found.assign(converged=run.converged)
+
+    def _descend(
+        self,
+        X: np.ndarray,
+        y: np.ndarray,
+        W: np.ndarray,
+        v: np.ndarray,
+        step_size: float,
+        batch: int | None,
+        train_second: bool,
+        rng: np.random.Generator,
+    ) -> xr.Dataset:
+        if self.reduction != "mean":
+            raise ValueError("by = 'descent': it minimises the mean loss; set reduction = 'mean'")
+        scale = float(np.exp(self.log_scale))
+        steps = np.unique((self.times / step_size).round().astype(int))
+        second = scale * v if train_second else np.sign(v)
+        found = descent(
+            X, y, scale * W, second, step_size=step_size, loss=self.loss, batch=batch,
+            train_second=train_second, outputs=steps, rng=rng,
+        )  # fmt: skip
+        settled = (found.plus + found.minus + found.dead).values
+        late = np.flatnonzero(settled < 1 - 1e-9)
+        when = 0 if not len(late) else late[-1] + 1
+        found["alignment_time"] = float(found.time[when]) if when < len(settled) else np.nan
+        return found
+
+    def _observer(self, X: np.ndarray, y: np.ndarray) -> Observer:
+        chosen = margin_loss(self.loss)
+        return Observer(X, y, chosen.log_value, chosen.log_slope, self.reduction == "mean")
+
+    def assumptions(self) -> tuple[Assumption, ...]:
+        """Return the theorem's assumptions, checked on the data and start that seed 0 draws."""
+        X, y, W, v = self.draw(0)
+        found = geometry(X, y, W, np.where(v < 0, -1, 1))
+        promised = bounds(found, len(v), self.log_scale, loss=self.loss, reduction=self.reduction)
+        scale = Assumption("small start", "not checkable", "needs orthogonally separable data")
+        if not found.obstacle:
+            need = promised.required_log_scale["path"]
+            detail = f"log epsilon = {self.log_scale:.6g}, the theorem needs at most {need:.6g}"
+            scale = Assumption("small start", "holds" if self.log_scale <= need else "fails", detail)
+        return (
+            Assumption(
+                "orthogonal separability", "holds" if found.separable else "fails", f"mu = {found.mu:.4g}"
+            ),
+            Assumption(
+                "no start on the other class's ray",
+                "holds" if found.zeta2 > 0 else "fails",
+                f"zeta2 = {found.zeta2:.4g}",
+            ),
+            Assumption(
+                "balanced start",
+                "fails" if self.start == "gaussian" else "holds",
+                "v = ±‖w‖ is needed by the bounds, not by the exact path",
+            ),
+            scale,
+        )
+
+
+def _about(X: np.ndarray, y: np.ndarray) -> dict[str, float]:
+    """Return what the data alone decide: the fraction of right-signed cosines."""
+    return {"right_sign": right_sign_fraction(X, y)}

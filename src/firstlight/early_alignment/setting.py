@@ -1,0 +1,119 @@
+"""What the room studies: a law of labelled data, and a small start."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from firstlight.data.images import pair
+from firstlight.data.separable import separable, toy, two_points
+from firstlight.network.descent import gaussian_start
+from firstlight.rng import RNGLike, SeedLike, generator
+from firstlight.theory.early_alignment.checks import gain
+
+IMAGES = ("digits", "mnist", "fashion-mnist")
+SOURCES = ("separable", "toy", "two-points", *IMAGES)
+
+
+@dataclass(frozen=True)
+class Setting:
+    """Labelled data and a start, checked when built.
+
+    Attributes
+    ----------
+    data : {"separable", "toy", "two-points", "digits", "mnist", "fashion-mnist"}
+        Random orthogonally separable points; 25 points on two arcs; the points e₁ and (sin δ, cos δ), both
+        positive; or two classes of images, minus their mean image.
+    samples : int
+        n, for separable data and images (half of each class).
+    dimension, mu : int and float
+        D and μ of separable data.
+    delta : float
+        δ of the two points.
+    positive, negative : int
+        The two classes of images.
+    start : {"balanced", "gaussian", "angle"}
+        Rows of length ε with vⱼ = ±‖wⱼ‖; both layers N(0, ε²); or a single positive neuron at angle -`angle`.
+    width, log_scale, angle : int, float, float
+        h, log ε, and that angle.
+    loss : {"exp", "logistic", "logistic2"}
+    reduction : {"sum", "mean"}
+        The loss, and whether it is added or averaged over the data.
+    horizon, outputs, log_times : float, int, bool
+        Last output time, how many outputs, and whether evenly in log time from horizon × 10⁻⁶ on.
+
+    Examples
+    --------
+    >>> X, y, W, v = Setting(samples=6, dimension=3, width=5).draw(rng=0)
+    >>> X.shape, W.shape, v.tolist()
+    ((6, 3), (5, 3), [-1.0, 1.0, 1.0, -1.0, 1.0])
+    """
+
+    data: str = "separable"
+    samples: int = 20
+    dimension: int = 10
+    mu: float = 0.2
+    delta: float = 0.1
+    positive: int = 0
+    negative: int = 1
+    start: str = "balanced"
+    width: int = 50
+    log_scale: float = float(np.log(1e-6))
+    angle: float = 1.0
+    loss: str = "exp"
+    reduction: str = "sum"
+    horizon: float = 5.0
+    outputs: int = 101
+    log_times: bool = False
+
+    def __post_init__(self) -> None:
+        for name, value, allowed in (
+            ("data", self.data, SOURCES),
+            ("start", self.start, ("balanced", "gaussian", "angle")),
+        ):
+            if value not in allowed:
+                raise ValueError(f"{name} = {value!r}: must be one of {', '.join(map(repr, allowed))}")
+        for name, count, least in (
+            ("samples", self.samples, 2),
+            ("dimension", self.dimension, 2),
+            ("width", self.width, 1),
+            ("outputs", self.outputs, 2),
+        ):
+            if isinstance(count, bool) or not isinstance(count, (int, np.integer)) or count < least:
+                raise ValueError(f"{name} = {count!r}: must be an integer of at least {least}")
+        for name, number, low, high in (
+            ("mu", self.mu, 0.0, 1.0),
+            ("delta", self.delta, 0.0, np.pi / 2),
+            ("angle", self.angle, 0.0, np.pi),
+            ("horizon", self.horizon, 0.0, 1e300),
+        ):
+            if not low < number <= high:
+                raise ValueError(f"{name} = {number!r}: must lie in ({low:g}, {high:g}]")
+        if not np.isfinite(self.log_scale):
+            raise ValueError(f"log_scale = {self.log_scale!r}: must be finite")
+        if self.start == "angle" and self.data != "two-points":
+            raise ValueError(f"start = 'angle': needs data = 'two-points', not {self.data!r}")
+        gain(self.loss, self.reduction, 1)
+
+    @property
+    def times(self) -> np.ndarray:
+        """The output times."""
+        if self.log_times:
+            return np.geomspace(1e-6 * self.horizon, self.horizon, self.outputs)
+        return np.linspace(0, self.horizon, self.outputs)
+
+    def draw(self, rng: RNGLike | SeedLike = None) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """Draw data X, y and a start, rows and second layer in units of ε; both doors see the same."""
+        rng = generator(rng)
+        if self.data == "separable":
+            X, y = separable(self.samples, self.dimension, self.mu, rng)
+        elif self.data in IMAGES:
+            X, y = pair(self.data, self.positive, self.negative, self.samples // 2, rng)
+            X = X - X.mean(axis=0)
+        else:
+            X, y = toy() if self.data == "toy" else two_points(self.delta)
+        if self.start == "angle":
+            return X, y, np.array([[np.cos(self.angle), -np.sin(self.angle)]]), np.ones(1)
+        W, v = gaussian_start(self.width, X.shape[1], 1.0, rng)
+        if self.start == "balanced":
+            W, v = W / np.linalg.norm(W, axis=1, keepdims=True), np.sign(v)
+        return X, y, W, v

@@ -1,0 +1,209 @@
+"""Trajectories of training: gradient flow joined to the exact path, and gradient descent."""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import xarray as xr
+
+from firstlight.measure.trajectory import Observer, first_above
+from firstlight.network.descent import train
+from firstlight.network.handover import follow_classes, follow_neurons
+from firstlight.network.losses import margin_loss
+from firstlight.rng import RNGLike, SeedLike
+from firstlight.theory.early_alignment.align import align
+from firstlight.theory.early_alignment.checks import labelled, neurons
+from firstlight.theory.early_alignment.geometry import separability
+from firstlight.theory.early_alignment.limits import limits
+
+
+def flow(
+    X: np.ndarray,
+    y: np.ndarray | Sequence[int],
+    directions: np.ndarray,
+    signs: np.ndarray | Sequence[int],
+    log_scale: float,
+    loss: str = "exp",
+    t_max: float = 1e6,
+    outputs: int | Sequence[float] | np.ndarray = 128,
+    *,
+    reduction: str = "sum",
+    form: str = "neurons",
+    tolerance: float = 1e-9,
+    handover: float = 1e-6,
+) -> xr.Dataset:
+    """Follow gradient flow from a small balanced start to very large times.
+
+    The alignment phase is taken from the exact solver, up to the time at which the largest output reaches
+    `handover`; the error of that is of the same order. From there on the flow is integrated in log time.
+
+    Parameters
+    ----------
+    X, y : array_like of shape (n, D) and (n,)
+        Data (no zero row) and labels ±1.
+    directions, signs : array_like of shape (h, D) and (h,)
+        The start is wⱼ = ε directionsⱼ, vⱼ = signsⱼ ‖wⱼ‖.
+    log_scale : float
+        log ε; ε = 10^-100000 is as good as 0.1.
+    loss : {"exp", "logistic", "logistic2"}
+        The loss.
+    t_max : float, default 1e6
+        The last time, up to 1e300.
+    outputs : int or sequence of float, default 128
+        Output times, or how many: half of them evenly up to the fitting phase, half in log time after that.
+    reduction : {"sum", "mean"}
+        Whether data losses are added or averaged.
+    form : {"neurons", "classes"}
+        "classes" integrates one second-moment matrix per class instead of every neuron: its cost does not
+        depend on the width. It needs separable data and every neuron in its S± or dead at the hand-over, and
+        omits what only single neurons show (direction_change, norm_change, fractions).
+    tolerance : float, default 1e-9
+        Absolute tolerance of the integrator.
+    handover : float, default 1e-6
+        max |f| at which integration takes over from the exact path.
+
+    Returns
+    -------
+    Dataset
+        Over ``time``: loss, log_loss, log_norm (of ‖W‖²_F), stable_rank; cosine_plus, cosine_minus (mean over
+        live neurons, to x±; ..._min the least), margin_cosine_plus, ..._minus (to the max-margin directions);
+        margin_plus, ..._minus, output_plus, ..._minus (least yf and max |f| by class); direction_change and
+        norm_change (their rates); the fractions plus, minus, dead of neurons in S₊, S₋ and the dead region.
+        Attributes: t1 (last neuron into its S± or dead, of the exact path), t2 (outputs of both classes above
+        1/4), handover_time, handover_output (max |f| there), evaluations. `converged` tells whether the
+        integrator reached t_max; outputs that it missed are NaN.
+
+    Examples
+    --------
+    >>> X, y = [[1, 0], [1, 1], [-1, -0.5]], [1, 1, -1]
+    >>> run = flow(X, y, [[1, 2], [-1, 1], [-1, -2]], [1, 1, -1], log_scale=-20.0)
+    >>> bool(run.converged), round(run.t2, 2), round(float(run.stable_rank[-1]), 3)
+    (True, 16.72, 1.016)
+    """
+    X, y = labelled(X, y)
+    W, s = neurons(directions, signs, X.shape[1])
+    if form not in ("neurons", "classes"):
+        raise ValueError(f"form = {form!r}: must be 'neurons' or 'classes'")
+    if not 0 < t_max <= 1e300:
+        raise ValueError(f"t_max = {t_max!r}: must lie in (0, 1e300]")
+    if not np.isfinite(log_scale):
+        raise ValueError(f"log_scale = {log_scale!r}: must be finite")
+    start = log_scale + np.log(np.linalg.norm(W, axis=1))
+    path = align(X, y, W, s, loss=loss, reduction=reduction)
+    times = _output_times(outputs, path.quiet_until(start, 1.0, t_max), t_max)
+    end, chosen = limits(X, y), margin_loss(loss)
+    targets = {"margin_cosine_plus": end.direction_plus, "margin_cosine_minus": end.direction_minus}
+    see = Observer(X, y, chosen.log_value, chosen.log_slope, reduction == "mean", targets)
+    # Once settled, separable classes never meet again: each is integrated alone, from its own hand-over on.
+    joint = path.quiet_until(start, handover, t_max)
+    apart = path.settled and joint >= min(path.last_event, t_max) and separability(X, y) > 0
+    if form == "classes" and not apart:
+        raise ValueError(
+            f"form = 'classes': at the hand-over, t = {joint:.6g}, not every neuron is in S± or dead"
+        )
+    labels = [label for label in (1, -1) if (y == label).any()] if apart else [None]
+    hand_overs = {label: path.quiet_until(start, handover, t_max, label) for label in labels}
+    setting = {"loss": loss, "reduction": reduction, "tolerance": tolerance, "samples": len(y)}
+    follow = follow_classes if form == "classes" else follow_neurons
+    states, done, evaluations = follow(path, start, times, hand_overs, setting)
+    found = table(times, [see.moments(*one) if form == "classes" else see(*one, s) for one in states])
+    found["converged"] = done
+    grown = [found[f"output_{name}"].values for name in ("plus", "minus")]
+    found.attrs |= {
+        "t1": float(np.where(np.abs(path.fate) == 1, path.entry_time, path.death_time).max()),
+        "t2": max(first_above(times, values, 0.25) for values in grown if not np.isnan(values).all()),
+        "handover_time": min(hand_overs.values()),
+        "handover_output": float(np.exp(path.log_output(min(hand_overs.values()), start))),
+        "evaluations": evaluations,
+    }
+    return found
+
+
+def descent(
+    X: np.ndarray,
+    y: np.ndarray | Sequence[int],
+    first_layer: np.ndarray,
+    second_layer: np.ndarray,
+    *,
+    step_size: float = 2e-3,
+    steps: int = 15_000,
+    loss: str = "exp",
+    batch: int | None = None,
+    train_second: bool = True,
+    outputs: int | Sequence[int] | np.ndarray = 64,
+    rng: RNGLike | SeedLike = None,
+) -> xr.Dataset:
+    """Train by gradient descent on the mean loss, as the paper does.
+
+    Parameters
+    ----------
+    X, y : array_like of shape (n, D) and (n,)
+        Data (no zero row) and labels ±1.
+    first_layer, second_layer : array_like of shape (h, D) and (h,)
+        The start, balanced or not; the paper's is ``gaussian_start(50, D, 1e-6, rng)``.
+    step_size, steps : float and int, default 2e-3 and 15 000
+        η and the number of iterations.
+    loss : {"exp", "logistic", "logistic2"}
+        The loss; its mean is minimised.
+    batch : int, optional
+        Size of mini-batches; default: all data in each step.
+    train_second : bool, default True
+        Whether the second layer moves.
+    outputs : int or sequence of int, default 64
+        Iterations to observe, or how many, evenly.
+    rng : SPEC 7 rng, optional
+        Draws the mini-batches.
+
+    Returns
+    -------
+    Dataset
+        The observables of `flow` but the cosines to max-margin directions, over ``time`` = η × iteration.
+
+    Examples
+    --------
+    >>> from firstlight.network.descent import gaussian_start
+    >>> W, v = gaussian_start(50, 2, 1e-6, rng=0)
+    >>> X, y = [[1, 0], [1, 1], [-1, -0.5]], [1, 1, -1]
+    >>> descent(X, y, W, v, steps=20_000, step_size=5e-3, outputs=3).loss.values.round(3).tolist()
+    [1.0, 0.015, 0.003]
+    """
+    X, y = labelled(X, y)
+    v = np.asarray(second_layer, dtype=float)
+    W, _ = neurons(first_layer, np.ones(len(v)), X.shape[1])
+    chosen = margin_loss(loss)
+    see = Observer(X, y, chosen.log_value, chosen.log_slope, mean=True)
+    record = np.linspace(0, steps, outputs).round() if isinstance(outputs, int) else np.asarray(outputs)
+    record = np.unique(record.astype(int))
+
+    def observe(W: np.ndarray, v: np.ndarray, f: np.ndarray) -> Mapping[str, float]:
+        norms = np.linalg.norm(W, axis=1)
+        return see(W / norms[:, None], np.log(norms), v / norms)
+
+    seen, _, _ = train(
+        X, y, W, v, loss=chosen, step_size=step_size, record=record, observe=observe,
+        batch=batch, train_second=train_second, rng=rng,
+    )  # fmt: skip
+    found = xr.Dataset(
+        {name: ("time", values) for name, values in seen.items()}, {"time": step_size * record}
+    )
+    return found.assign_coords(iteration=("time", record))
+
+
+def _output_times(outputs: int | Sequence[float] | np.ndarray, fitting: float, t_max: float) -> np.ndarray:
+    if not isinstance(outputs, int):
+        times = np.asarray(outputs, dtype=float)
+        if times.ndim != 1 or not len(times) or not ((times >= 0) & (times <= t_max)).all():
+            raise ValueError(f"outputs = {outputs!r}: must be times from 0 to t_max = {t_max:g}")
+        return np.sort(times)
+    if outputs < 2:
+        raise ValueError(f"outputs = {outputs}: must be at least 2")
+    middle = min(2 * fitting, t_max)
+    late = np.geomspace(middle, t_max, outputs - outputs // 2) if middle < t_max else np.array([t_max])
+    return np.unique(np.concatenate([np.linspace(0, middle, outputs // 2, endpoint=False), late]))
+
+
+def table(times: np.ndarray, seen: Sequence[Mapping[str, float]]) -> xr.Dataset:
+    """Collect observables over time; a name that is missing at some time is NaN there."""
+    names = dict.fromkeys(name for one in seen for name in one)
+    return xr.Dataset(
+        {name: ("time", np.array([one.get(name, np.nan) for one in seen])) for name in names}, {"time": times}
+    )

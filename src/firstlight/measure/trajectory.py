@@ -1,0 +1,166 @@
+"""What is seen of a two-layer ReLU classifier in training: one set of names for flow, descent and theory.
+
+A network is given in polar form: unit rows u, ρ = log ‖w‖, and the ratio v/‖w‖ (±1 when balanced), so that a
+start of any smallness is measured without underflow.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from firstlight.measure.alignment import cosines, regions
+from firstlight.measure.rank import stable_rank
+
+
+@dataclass(frozen=True, eq=False)
+class Observer:
+    """Measures a network on labelled data.
+
+    Attributes
+    ----------
+    X, y : ndarray of shape (n, D) and (n,)
+        Data and labels ±1.
+    log_value, log_slope : callable
+        log ℓ(z) and log(-ℓ'(z)) of the margin z = y f.
+    mean : bool
+        Whether the loss is averaged over the data.
+    targets : mapping of str to ndarray, optional
+        Further directions: for each, the mean cosine of the live neurons whose sign the name ends in
+        (``..._plus`` or ``..._minus``) is measured under that name.
+
+    Examples
+    --------
+    >>> see = Observer(np.eye(2), np.array([1.0, -1.0]), np.negative, np.negative, False)
+    >>> found = see(np.eye(2), np.zeros(2), np.array([1.0, -1.0]))
+    >>> round(found["loss"], 6), found["stable_rank"], found["cosine_plus"], found["plus"]
+    (0.735759, 2.0, 1.0, 0.5)
+    """
+
+    X: np.ndarray
+    y: np.ndarray
+    log_value: Callable[[np.ndarray], np.ndarray]
+    log_slope: Callable[[np.ndarray], np.ndarray]
+    mean: bool
+    targets: Mapping[str, np.ndarray] = field(default_factory=dict)
+
+    def __call__(self, directions: np.ndarray, log_norms: np.ndarray, ratios: np.ndarray) -> dict[str, float]:
+        """Return every observable of one network, by name."""
+        q = directions @ self.X.T
+        q[q <= 1e-12 * np.linalg.norm(self.X, axis=1)] = 0.0  # on the wall, as `regions` has it
+        squares = np.exp(np.minimum(2 * log_norms, 700))
+        z = self.y * ((ratios * squares) @ np.maximum(q, 0))
+        share = 1 / len(self.y) if self.mean else 1.0
+        pull = ((q > 0) * (self.y * np.exp(self.log_slope(z)) * share)) @ self.X * ratios[:, None]
+        along = np.einsum("jd,jd->j", directions, pull)
+        top = log_norms.max()
+        rows = directions * np.exp(log_norms - top)[:, None]
+        where = regions(directions, self.X, self.y)
+        found = {
+            **self._loss(z),
+            "log_norm": float(2 * top + np.log((rows**2).sum())),
+            "stable_rank": stable_rank(rows),
+            "direction_change": float(np.linalg.norm(pull - along[:, None] * directions, axis=1).sum()),
+            "norm_change": float(2 * squares @ along),
+            "plus": float((where == 1).mean()),
+            "minus": float((where == -1).mean()),
+            "dead": float((where == 0).mean()),
+        }
+        for name, sign in (("plus", 1), ("minus", -1)):
+            own = self.y == sign
+            live = (ratios * sign > 0) & (where != 0)
+            found |= self._outputs(name, z[own])
+            found |= self._cosines(name, directions[live], self.X[own].sum(axis=0))
+        return found
+
+    def moments(self, S: np.ndarray, log_scales: np.ndarray) -> dict[str, float]:
+        """Return the observables that the width-free state of `network.flow.Moments` holds, by name.
+
+        Cosines are those of each class's leading direction.
+        """
+        top = max(log_scales.max(), -1e300)
+        weights = np.exp(2 * (log_scales - top))
+        second = weights[0] * S[0, :-1, :-1] + weights[1] * S[1, :-1, :-1]
+        values = np.linalg.eigvalsh(second)
+        z = np.empty(len(self.y))
+        found = {
+            "log_norm": float(2 * top + np.log(values.sum())),
+            "stable_rank": float(values.sum() / values[-1]),
+        }
+        for c, (name, sign) in enumerate((("plus", 1), ("minus", -1))):
+            own = self.y == sign
+            z[own] = sign * np.exp(np.minimum(2 * log_scales[c], 700)) * (self.X[own] @ S[c, :-1, -1])
+            found |= self._outputs(name, z[own])
+            # v carries the sign, so that Σ v w points the way the neurons do.
+            leading = (
+                sign * S[c, :-1, -1][None] if np.isfinite(log_scales[c]) else np.empty((0, self.X.shape[1]))
+            )
+            found |= self._cosines(name, leading, self.X[own].sum(axis=0))
+        return found | self._loss(z)
+
+    def _loss(self, z: np.ndarray) -> dict[str, float]:
+        log_loss = float(np.logaddexp.reduce(self.log_value(z)) - (np.log(len(z)) if self.mean else 0))
+        return {"loss": float(np.exp(log_loss)), "log_loss": log_loss}
+
+    def _outputs(self, name: str, z: np.ndarray) -> dict[str, float]:
+        """Return the least margin and the largest |f| of a class; NaN for an empty one."""
+        least, largest = (float(z.min()), float(np.abs(z).max())) if len(z) else (np.nan, np.nan)
+        return {f"margin_{name}": least, f"output_{name}": largest}
+
+    def _cosines(self, name: str, rows: np.ndarray, center: np.ndarray) -> dict[str, float]:
+        """Return mean and least cosine to the centre, mean cosine to extra targets; NaN if none is live."""
+        values = cosines(rows, center) if len(rows) else np.array([np.nan])
+        found = {f"cosine_{name}": float(values.mean()), f"cosine_{name}_min": float(values.min())}
+        for target, direction in self.targets.items():
+            if target.endswith(f"_{name}"):
+                found[target] = float(cosines(rows, direction).mean()) if len(rows) else np.nan
+        return found
+
+
+def last_crossing(times: np.ndarray, activations: np.ndarray) -> float:
+    """Find when the last activation changed its sign, interpolating between the two outputs around it.
+
+    Parameters
+    ----------
+    times : ndarray of shape (T,)
+        Output times, increasing.
+    activations : ndarray of shape (T, ...)
+        Pre-activations ⟨w, x⟩ at those times, in any positive scale that varies little between outputs.
+
+    Returns
+    -------
+    float
+        The first time if no sign changes.
+
+    Examples
+    --------
+    >>> last_crossing(np.array([0.0, 1.0, 2.0]), np.array([[-3.0], [1.0], [2.0]]))
+    0.75
+    """
+    active = activations > 0
+    changed = (active[1:] != active[:-1]).reshape(len(times) - 1, -1)
+    steps = np.flatnonzero(changed.any(axis=1))
+    if not len(steps):
+        return float(times[0])
+    k = int(steps[-1])
+    before, after = (activations[i].reshape(-1)[changed[k]] for i in (k, k + 1))
+    share = np.divide(before, before - after)
+    return float(times[k] + (times[k + 1] - times[k]) * share.max())
+
+
+def first_above(times: np.ndarray, values: np.ndarray, level: float) -> float:
+    """Find when a growing positive curve first exceeds a level, interpolating its logarithm; inf if never.
+
+    Examples
+    --------
+    >>> first_above(np.array([0.0, 1.0, 2.0]), np.array([0.01, 0.1, 1.0]), 0.1**0.5)
+    1.5
+    """
+    above = np.flatnonzero(values > level)
+    if not len(above):
+        return np.inf
+    k = int(above[0])
+    if k == 0 or not values[k - 1] > 0:
+        return float(times[k])
+    share = np.log(level / values[k - 1]) / np.log(values[k] / values[k - 1])
+    return float(times[k - 1] + share * (times[k] - times[k - 1]))
