@@ -112,7 +112,8 @@ def test_level_sets_keep_the_normal_moments():
 
 @pytest.mark.parametrize(
     ("target", "trivial", "easy"),
-    [("z1**2", 0, 0), ("z1", 1, 1), ("sign(z1) + 0.1*sign(z2*(abs(z1)-0.67448975))", 1, 2), ("sign(z1*z2)", 0, 0),
+    [("z1**2", 0, 0), ("z1", 1, 1),
+     ("sign(z1) + 0.1*sign(z2*(abs(z1)-0.67448975))", 1, 2), ("sign(z1*z2)", 0, 0),
      ("tanh(z1 + 1.5*(z2**2-1))", 1, 1)],
 )  # fmt: skip
 def test_subspaces(target, trivial, easy):

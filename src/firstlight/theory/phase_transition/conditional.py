@@ -1,9 +1,9 @@
 """What a label tells about the hidden coordinates: conditional means and second moments, by slices of y.
 
-Given coordinates that are known already ("easy"), the label is a function of the remaining ones ("hard") and of
-noise. With one hard coordinate the slices come from `level_sets`, exactly; noise then blurs them. With more, from
-randomised quasi-Monte-Carlo, in independent replicates: products of two *different* replicates are unbiased, and
-their scatter is the error bar.
+Given coordinates that are known already ("easy"), the label is a function of the remaining ones ("hard") and
+of noise. With one hard coordinate the slices come from `level_sets`, exactly; noise blurs them. With more,
+they come from randomised quasi-Monte-Carlo, in independent replicates: products of two *different* replicates
+are unbiased, and their scatter is the error bar.
 """
 
 from collections.abc import Callable

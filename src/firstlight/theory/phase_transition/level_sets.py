@@ -1,8 +1,8 @@
 """The law of a label y = φ(z) of one normal z, cut into thin slices of y with exact conditional moments.
 
 Each monotone stretch of φ is inverted, so that a slice of y becomes a few intervals of z; there the Gaussian
-moments are differences of closed forms. Stretches on which φ is constant become atoms of y. Averages over a slice
-are exact, so a sum of squares of conditional means errs only by their variation within slices, from below.
+moments are differences of closed forms. Stretches on which φ is constant become atoms of y. Averages over a
+slice are exact, so a sum of squares of conditional means errs only by their variation within a slice.
 """
 
 from collections.abc import Callable
@@ -100,7 +100,7 @@ def _refine(z: np.ndarray, y: np.ndarray) -> np.ndarray:
 
 
 def _spread(z: np.ndarray, y: np.ndarray) -> float:
-    """A size of φ's variation that poles do not spoil."""
+    """Return a size of φ's variation that poles do not spoil."""
     seen = y[(np.abs(z) < 4) & np.isfinite(y)]
     low, high = np.quantile(seen, [0.02, 0.98])
     return max(float(high - low), 1e-9 * float(np.abs(seen).max()), 1e-300)

@@ -36,14 +36,14 @@ def spectral_threshold(
     target : MultiIndex or str
         The law of the label.
     preprocessing : callable
-        T, vectorised over labels; bounded above, and positive somewhere. Adding a constant changes the answer.
+        T, vectorised over labels; bounded above and positive somewhere. Adding a constant changes it.
     rng : SPEC 7 rng, default 0
         For targets of several coordinates.
 
     Returns
     -------
     SpectralThreshold
-        At least delta_alg, with equality for `optimal_preprocessing`. Infinity if the method never sees anything.
+        At least delta_alg, with equality for `optimal_preprocessing`. Infinity if nothing is ever seen.
 
     Examples
     --------
@@ -60,8 +60,8 @@ def spectral_threshold(
         raise ValueError(f"preprocessing: its largest value is {tau:.3g}; it must be positive somewhere")
     if tau > 1e4 * (1 + float(np.quantile(T, 0.999))):
         raise ValueError(
-            f"preprocessing: unbounded above on the labels of {target} (it reaches {tau:.3g}), so the spectrum "
-            "has no right edge; use a bounded one, such as optimal_preprocessing(target)"
+            f"preprocessing: unbounded above on the labels of {target} (it reaches {tau:.3g}), so the "
+            "spectrum has no right edge; use a bounded one, such as optimal_preprocessing(target)"
         )
 
     def bulk(edge: float) -> float:

@@ -1,0 +1,75 @@
+"""Losses l(y, f) of a label and a network's output, with two derivatives in the output."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from difflib import get_close_matches
+
+import numpy as np
+from scipy.special import expit
+
+Pairwise = Callable[[np.ndarray, np.ndarray], np.ndarray]
+
+
+@dataclass(frozen=True)
+class Loss:
+    """A loss with its first two derivatives in the output; all three map (y, f) arrays to an array.
+
+    Attributes
+    ----------
+    name : str
+        Its name.
+    value, first, second : callable
+        l(y, f), ∂l/∂f and ∂²l/∂f², vectorised.
+
+    Examples
+    --------
+    >>> square = loss("square")
+    >>> float(square.value(np.array(1.0), np.array(3.0))), float(square.first(np.array(1.0), np.array(3.0)))
+    (2.0, 2.0)
+    """
+
+    name: str
+    value: Pairwise
+    first: Pairwise
+    second: Pairwise
+
+
+def _ones(y: np.ndarray, f: np.ndarray) -> np.ndarray:
+    return np.ones(np.broadcast_shapes(np.shape(y), np.shape(f)))
+
+
+LOSSES = {
+    "square": Loss("square", lambda y, f: 0.5 * (f - y) ** 2, lambda y, f: f - y, _ones),
+    "logistic": Loss(
+        "logistic",
+        lambda y, f: np.logaddexp(0.0, -y * f),
+        lambda y, f: -y * expit(-y * f),
+        lambda y, f: y * y * expit(y * f) * expit(-y * f),
+    ),
+}
+
+
+def loss(name: "str | Loss") -> Loss:
+    """Return the loss of that name; a `Loss` of one's own is passed through.
+
+    Parameters
+    ----------
+    name : {"square", "logistic"} or Loss
+        ``square`` is (f - y)²/2; ``logistic`` is log(1 + exp(-y f)), for labels ±1.
+
+    Returns
+    -------
+    Loss
+
+    Examples
+    --------
+    >>> loss("logistic").name
+    'logistic'
+    """
+    if isinstance(name, Loss):
+        return name
+    if name not in LOSSES:
+        close = get_close_matches(str(name), LOSSES, 1)
+        hint = f"; did you mean {close[0]!r}?" if close else ""
+        raise ValueError(f"loss = {name!r}: must be one of {', '.join(LOSSES)}, or a Loss{hint}")
+    return LOSSES[name]

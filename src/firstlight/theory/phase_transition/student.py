@@ -1,0 +1,137 @@
+"""The network whose training is studied: f(h) = offset + Σ_j a_j σ(h_j), only its first layer trained."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from firstlight.activations import Activation, activation
+from firstlight.losses import Loss, loss
+
+_PROBE = np.linspace(-40.0, 40.0, 4001)
+
+
+@dataclass(frozen=True)
+class Student:
+    """A two-layer network in the limit of many inputs, seen through its pre-activations h.
+
+    Parameters
+    ----------
+    activation : str or Activation
+        σ; twice differentiable, since the Hessian needs σ''.
+    second_layer : float or sequence of float
+        a_1, ..., a_m, fixed and not zero; the width is their number.
+    init_scale : float
+        Length r > 0 of the first-layer rows at initialisation, which are orthogonal.
+    loss : {"square", "logistic"} or Loss
+        l(y, f); ``square`` is (f - y)²/2.
+    ridge : float, default 0
+        λ of the penalty λ/2 Σ_j |w_j|², at least 0.
+    offset : float, default 0
+        Added to the output.
+
+    Examples
+    --------
+    >>> student = Student("tanh_squared", 1.0, 0.8)
+    >>> student.width
+    1
+    >>> print(student.output(np.array([[1.0]])).round(3))
+    [0.58]
+    """
+
+    activation: str | Activation
+    second_layer: float | Sequence[float] = 1.0
+    init_scale: float = 1.0
+    loss: str | Loss = "square"
+    ridge: float = 0.0
+    offset: float = 0.0
+
+    def __post_init__(self) -> None:
+        sigma = self.sigma
+        if sigma.kinks:
+            raise ValueError(
+                f"activation = {sigma.name}: has kinks at {sigma.kinks}; the Hessian needs a twice "
+                "differentiable one, such as softplus, gelu, tanh"
+            )
+        a = self.a
+        if a.ndim != 1 or a.size == 0 or not np.isfinite(a).all() or (a == 0).any():
+            raise ValueError(f"second_layer = {self.second_layer!r}: must be finite numbers other than 0")
+        object.__setattr__(self, "second_layer", tuple(a.tolist()))
+        for name, low in (("init_scale", 0.0), ("ridge", 0.0), ("offset", -np.inf)):
+            value = getattr(self, name)
+            if (
+                not isinstance(value, (int, float))
+                or not low <= value < np.inf
+                or (name == "init_scale" and value == 0)
+            ):
+                bound = {"init_scale": "positive", "ridge": "at least 0", "offset": "finite"}[name]
+                raise ValueError(f"{name} = {value!r}: must be a number, {bound}")
+        self.penalty  # noqa: B018 - an unknown loss is refused now
+
+    @cached_property
+    def sigma(self) -> Activation:
+        """The activation itself."""
+        return activation(self.activation)
+
+    @cached_property
+    def penalty(self) -> Loss:
+        """The loss itself."""
+        return loss(self.loss)
+
+    @cached_property
+    def a(self) -> np.ndarray:
+        """The second layer as an array."""
+        try:
+            return np.atleast_1d(np.asarray(self.second_layer, float))
+        except (TypeError, ValueError):
+            raise ValueError(f"second_layer = {self.second_layer!r}: must be numbers") from None
+
+    @property
+    def width(self) -> int:
+        """m, the number of neurons."""
+        return self.a.size
+
+    def output(self, h: np.ndarray) -> np.ndarray:
+        """f(h) for pre-activations of shape (n, m)."""
+        return self.offset + self.sigma(h) @ self.a
+
+    def risk(self, y: np.ndarray, h: np.ndarray) -> np.ndarray:
+        """l(y, f(h)) of each sample, without the ridge penalty."""
+        return self.penalty.value(y, self.output(h))
+
+    def force(self, y: np.ndarray, h: np.ndarray) -> np.ndarray:
+        """ψ = ∇_h l, shape (n, m)."""
+        return self.penalty.first(y, self.output(h))[:, None] * (self.a * self.sigma.derivative(h))
+
+    def curvature(self, y: np.ndarray, h: np.ndarray) -> np.ndarray:
+        """D = ∇²_h l, shape (n, m, m)."""
+        f = self.output(h)
+        slope = self.a * self.sigma.derivative(h)
+        D = self.penalty.second(y, f)[:, None, None] * slope[:, :, None] * slope[:, None, :]
+        bend = self.penalty.first(y, f)[:, None] * self.a * self.sigma.second_derivative(h)
+        index = np.arange(self.width)
+        D[:, index, index] += bend
+        return D
+
+    def require_bounded(self, labels: np.ndarray, what: Any) -> None:
+        """Raise if D is unbounded below over these labels, so that the Hessian's spectrum has no left edge.
+
+        The probe moves all neurons together and one at a time; `labels` should reach far out.
+        """
+        far = np.unique(
+            np.concatenate([[labels.min(), labels.max()], np.quantile(labels, [0.25, 0.5, 0.75])])
+        )
+        lines = [np.ones(self.width), *np.eye(self.width)]
+        lowest = min(
+            float(np.linalg.eigvalsh(self.curvature(np.full(_PROBE.size, y), _PROBE[:, None] * line)).min())
+            for y in far
+            for line in lines
+        )
+        if lowest < -1e5:
+            raise ValueError(
+                f"loss = {self.penalty.name}, target = {what}: the curvature is unbounded below (it "
+                f"reaches {lowest:.2g}), so the Hessian's spectrum has no left edge and no threshold exists; "
+                "bound the label (tanh or sign of it), drop its noise, or take a loss with bounded slope (logistic)"
+            )

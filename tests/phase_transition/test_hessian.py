@@ -1,0 +1,187 @@
+"""The Hessian's bulk, edges and outliers: closed forms, a second program, and simulated matrices."""
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize
+
+from firstlight import MultiIndex
+from firstlight.losses import Loss
+from firstlight.theory.phase_transition.hessian import CurvatureLaw, hessian_spectrum, initial_law
+from firstlight.theory.phase_transition.resolvent import Bulk
+from firstlight.theory.phase_transition.student import Student
+
+TARGET = MultiIndex("sign(abs(z1) - 1.4820733)")
+ONE = Student("tanh_squared", 1.0, 0.8)
+TWO = Student("tanh_squared", (1.0, 0.5), 0.3)
+FOUR = Student("tanh_squared", (1.0, 0.5, 0.5, 1.0), 0.5)
+
+
+def simulated_hessian(student, delta, d, rng):
+    """The Hessian itself, formed block by block from data, and the hidden direction."""
+    drawn = TARGET.sample(round(delta * d), d, rng=rng)
+    rows = np.linalg.qr(rng.standard_normal((d, student.width)))[0] * student.init_scale
+    h = drawn.X @ rows
+    f = student.output(h)
+    a, m = np.asarray(student.second_layer), student.width
+    slope, bend = a * student.sigma.derivative(h), a * student.sigma.second_derivative(h)
+    blocks = [
+        [
+            drawn.X.T
+            @ ((slope[:, i] * slope[:, j] + (i == j) * (f - drawn.y) * bend[:, i])[:, None] * drawn.X)
+            for j in range(m)
+        ]
+        for i in range(m)
+    ]
+    return np.block(blocks) / len(drawn.y), drawn.directions[:, 0]
+
+
+def test_marchenko_pastur():
+    bulk = Bulk(np.ones((1, 1, 1)), np.ones(1), 4.0)
+    assert bulk.left_edge().value == pytest.approx(0.25, abs=1e-9)
+    assert bulk.mirrored.left_edge().value == pytest.approx(-2.25, abs=1e-9)
+    x = np.linspace(0.4, 2.1, 6)
+    exact = np.sqrt((2.25 - x) * (x - 0.25)) / (2 * np.pi * 0.25 * x)
+    # smoothing over 1e-5 of the bulk's size
+    np.testing.assert_allclose(bulk.density(x, width=1e-5), exact, rtol=1e-3)
+    kernel = Bulk(np.ones((1, 1, 1)), np.ones(1), 0.5).left_edge()  # fewer samples than dimensions
+    assert kernel.value == 0.0
+    assert kernel.pinned
+
+
+@pytest.mark.parametrize(("student", "delta"), [(ONE, 7.606), (TWO, 0.858), (TWO, 1.963)])
+def test_edge_against_the_concave_program(student, delta):
+    law = initial_law(TARGET, student, 2048)
+    bulk = Bulk(law.D, law.weight, delta)
+    edge = bulk.left_edge()
+    index = np.triu_indices(student.width)
+
+    def lowest(entries):
+        P = np.zeros((student.width, student.width))
+        P[index] = entries
+        P = P + P.T - np.diag(np.diag(P))
+        if not bulk.feasible(P):
+            return 1e3
+        K = np.linalg.inv(P + law.D / delta)
+        value = (delta - 1) * P - delta * np.tensordot(law.weight, P @ K @ P, 1)
+        return -np.linalg.eigvalsh(value)[0]
+
+    start = (1.1 * edge.point.P)[index]
+    options = {"xatol": 1e-9, "fatol": 1e-12, "maxiter": 4000}
+    best = minimize(lowest, start, method="Nelder-Mead", options=options)
+    assert edge.value == pytest.approx(-best.fun, abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("student", "delta", "edge", "outlier", "overlap"),
+    [(ONE, 7.606, -0.2058, -0.2128, 0.167), (ONE, 14.262, 0.0175, -0.0197, 0.455),
+     (TWO, 1.963, -0.8960, -0.9344, 0.206)],
+)  # fmt: skip
+def test_values_computed_elsewhere(student, delta, edge, outlier, overlap):
+    # an independent computation on other nodes, rounded to its digits
+    found = hessian_spectrum(TARGET, student, delta)
+    assert found.left_edge == pytest.approx(edge, abs=3e-4)
+    assert found.outliers[0].value == pytest.approx(outlier, abs=3e-4)
+    assert found.outliers[0].overlap == pytest.approx(overlap, abs=1e-3)
+    assert found.margin < 0
+
+
+def test_below_the_threshold_there_is_none():
+    for student, delta in ((ONE, 2.853), (TWO, 0.858)):
+        found = hessian_spectrum(TARGET, student, delta)
+        assert not [o for o in found.outliers if o.side == "left"]
+        assert found.margin > 0
+
+
+def test_the_bulk_against_eigenvalues():
+    d = 400
+    matrix, _ = simulated_hessian(TWO, 1.962, d, np.random.default_rng(0))
+    eigenvalues = np.linalg.eigvalsh(matrix)
+    found = hessian_spectrum(TARGET, TWO, 1.962, samples=2048)
+    x = np.linspace(found.left_edge - 0.2, found.right_edge + 0.2, 160)
+    density = found.density(x, width=3e-3)
+    mass = np.concatenate([[0], np.cumsum(0.5 * (density[1:] + density[:-1]) * np.diff(x))])
+    assert mass[-1] == pytest.approx(1, abs=0.02)
+    empirical = np.searchsorted(eigenvalues, x) / eigenvalues.size
+    assert np.abs(mass - empirical).max() <= 0.02
+
+
+@pytest.mark.parametrize(("student", "delta", "d"), [(ONE, 14.262, 350), (TWO, 3.0, 350), (FOUR, 9.0, 250)])
+def test_outliers_against_simulation(student, delta, d):
+    found = hessian_spectrum(TARGET, student, delta, samples=1 << 12)
+    expected = min((o for o in found.outliers if o.side == "left"), key=lambda o: o.value)
+    values, overlaps = [], []
+    for seed in range(4):
+        matrix, direction = simulated_hessian(student, delta, d, np.random.default_rng(seed))
+        eigenvalues, vectors = np.linalg.eigh(matrix)
+        inside = (vectors.reshape(student.width, d, -1) * direction[:, None]).sum(axis=1)
+        overlap = (inside**2).sum(axis=0)
+        best = int(np.argmax(overlap[:12]))
+        values.append(eigenvalues[best])
+        overlaps.append(overlap[best])
+    # class fractions fluctuate as d^-1/2 and move the whole spectrum: about 0.03 at d = 2000 in single runs,
+    # of a bulk that is some units wide; the mean of four at d = 350 has about the same
+    assert np.mean(values) == pytest.approx(expected.value, abs=0.06)
+    assert np.mean(overlaps) == pytest.approx(expected.overlap, abs=0.08)
+
+
+def test_outliers_along_the_weights():
+    found = hessian_spectrum(TARGET, ONE, 7.606)
+    assert found.other_outliers[0].value == pytest.approx(-0.3487, abs=3e-4)
+
+
+def test_phase_retrieval_with_a_normalised_loss():
+    # L = (h² - y²)²/(4(1 + y²)), y = g: a user's loss, and a law given by hand
+    loss = Loss(
+        "normalised", lambda y, f: (f - y * y) ** 2 / 4 / (1 + y * y),
+        lambda y, f: (f - y * y) / 2 / (1 + y * y), lambda y, f: 0 * f + 0.5 / (1 + y * y),
+    )  # fmt: skip
+    student = Student("quadratic", 1.0, 1.0, loss)
+    z = np.random.default_rng(0).standard_normal((1 << 16, 2))
+    D = student.curvature(z[:, 0], z[:, 1:])
+    law = CurvatureLaw(D, np.full(len(z), 1 / len(z)), (z[:, 0] ** 2)[:, None, None])
+    found = hessian_spectrum("z1", student, 2.274, law)
+    # 65536 plain samples: one per cent
+    assert found.outliers[0].value == pytest.approx(-0.3771, abs=6e-3)
+    assert found.outliers[0].overlap == pytest.approx(0.191, abs=0.02)
+
+
+def test_ridge_shifts_the_spectrum():
+    plain = hessian_spectrum(TARGET, ONE, 7.606, samples=1 << 11)
+    shifted = hessian_spectrum(TARGET, Student("tanh_squared", 1.0, 0.8, ridge=0.3), 7.606, samples=1 << 11)
+    assert shifted.left_edge == pytest.approx(plain.left_edge + 0.3)
+    assert shifted.outliers[0].value == pytest.approx(plain.outliers[0].value + 0.3)
+    assert shifted.outliers[0].overlap == pytest.approx(plain.outliers[0].overlap)
+
+
+@pytest.mark.parametrize("name", ["square", "logistic"])
+def test_derivatives_against_differences(name):
+    student = Student("gelu", (1.0, -0.5, 2.0), 1.0, name, offset=0.3)
+    rng = np.random.default_rng(0)
+    h, y, step = rng.standard_normal((50, 3)), np.sign(rng.standard_normal(50)), 1e-5
+    force, curvature = student.force(y, h), student.curvature(y, h)
+    for j in range(3):
+        move = step * np.eye(3)[j]
+        slope = (student.risk(y, h + move) - student.risk(y, h - move)) / (2 * step)
+        bend = (student.force(y, h + move) - student.force(y, h - move)) / (2 * step)
+        # central differences: the square of the step, and rounding over the step
+        np.testing.assert_allclose(force[:, j], slope, atol=1e-8)
+        np.testing.assert_allclose(curvature[:, j], bend, atol=1e-8)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: Student("relu"), "twice differentiable"),
+        (lambda: Student("tanh", (1.0, 0.0)), "second_layer"),
+        (lambda: Student("tanh", init_scale=0.0), "init_scale"),
+        (lambda: Student("tanh", ridge=-1.0), "ridge"),
+        (lambda: Student("tanh", loss="hinge"), "loss = 'hinge'"),
+        (lambda: hessian_spectrum(TARGET, ONE, 0.0), "delta"),
+        (lambda: hessian_spectrum("z1**2", ONE, 2.0), "unbounded below"),
+        (lambda: hessian_spectrum(MultiIndex("sign(abs(z1)-1)", noise=0.1), ONE, 2.0), "drop its noise"),
+        (lambda: hessian_spectrum("z1", ONE, 2.0), "no hard direction"),
+    ],
+)
+def test_bad_input(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()
