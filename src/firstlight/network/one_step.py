@@ -1,16 +1,17 @@
 """The experiment of the room `one_step`: one gradient step, a ridge read-out, and the errors left."""
 
 from collections.abc import Callable
-from typing import Literal, Protocol
+from typing import Literal
 
 import numpy as np
 from scipy.sparse.linalg import svds
 
-from firstlight.activations import Activation, activation
-from firstlight.data.labels import Classification, Labels, Regression
+from firstlight.activations import activation
+from firstlight.data.labels import Classification, Regression
 from firstlight.data.mixture import GaussianMixture, Spiked
 from firstlight.features import cross_moments, second_moments
 from firstlight.measure.error import ErrorTally, population_error
+from firstlight.network.setting import Setting
 from firstlight.network.surrogates import ConditionalGaussianFeatures, HermiteFeatures, NetworkFeatures
 from firstlight.network.two_layer import TwoLayer, ridge_readout
 
@@ -18,28 +19,6 @@ Model = Literal["network", "hermite", "conditional_gaussian"]
 Risk = Literal["sample", "population"]
 FeatureMap = Callable[[np.ndarray, np.ndarray, np.random.Generator], np.ndarray]
 BLOCK = 1000  # test samples held at once
-
-
-class Source(Protocol):
-    """Where a trial's inputs come from: the mixture itself, or real data."""
-
-    def sample(self, count: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-        """Draw inputs (count, n) and their classes (count,)."""
-        ...
-
-
-class Setting(Protocol):
-    """What a trial needs to know."""
-
-    mixture: GaussianMixture
-    labels: Labels
-    source: Source | None
-    k: int
-    m: int
-    m_gradient: int | None
-    activation: str | Activation
-    step_size: float
-    ridge: object
 
 
 def streams(rng: np.random.Generator) -> dict[str, np.random.Generator]:
@@ -60,11 +39,8 @@ def first_stage(
 ) -> tuple[TwoLayer, np.ndarray, np.ndarray]:
     """Draw what the gradient step needs: the network at its start, and a batch of inputs with labels."""
     mixture = setting.mixture
-    network = TwoLayer.draw(
-        setting.k, mixture.dimension, 1 / mixture.trace, activation(setting.activation), weights
-    )
-    source = setting.source or mixture
-    x, classes = source.sample(setting.m_gradient or setting.m, gradient)
+    network = TwoLayer.draw(setting.k, mixture.dimension, 1 / mixture.trace, setting.sigma, weights)
+    x, classes = setting.inputs.sample(setting.gradient_samples, gradient)
     return network, x, setting.labels(x, classes, gradient)
 
 
@@ -104,12 +80,11 @@ def run_trial(
     trained = start.step(x, y, setting.step_size)
     feature_map = _feature_map(setting, model, degree, start.first_layer, trained)
     del start, x, y
-    source, ridges = setting.source or setting.mixture, np.atleast_1d(np.asarray(setting.ridge, float))
-    x, classes = source.sample(setting.m, stream["training"])
+    x, classes = setting.inputs.sample(setting.m, stream["training"])
     y = setting.labels(x, classes, stream["training"])
     phi = feature_map(x, classes, stream["noise"])
     del x
-    readout = ridge_readout(phi, y, ridges)
+    readout = ridge_readout(phi, y, setting.ridges)
     result = {
         "train_error": np.mean((y[:, None] - phi @ readout.T) ** 2, axis=0),
         "weight_norm": np.linalg.norm(readout, axis=1),
@@ -118,12 +93,11 @@ def run_trial(
     if risk == "population":
         return result | _population(setting, trained.first_layer, readout)
     count = 5 * setting.m if test_samples is None else test_samples
-    return result | _fresh(setting, source, feature_map, readout, count, stream)
+    return result | _fresh(setting, feature_map, readout, count, stream)
 
 
 def _fresh(
     setting: Setting,
-    source: Source,
     feature_map: FeatureMap,
     readout: np.ndarray,
     count: int,
@@ -134,7 +108,7 @@ def _fresh(
     values = np.asarray(labels.values) if isinstance(labels, Classification) else None
     tally = ErrorTally(setting.mixture.classes, len(readout), values)
     for start in range(0, count, BLOCK):
-        x, classes = source.sample(min(BLOCK, count - start), stream["test"])
+        x, classes = setting.inputs.sample(min(BLOCK, count - start), stream["test"])
         y = labels(x, classes, stream["test"])
         tally.add(y, feature_map(x, classes, stream["noise"]) @ readout.T, classes)
     result = {"test_error": tally.mean_square, "test_error_by_class": tally.by_class}
@@ -145,7 +119,7 @@ def _fresh(
 
 def _population(setting: Setting, first_layer: np.ndarray, readout: np.ndarray) -> dict[str, np.ndarray]:
     """Exact errors of the network over the mixture, by the second moments of its features."""
-    mixture, labels, sigma = setting.mixture, setting.labels, activation(setting.activation)
+    mixture, labels, sigma = setting.mixture, setting.labels, setting.sigma
     means = mixture.project(first_layer)
     label_mean, label_square = labels.moments(mixture)
     by_class = np.empty((len(readout), mixture.classes))

@@ -16,7 +16,7 @@ class TwoLayer:
     ----------
     first_layer : ndarray, shape (k, n)
         F.
-    second_layer : ndarray, shape (k,)
+    second_layer : ndarray, shape (k,) or (k, outputs)
         w.
     activation : Activation
         σ.
@@ -35,12 +35,18 @@ class TwoLayer:
 
     @classmethod
     def draw(
-        cls, width: int, dimension: int, variance: float, activation: Activation, rng: np.random.Generator
+        cls,
+        width: int,
+        dimension: int,
+        variance: float,
+        activation: Activation,
+        rng: np.random.Generator,
+        outputs: tuple[int, ...] = (),
     ) -> "TwoLayer":
-        """Draw F_ij ~ N(0, variance) and w_i ~ N(0, 1/width)."""
+        """Draw F_ij ~ N(0, variance) and w_i ~ N(0, 1/width), of shape (width, *outputs)."""
         first = rng.standard_normal((width, dimension))
         first *= np.sqrt(variance)
-        return cls(first, rng.standard_normal(width) / np.sqrt(width), activation)
+        return cls(first, rng.standard_normal((width, *outputs)) / np.sqrt(width), activation)
 
     def __call__(self, x: np.ndarray) -> np.ndarray:
         """Return f at the rows of x."""
@@ -48,13 +54,16 @@ class TwoLayer:
 
     def descent_direction(self, x: np.ndarray, y: np.ndarray) -> np.ndarray:
         """Return G, minus the gradient in F of half the mean squared error on (x, y); shape (k, n)."""
-        width = len(self.second_layer)
+        outer = self.second_layer / np.sqrt(len(self.second_layer))
         preactivation = x @ self.first_layer.T
-        residual = y - self.activation(preactivation) @ (self.second_layer / np.sqrt(width))
+        residual = (y - self.activation(preactivation) @ outer) / len(y)
         pull = self.activation.derivative(preactivation)
         del preactivation  # a trial must not hold more matrices than it needs
-        pull *= residual[:, None] / len(y)
-        pull *= self.second_layer / np.sqrt(width)
+        if outer.ndim == 1:
+            pull *= residual[:, None]
+            pull *= outer
+        else:
+            pull *= residual @ outer.T
         return pull.T @ x
 
     def step(self, x: np.ndarray, y: np.ndarray, step_size: float) -> "TwoLayer":
@@ -86,14 +95,14 @@ def ridge_readout(phi: np.ndarray, y: np.ndarray, ridges: np.ndarray) -> np.ndar
     ----------
     phi : ndarray, shape (m, k)
         Φ, the features of the training samples.
-    y : ndarray, shape (m,)
+    y : ndarray, shape (m,) or (m, outputs)
         Labels.
     ridges : ndarray, shape (L,)
         λ, each at least 0; zero means the solution of least norm.
 
     Returns
     -------
-    ndarray, shape (L, k)
+    ndarray, shape (L, k) or (L, k, outputs)
         The read-out weights.
 
     Examples
@@ -114,4 +123,5 @@ def ridge_readout(phi: np.ndarray, y: np.ndarray, ridges: np.ndarray) -> np.ndar
     kept = size > np.finfo(float).eps * max(m, k) * size[0]
     left, size, right = left[:, kept], size[kept], right[kept]
     filtered = size / (size**2 + m * ridges[:, None])
-    return (filtered * (y @ left)) @ right
+    inside = left.T @ y
+    return np.stack([right.T @ (f * inside.T).T for f in filtered])

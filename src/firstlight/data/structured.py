@@ -1,0 +1,99 @@
+"""The family of mixtures with spikes whose strength grows with the dimension."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from firstlight.activations import Activation
+from firstlight.data.labels import Classification, Labels, Regression
+from firstlight.data.mixture import GaussianMixture, Spiked
+
+
+def structured_data(
+    n: int,
+    strength: float,
+    *,
+    task: str = "regression",
+    label_direction: str = "random",
+    weights: Sequence[float] = (0.5, 0.5),
+    rank: int = 1,
+    spike_alignment: float = 0.0,
+    noise: float = 0.0,
+    link: str | Activation = "relu",
+) -> tuple[GaussianMixture, Labels]:
+    """Build a mixture of identity-plus-spikes classes with equal traces, and its labels.
+
+    Laws are invariant under rotations, so the spikes are coordinate axes and nothing is left to chance.
+
+    Parameters
+    ----------
+    n : int
+        Input dimension.
+    strength : float
+        θ of the strongest spike; with rank > 1 strengths are spread evenly, θ i/rank for i = 1..rank.
+    task : {"regression", "classification"}
+        y = link(ξᵀx), or the class as a number from +1 down to -1.
+    label_direction : {"random", "spikes"}
+        ξ, of length ‖Σ_c ρ_c Σ_c‖^(-1/2): a direction whose overlap with every axis is n^(-1/2), as a random
+        one's is in the mean square; or the sum of the classes' strongest spikes.
+    weights : sequence of float
+        ρ, one entry per class.
+    rank : int
+        Spikes per class.
+    spike_alignment : float
+        Inner product of each class's spikes with those of the first class, in [-1, 1].
+    noise : float
+        Standard deviation of the label noise of a regression.
+    link : str or Activation
+        Label function of a regression.
+
+    Returns
+    -------
+    mixture : GaussianMixture
+    labels : Regression or Classification
+
+    Examples
+    --------
+    >>> mixture, labels = structured_data(10, 3.0, label_direction="spikes")
+    >>> mixture.traces.tolist(), labels.direction[:3].round(6).tolist()
+    ([13.0, 13.0], [0.447214, 0.447214, 0.0])
+    """
+    classes = len(weights)
+    check_choice("task", task, ("regression", "classification"))
+    check_choice("label_direction", label_direction, ("random", "spikes"))
+    if rank < 1:
+        raise ValueError(f"rank = {rank}: must be at least 1")
+    if n < classes * rank + 1:
+        raise ValueError(f"n = {n}: must be at least classes * rank + 1 = {classes * rank + 1}")
+    if not -1 <= spike_alignment <= 1:
+        raise ValueError(f"spike_alignment = {spike_alignment}: must lie in [-1, 1]")
+    axes = np.eye(n, classes * rank)
+    first, bend = axes[:, :rank], np.sqrt(1 - spike_alignment**2)
+    spikes = [first]
+    for c in range(1, classes):
+        spikes.append(spike_alignment * first + bend * axes[:, c * rank : (c + 1) * rank])
+    strengths = strength * np.arange(1, rank + 1) / rank
+    mixture = GaussianMixture(
+        np.asarray(weights), None, [Spiked(strengths, directions) for directions in spikes]
+    )
+    if task == "classification":
+        return mixture, Classification(tuple(np.linspace(1, -1, classes)))
+    direction = np.ones(n) if label_direction == "random" else np.sum([s[:, -1] for s in spikes], axis=0)
+    length = np.linalg.norm(direction)
+    if length < 1e-8:
+        raise ValueError(
+            f"spike_alignment = {spike_alignment}: the spikes cancel and give no label_direction"
+        )
+    average = Spiked(np.concatenate([w * strengths for w in mixture.weights]), np.hstack(spikes))
+    return mixture, Regression(direction / (length * np.sqrt(average.norm)), link, noise)
+
+
+def check_choice(name: str, value: object, allowed: tuple[str, ...]) -> None:
+    """Raise a ValueError that names the field unless the value is one of those allowed.
+
+    Examples
+    --------
+    >>> check_choice("task", "regression", ("regression", "classification"))
+    """
+    if value not in allowed:
+        raise ValueError(f"{name} = {value!r}: must be one of {', '.join(allowed)}")

@@ -1,0 +1,111 @@
+"""What a one-step experiment needs to know."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from firstlight.activations import Activation, activation
+from firstlight.data.labels import Labels
+from firstlight.data.mixture import GaussianMixture, Spiked
+
+
+class Source(Protocol):
+    """Where a trial's inputs come from: the mixture itself, or real data."""
+
+    def sample(self, count: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+        """Draw inputs (count, n) and their classes (count,)."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class Setting:
+    """One gradient step of the first layer on m_gradient samples, then ridge regression on m fresh ones.
+
+    Parameters
+    ----------
+    mixture : GaussianMixture
+        Law of the inputs x; n is its dimension. With unequal traces the first layer's variance is one over
+        their weighted mean.
+    labels : Regression or Classification
+        Law of the labels y.
+    k : int
+        Width.
+    m : int
+        Training samples of the read-out.
+    m_gradient : int, optional
+        m_g, samples of the gradient step, drawn afresh; default m.
+    activation : str or Activation, default "relu"
+        σ.
+    step_size : float, default 1.0
+        η.
+    ridge : float or sequence of float, default 1e-4
+        λ, at least 0; several values share one factorisation and become a dimension of the results.
+    source : object with ``sample(count, rng)``, optional
+        Where experiments take their inputs from, if not from the mixture: real data, of which the mixture is
+        the model.
+    beta : float, optional
+        β, strength of the structure, if known: it decides the Hermite model's default degree.
+
+    Examples
+    --------
+    >>> from firstlight.data.structured import structured_data
+    >>> Setting(*structured_data(20, 2.0), k=10, m=30).gradient_samples
+    30
+    """
+
+    mixture: GaussianMixture
+    labels: Labels
+    k: int
+    m: int
+    m_gradient: int | None = None
+    activation: str | Activation = "relu"
+    step_size: float = 1.0
+    ridge: float | Sequence[float] = 1e-4
+    source: Source | None = None
+    beta: float | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("k", "m", "m_gradient"):
+            value = getattr(self, name)
+            if name == "m_gradient" and value is None:
+                continue
+            if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:
+                raise ValueError(f"{name} = {value!r}: must be an integer of at least 1")
+        if not (np.isfinite(self.step_size) and self.step_size >= 0):
+            raise ValueError(f"step_size = {self.step_size}: must be at least 0")
+        ridges = np.atleast_1d(np.asarray(self.ridge, dtype=float))
+        if ridges.ndim != 1 or not ridges.size or not np.isfinite(ridges).all() or (ridges < 0).any():
+            raise ValueError(f"ridge = {self.ridge}: must be at least 0")
+        if not np.isscalar(self.ridge):
+            object.__setattr__(self, "ridge", tuple(ridges.tolist()))
+        if self.beta is not None and not 0 <= self.beta <= 1:
+            raise ValueError(f"beta = {self.beta}: must lie in [0, 1]")
+        activation(self.activation)
+        self.labels.check(self.mixture)
+
+    @property
+    def sigma(self) -> Activation:
+        """The activation itself."""
+        return activation(self.activation)
+
+    @property
+    def ridges(self) -> np.ndarray:
+        """Every λ, as an array."""
+        return np.atleast_1d(np.asarray(self.ridge, dtype=float))
+
+    @property
+    def gradient_samples(self) -> int:
+        """Samples of the gradient step."""
+        return self.m_gradient or self.m
+
+    @property
+    def inputs(self) -> Source:
+        """Where experiments take their inputs from."""
+        return self.source or self.mixture
+
+    @property
+    def spiked(self) -> bool:
+        """Whether every covariance is the identity plus spikes."""
+        return all(isinstance(law, Spiked) for law in self.mixture.covariances)

@@ -1,0 +1,249 @@
+"""The doors of the room `one_step`."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+import xarray as xr
+
+from firstlight.activations import Activation
+from firstlight.data.structured import check_choice, structured_data
+from firstlight.network.one_step import Model, Risk, first_stage, run_trial, streams
+from firstlight.network.setting import Setting
+from firstlight.one_step.degrees import degrees_of, surrogate_degree
+from firstlight.one_step.results import Convention, dataset
+from firstlight.rng import RNGLike, SeedLike, generator
+from firstlight.study.cost import Cost
+from firstlight.study.problem import Assumption
+from firstlight.theory.one_step.asymptotic import asymptotic
+from firstlight.theory.one_step.first_layer import stepped_first_layer
+from firstlight.theory.one_step.predictions import Choice, choose_equivalent, deterministic
+
+
+@dataclass(frozen=True, eq=False)
+class Problem(Setting):
+    """One gradient step of the first layer, then ridge regression on fresh samples: what error is left?
+
+    The parameters are those of `firstlight.network.setting.Setting`: mixture, labels, k, m, m_gradient,
+    activation, step_size, ridge, source, beta. `Problem.scaled` builds the source's own family.
+
+    Examples
+    --------
+    >>> problem = Problem.scaled(n=60, k=60, m=60, alpha=0.5, beta=0.5)
+    >>> found = problem.simulate(rng=0)
+    >>> bool(0 < found.train_error < found.test_error)
+    True
+    """
+
+    room: ClassVar[str] = "one_step"
+    room_version: ClassVar[int] = 1
+    references: ClassVar[tuple[str, ...]] = ("demir2025onestep",)
+
+    @classmethod
+    def scaled(
+        cls,
+        n: int,
+        k: int,
+        m: int,
+        alpha: float,
+        beta: float,
+        activation: str | Activation = "relu",
+        task: Literal["regression", "classification"] = "regression",
+        label_direction: Literal["random", "spikes"] = "random",
+        weights: Sequence[float] = (0.5, 0.5),
+        rank: int = 1,
+        spike_alignment: float = 0.0,
+        noise: float = 0.0,
+        ridge: float | Sequence[float] = 1e-4,
+        m_gradient: int | None = None,
+        link: str | Activation = "relu",
+    ) -> "Problem":
+        """Build the source's family: spike strength θ = n^(β(1-α)) in the data, step size η = n^(βα).
+
+        Parameters
+        ----------
+        n, k, m : int
+            Input dimension, width, training samples.
+        alpha : float
+            α in [0, 1]: 0 puts all the structure in the data, 1 in the step.
+        beta : float
+            β in [0, 1], strength of the structure.
+        activation, ridge, m_gradient
+            See `Problem`.
+        task, label_direction, weights, rank, spike_alignment, noise, link
+            See `firstlight.data.structured.structured_data`.
+
+        Returns
+        -------
+        Problem
+
+        Examples
+        --------
+        >>> problem = Problem.scaled(n=100, k=50, m=80, alpha=0.5, beta=0.5)
+        >>> round(problem.step_size, 6), problem.mixture.covariances[0].strengths.round(6).tolist()
+        (3.162278, [3.162278])
+        """
+        if not 0 <= alpha <= 1:
+            raise ValueError(f"alpha = {alpha}: must lie in [0, 1]")
+        if not 0 <= beta <= 1:
+            raise ValueError(f"beta = {beta}: must lie in [0, 1]")
+        mixture, labels = structured_data(
+            n, n ** (beta * (1 - alpha)), task=task, label_direction=label_direction, weights=weights,
+            rank=rank, spike_alignment=spike_alignment, noise=noise, link=link,
+        )  # fmt: skip
+        step_size = float(n ** (beta * alpha))
+        return cls(mixture, labels, k, m, m_gradient, activation, step_size, ridge, beta=beta)
+
+    def simulate(
+        self,
+        rng: RNGLike | SeedLike = None,
+        *,
+        model: Model = "network",
+        degree: int | None = None,
+        risk: Risk = "sample",
+        test_samples: int | None = None,
+        convention: Convention = "full",
+    ) -> xr.Dataset:
+        """Run one experiment. The same rng draws the same data and weights for every model.
+
+        Parameters
+        ----------
+        rng : optional
+            Source of randomness (SPEC 7).
+        model : {"network", "hermite", "conditional_gaussian"}
+            What the read-out is fitted on: the network's features, or one of the models that are equivalent
+            to them. The gradient step is the network's own in each case.
+        degree : int, optional
+            Highest degree of the Hermite model; default: `hermite_degree` of β where that is known, else
+            `needed_degree`. A degree too high for the size warns.
+        risk : {"sample", "population"}
+            Test errors on a fresh sample, or exact ones through second moments (the network's only; they hold
+            no 0/1 error).
+        test_samples : int, optional
+            Size of the fresh sample; default 5 m.
+        convention : {"full", "half"}
+            Full mean squares, or what the source plots: half mean squares, and a training error that includes
+            the penalty.
+
+        Returns
+        -------
+        xarray.Dataset
+            ``test_error``, ``train_error``, their ratios to ``label_variance``, ``test_error_by_class``,
+            ``weight_norm`` (length of the read-out), and ``misclassification`` for classes.
+        """
+        check_choice("model", model, ("network", "hermite", "conditional_gaussian"))
+        check_choice("risk", risk, ("sample", "population"))
+        if risk == "population" and (model != "network" or self.source is not None):
+            raise ValueError("risk = 'population': only for the network on the mixture itself")
+        if model == "conditional_gaussian" and not self.spiked:
+            raise ValueError("model = 'conditional_gaussian': needs identity-plus-spikes covariances")
+        if test_samples is not None and test_samples < 1:
+            raise ValueError(f"test_samples = {test_samples}: must be at least 1")
+        top = 1 if model != "hermite" else surrogate_degree(self, degree)
+        values = run_trial(
+            self, generator(rng), model=model, degree=top, risk=risk, test_samples=test_samples
+        )
+        return dataset(self, values, convention)
+
+    def predict(
+        self,
+        rng: RNGLike | SeedLike = 0,
+        *,
+        method: Literal["deterministic", "asymptotic"] = "deterministic",
+        equivalent: Choice = "auto",
+        sample_sizes: Sequence[int] | None = None,
+        draws: int = 8,
+        convention: Convention = "full",
+    ) -> xr.Dataset:
+        """Predict the observables of `simulate` without training a read-out.
+
+        Parameters
+        ----------
+        rng : optional
+            Decides the sampled first layer (the same as in `simulate` for the same rng), or the quadrature
+            nodes.
+        method : {"deterministic", "asymptotic"}
+            Deterministic equivalents given a sampled first layer, for any mixture; or no network at all, for
+            identity-plus-spikes covariances, at a cost that does not grow with n.
+        equivalent : {"auto", "one covariance", "class-wise"}
+            For the first method: one effective ridge for all samples, or one for each class. By itself it
+            takes class-wise equations where the classes differ in more than spikes; ``attrs`` say which.
+        sample_sizes : sequence of int, optional
+            For the first method: predict for these m, all from one factorisation; a dimension ``m`` is added.
+        draws : int, default 8
+            For the second method: how many batch averages the result is averaged over.
+        convention : {"full", "half"}
+            As in `simulate`.
+
+        Returns
+        -------
+        xarray.Dataset
+            As `simulate`, and ``converged``.
+        """
+        check_choice("method", method, ("deterministic", "asymptotic"))
+        rng = generator(rng)
+        if method == "asymptotic":
+            values = asymptotic(
+                self.mixture, self.labels, self.sigma, k=self.k, m=self.m, m_gradient=self.gradient_samples,
+                step_size=self.step_size, ridges=self.ridges, rng=rng, draws=draws,
+            )  # fmt: skip
+            return dataset(self, values, convention, method=method)
+        check_choice("equivalent", equivalent, ("auto", "one covariance", "class-wise"))
+        chosen = choose_equivalent(self.mixture) if equivalent == "auto" else equivalent
+        stream = streams(rng)
+        start, x, y = first_stage(self, stream["weights"], stream["gradient"])
+        first, second = start.first_layer, start.second_layer
+        trained = stepped_first_layer(first, second, self.sigma, x, y, self.step_size)
+        update = (trained - first).T @ second
+        del start, first, x, y
+        values = deterministic(
+            trained, update, self.sigma, self.mixture, self.labels, sizes=list(sample_sizes or [self.m]),
+            ridges=self.ridges, equivalent=chosen, rng=stream["test"],
+        )  # fmt: skip
+        return dataset(self, values, convention, sample_sizes, method=method, equivalent=chosen)
+
+    def assumptions(self) -> tuple[Assumption, ...]:
+        """Check what the theory assumes."""
+        n, k, m = self.mixture.dimension, self.k, self.m
+        ratios = (k / n, m / n)
+        traces = self.mixture.traces
+        spread = float(np.ptp(traces) / traces.mean())
+        found = [
+            Assumption(
+                "proportional sizes", "holds" if min(ratios) >= 0.02 and max(ratios) <= 50 else "fails",
+                f"k/n = {ratios[0]:.3g}, m/n = {ratios[1]:.3g}",
+            ),
+            Assumption(
+                "identity-plus-spikes covariances", "holds" if self.spiked else "fails",
+                "every class" if self.spiked else "some class is dense",
+            ),
+            Assumption("equal traces", "holds" if spread < 0.01 else "fails", f"they differ by {spread:.2%}"),
+            Assumption("Gaussian inputs", "holds" if self.source is None else "not checkable",
+                       "drawn from the mixture" if self.source is None else "inputs are real data"),
+        ]  # fmt: skip
+        if self.spiked:
+            degrees = degrees_of(self)
+            size = max(degrees.ratios)
+            found.append(
+                Assumption(
+                    "a polynomial surrogate exists at this size",
+                    "holds" if degrees.reliable == len(degrees.ratios) else "fails",
+                    f"degree {degrees.needed} needed, {degrees.reliable} reliable, largest ratio {size:.3g}",
+                )
+            )
+        return tuple(found)
+
+    def cost(self, door: str, **options: Any) -> Cost:
+        """Leading terms of the work and memory of one call."""
+        n, k, m, batch = self.mixture.dimension, self.k, self.m, self.gradient_samples
+        if options.get("method") == "asymptotic":
+            return Cost(flops=1e9 * options.get("draws", 8), bytes=5e7)
+        step = 4.0 * k * n * batch
+        if door == "predict":
+            matrices = 4 + self.mixture.classes
+            return Cost(flops=step + 2 * k * k * n + 6.0 * k**3, bytes=8.0 * matrices * k * max(k, n))
+        tests = options.get("test_samples") or 5 * m
+        flops = step + 2.0 * k * n * (m + tests) + k * m * min(k, m)
+        slower = 1.0 if options.get("model", "network") == "network" else 3.0
+        return Cost(flops=slower * flops, bytes=8.0 * (2 * k * n + 2 * max(m, batch) * max(k, n)))
