@@ -52,7 +52,7 @@ def same(a, b):
 
 
 def rewritten(value):
-    """Write the same content differently: tuples for lists, keys in reverse, arrays in another memory order."""
+    """Write the same content differently: tuples for lists, keys in reverse, arrays in another order."""
     if isinstance(value, list):
         return tuple(map(rewritten, value))
     if isinstance(value, dict):

@@ -1,4 +1,4 @@
-"""A Dask cluster of real processes on loopback gives the same records, also when a worker is killed mid-run."""
+"""A Dask cluster of real processes on loopback gives the same records, also when a worker is killed."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""Running studies: resuming, extending, engines, failures, deaths, refinement; the same numbers every time."""
+"""Running studies: resuming, extending, engines, failures, deaths, refinement; always the same numbers."""
 
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace

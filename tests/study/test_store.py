@@ -13,8 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from firstlight.study.codec import pack, unpack
-from firstlight.study.store import VERSION, Record, Store, StoreError
+from firstlight.study.codec import Record, pack, unpack
+from firstlight.study.store import VERSION, Store, StoreError
 
 
 def record(number, body=b"", **content):
@@ -58,7 +58,7 @@ def test_what_is_put_is_found(path):
     with Store(path) as store:
         addresses = [bytes([i]) * 32 for i in (1, 2, 3)]
         assert store.finished(addresses) == {addresses[0]: True, addresses[1]: False}
-        assert dict((a, (b, m)) for a, _, b, m in store.bodies(addresses)) == {
+        assert {a: (b, m) for a, _, b, m in store.bodies(addresses)} == {
             addresses[0]: (b"abcd", None),
             addresses[1]: (None, "ValueError: no"),
         }
@@ -141,7 +141,7 @@ def test_a_damaged_file_is_refused_and_left_alone(path, damage):
 def test_a_full_disk_costs_only_what_did_not_fit(path):
     with Store(path, write=True) as store:
         store.put([record(1)])
-        pages = store._value("PRAGMA page_count")
+        pages = store._connection.execute("PRAGMA page_count").fetchone()[0]
         store._connection.execute(f"PRAGMA max_page_count = {pages + 3}")
         with pytest.raises(StoreError, match="disk is full"):
             store.put([record(i, bytes(100_000)) for i in range(2, 9)])
@@ -158,7 +158,8 @@ def test_a_disk_that_refuses_to_write(path):
     """The operating system itself says no, as it does when a quota is used up."""
     code = f"""
     import resource, signal, sys
-    from firstlight.study.store import Record, Store, StoreError
+    from firstlight.study.codec import Record
+    from firstlight.study.store import Store, StoreError
     signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     store = Store({str(path)!r}, write=True)
     one = lambda i, body: Record(bytes([i]) * 32, "tiny/x", "{{}}", "a", i, "[]", body, None, 0.1)

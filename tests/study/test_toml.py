@@ -74,7 +74,7 @@ def test_a_file_says_everything_a_study_can(write):
 )
 def test_refusals_say_where(write, old, new, match):
     assert old in GOOD
-    with pytest.raises(ValueError, match="study.toml") as caught:
+    with pytest.raises(ValueError, match=r"study\.toml") as caught:
         read_study(write(GOOD.replace(old, new, 1)))
     assert match in str(caught.value)
 

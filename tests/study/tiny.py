@@ -1,4 +1,4 @@
-"""A room of one idea for the tests: the mean of an exponential sample. Workers import it, so it is a module."""
+"""A room of one idea for the tests: the mean of an exponential sample. Workers import it."""
 
 import os
 import time

@@ -41,9 +41,9 @@ class Chapter:
 
     Examples
     --------
-    ::
-
-        chapter(study).verdict
+    >>> from firstlight.study import demo
+    >>> compose(demo.STUDY, demo.found()).title
+    'demo/rate'
     """
 
     title: str
@@ -80,9 +80,11 @@ def chapter(
 
     Examples
     --------
-    ::
-
-        page = chapter(study, "quick", "out/study.sqlite")
+    >>> import tempfile
+    >>> from firstlight.study import demo
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     chapter(demo.STUDY, "quick", f"{folder}/study.sqlite", workers=0).assumptions
+    ['holds: many samples (samples = 1000)']
     """
     return compose(study.at(scale), run(study, store, scale=scale, workers=workers))
 
@@ -103,10 +105,9 @@ def compose(study: Study, found: xr.Dataset) -> Chapter:
 
     Examples
     --------
-    ::
-
-        with Store("out/study.sqlite") as store:
-            compose(study.at("quick"), dataset(study.at("quick"), store))
+    >>> from firstlight.study import demo
+    >>> len(compose(demo.STUDY, demo.found()).table)
+    6
     """
     problem = study.build(study.point(0))
     said = verdict(study, found)

@@ -35,9 +35,9 @@ def figure(study: Study, found: xr.Dataset) -> "Figure":
 
     Examples
     --------
-    ::
-
-        figure(study, run(study)).savefig("ridge.png")
+    >>> from firstlight.study import demo
+    >>> len(figure(demo.STUDY, demo.found()).axes)
+    2
     """
     if study.figure.draw is not None:
         made: Figure = resolve(study.figure.draw)(study, found)

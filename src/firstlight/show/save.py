@@ -30,9 +30,11 @@ def save(study: Study, found: xr.Dataset, folder: str | os.PathLike[str]) -> lis
 
     Examples
     --------
-    ::
-
-        save(study, run(study), "out/figures")
+    >>> import tempfile
+    >>> from firstlight.study import demo
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     [path.name for path in save(demo.STUDY, demo.found(), folder)]
+    ['demo-rate-quick.png', 'demo-rate-quick.svg', 'demo-rate-quick.pdf', 'demo-rate-quick.csv']
     """
     target = Path(folder)
     target.mkdir(parents=True, exist_ok=True)

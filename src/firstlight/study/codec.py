@@ -7,10 +7,37 @@ Records of one study share a few layouts, so thousands of bodies are decoded by 
 import json
 import math
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import xarray as xr
+
+
+@dataclass(frozen=True)
+class Record:
+    """One finished trial: either a packed Dataset, or the message of its failure.
+
+    Examples
+    --------
+    >>> Record(b"a" * 32, "demo/x", "{}", "theory", 0, None, None, "ValueError: no", 0.1).ok
+    False
+    """
+
+    address: bytes
+    study: str
+    point: str
+    arm: str
+    trial: int
+    layout: str | None
+    body: bytes | None
+    message: str | None
+    seconds: float
+
+    @property
+    def ok(self) -> bool:
+        """Whether the trial gave a result."""
+        return self.message is None
 
 
 def pack(dataset: xr.Dataset) -> tuple[str, bytes]:

@@ -45,10 +45,11 @@ def collect(study: Study, store: Store, points: Iterable[Point] | None = None) -
 
     Examples
     --------
-    ::
-
-        with Store("out/study.sqlite") as store:
-            collect(study, store)["error"].sel(arm="theory")
+    >>> import tempfile
+    >>> from firstlight.study.demo import STUDY
+    >>> with tempfile.TemporaryDirectory() as folder, Store(f"{folder}/s.sqlite", write=True) as store:
+    ...     str(collect(STUDY, store)["status"].values[0, 0, 0])
+    'missing'
     """
     chosen = list(study.points() if points is None else points)
     axes = _axes(study, chosen)
@@ -196,9 +197,11 @@ def failures(study: Study, store: Store, points: Iterable[Point] | None = None) 
 
     Examples
     --------
-    ::
-
-        failures(study, store)[0]["message"]
+    >>> import tempfile
+    >>> from firstlight.study.demo import STUDY
+    >>> with tempfile.TemporaryDirectory() as folder, Store(f"{folder}/s.sqlite", write=True) as store:
+    ...     failures(STUDY, store)
+    []
     """
     todo = {task.address: task for task in tasks(study, study.points() if points is None else points)}
     failed = {address: message for address, _, _, message in store.bodies(list(todo)) if message is not None}

@@ -56,10 +56,10 @@ def compare(
 
     Examples
     --------
-    A room of one line, whose theory is exact::
-
-        found = firstlight.compare(Problem(dimension=200), trials=8, rng=0)
-        found["error_verdict"], found["error_gap"]
+    >>> from firstlight.study.demo import Exponential
+    >>> found = compare(Exponential(rate=2.0, samples=20_000), trials=8, rng=0)
+    >>> float(found["mean_predicted"]), str(found["mean_verdict"].values), found["mean"].dims
+    (0.5, 'agrees', ('trial',))
     """
     require_int("trials", trials, 1)
     if not (tolerance > 0 and absolute >= 0):

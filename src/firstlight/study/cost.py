@@ -60,3 +60,25 @@ def cost_of(problem: Problem, door: str, options: Mapping[str, Any]) -> Cost | N
     if ask is None:
         return None
     return ask(door, **options) if inspect.signature(ask).parameters else ask()
+
+
+def duration(seconds: float) -> str:
+    """Put a time span in words.
+
+    Parameters
+    ----------
+    seconds : float
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> duration(0.5), duration(90), duration(1e5), duration(1e9)
+    ('0.5 s', '1.5 min', '1.2 days', '31.7 years')
+    """
+    for unit, name in ((31_557_600.0, "years"), (86_400.0, "days"), (3600.0, "h"), (60.0, "min")):
+        if seconds >= unit:
+            return f"{seconds / unit:.1f} {name}"
+    return f"{seconds:.2g} s"

@@ -1,15 +1,19 @@
 """The dry run: how long a study will take and how much memory it needs, from a few small trials."""
 
 import math
+import subprocess
+import sys
 import time
 import tracemalloc
-from dataclasses import dataclass
+from collections import Counter
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
 
-from firstlight.study.cost import cost_of
+from firstlight.study.cost import Cost, cost_of, duration
 from firstlight.study.engines import cores
+from firstlight.study.spec import Scalar
 from firstlight.study.store import Store
 from firstlight.study.sweep import Point, Study
 from firstlight.study.trial import Task, one_thread, perform, tasks
@@ -17,8 +21,8 @@ from firstlight.study.trial import Task, one_thread, perform, tasks
 _SAMPLE = 2000
 _PROBE = 0.5  # seconds that the largest calibration trial may take
 _OVERHEAD = 0.002  # seconds per record for sending, writing and counting
-_STARTUP = 1.5  # seconds until worker processes have imported what they need
 MOST_RECORDS = 1_000_000
+_Place = tuple[str, tuple[Scalar, ...]]
 
 
 @dataclass(frozen=True)
@@ -85,39 +89,75 @@ def estimate(study: Study, store: Store | None = None, workers: int | None = Non
 
     Examples
     --------
-    ::
-
-        print(estimate(study.at("paper"), workers=8))
+    >>> from firstlight.study.demo import STUDY
+    >>> expected = estimate(STUDY, workers=2)
+    >>> expected.records, expected.missing, expected.note
+    (15, 15, 'calibrated by small trials')
     """
-    points = _sample(study)
-    todo = list(tasks(study, points))
-    finished = store.finished([task.address for task in todo]) if store is not None else {}
+    points, slots = _sample(study), cores() if workers is None else max(workers, 1)
     share = (study.size + _refined(study)) / len(points)
-    slots = cores() if workers is None else max(workers, 1)
-    work = longest = peak = disk = 0.0
-    missing, told = 0, True
-    for arm in study.arms:
-        mine = [task for task in todo if task.arm == arm]
-        first = {id(task.problem): task for task in reversed(mine)}
-        costs = {key: cost_of(task.problem, task.door, task.options) for key, task in first.items()}
-        known = all(cost is not None for cost in costs.values())
-        told = told and known
-        flops = {key: cost.flops if known and cost else 1.0 for key, cost in costs.items()}
-        bytes_ = {key: cost.bytes if known and cost else 1.0 for key, cost in costs.items()}
-        fit = _calibrate([(flops[key], bytes_[key], task) for key, task in first.items()], known)
-        lacking = [task for task in mine if not finished.get(task.address)]
-        seconds = [fit.fixed + fit.slope * flops[id(task.problem)] for task in lacking]
-        work += sum(seconds) * share
-        longest = max([longest, *seconds])
-        peak = max([peak, *(fit.memory * bytes_[id(task.problem)] for task in lacking)])
-        missing += round(len(lacking) * share)
-        disk += fit.body * len(lacking) * share
-    busy = max(work / min(slots, cores()), longest) if missing else 0.0
-    total = busy + (missing * _OVERHEAD + _STARTUP * (workers != 0) if missing else 0.0)
-    records = round(len(todo) * share)
-    note = "calibrated by small trials" if told else "no cost model: every point taken to cost the same"
-    memory = _resident() * (1 + (slots if workers != 0 else 0)) + slots * peak
-    return Estimate(study.size + _refined(study), records, missing, total, memory, disk, note)
+    done = _finished(study, points, store)
+    once = replace(study, arms={name: replace(arm, trials=1) for name, arm in study.arms.items()}, scales={})
+    first = list(tasks(once, points))
+    needs = []
+    for name, arm in study.arms.items():
+        mine = [task for task in first if task.arm == name]
+        lacking = [arm.count(study.trials) - done[name, tuple(task.point.values())] for task in mine]
+        needs.append(_need(mine, lacking))
+    missing = share * sum(need.missing for need in needs)
+    busy = share * sum(need.work for need in needs) / min(slots, cores())
+    waiting = missing * _OVERHEAD + (_startup() if workers != 0 and missing else 0.0)
+    processes = 1 + (slots if workers != 0 else 0)
+    told = all(need.told for need in needs)
+    return Estimate(
+        points=study.size + _refined(study),
+        records=(study.size + _refined(study)) * (study.records // study.size),
+        missing=round(missing),
+        seconds=max(busy, *(need.longest for need in needs)) + waiting,
+        memory=processes * _resident() + slots * max(need.peak for need in needs),
+        disk=share * sum(need.disk for need in needs),
+        note="calibrated by small trials" if told else "no cost model: every point taken to cost the same",
+    )
+
+
+@dataclass(frozen=True)
+class _Need:
+    """What one arm still needs at the sampled points; `longest` and `peak` are those of a single trial."""
+
+    missing: int
+    work: float
+    longest: float
+    peak: float
+    disk: float
+    told: bool
+
+
+def _need(first: list[Task], lacking: list[int]) -> _Need:
+    """Add up an arm's missing trials, of which `first` holds one at each point."""
+    said = [cost_of(task.problem, task.door, task.options) for task in first]
+    loads = [cost or Cost(1.0, 1.0) for cost in said]
+    told = None not in said
+    fit = _calibrate([(load.flops, load.bytes, task) for load, task in zip(loads, first, strict=True)], told)
+    seconds = [fit.fixed + fit.slope * load.flops for load in loads]
+    left = [item for item in zip(lacking, seconds, loads, strict=True) if item[0]]
+    return _Need(
+        missing=sum(lacking),
+        work=sum(count * each for count, each, _ in left),
+        longest=max((each for _, each, _ in left), default=0.0),
+        peak=fit.memory * max((load.bytes for _, _, load in left), default=0.0),
+        disk=fit.body * sum(lacking),
+        told=told,
+    )
+
+
+def _finished(study: Study, points: list[Point], store: Store | None) -> Counter[_Place]:
+    """Count the results that the store holds, by arm and point."""
+    counts: Counter[_Place] = Counter()
+    if store is not None and study.records <= MOST_RECORDS:
+        planned = list(tasks(study, points))
+        there = store.finished([task.address for task in planned])
+        counts.update((task.arm, tuple(task.point.values())) for task in planned if there.get(task.address))
+    return counts
 
 
 def _sample(study: Study) -> list[Point]:
@@ -178,6 +218,14 @@ def _resident() -> float:
     return float(psutil.Process().memory_info().rss)
 
 
+@lru_cache(maxsize=1)
+def _startup() -> float:
+    """Return the seconds until a worker process has imported what it needs."""
+    start = time.perf_counter()
+    subprocess.run([sys.executable, "-c", "import firstlight.study.trial"], check=False)
+    return time.perf_counter() - start
+
+
 def guard(study: Study, force: bool, workers: int | None = None) -> None:
     """Refuse a study of absurd size, with what it would cost, unless it is forced.
 
@@ -192,34 +240,15 @@ def guard(study: Study, force: bool, workers: int | None = None) -> None:
 
     Examples
     --------
-    ::
-
-        guard(study, force=False)
+    >>> from dataclasses import replace
+    >>> from firstlight.study.demo import STUDY
+    >>> guard(replace(STUDY, trials=10**6), force=False)
+    Traceback (most recent call last):
+    ...
+    ValueError: demo/rate: 3 points, 3000003 records ...; force it (--force) if you mean it
     """
     if study.records > MOST_RECORDS and not force:
         raise ValueError(f"{study.name}: {estimate(study, None, workers)}; force it (--force) if you mean it")
-
-
-def duration(seconds: float) -> str:
-    """Put a time span in words.
-
-    Parameters
-    ----------
-    seconds : float
-
-    Returns
-    -------
-    str
-
-    Examples
-    --------
-    >>> duration(0.5), duration(90), duration(1e5), duration(1e9)
-    ('0.5 s', '1.5 min', '1.2 days', '31.7 years')
-    """
-    for unit, name in ((31_557_600.0, "years"), (86_400.0, "days"), (3600.0, "h"), (60.0, "min")):
-        if seconds >= unit:
-            return f"{seconds / unit:.1f} {name}"
-    return f"{seconds:.2g} s"
 
 
 def rough_seconds(study: Study) -> float | None:
@@ -237,9 +266,9 @@ def rough_seconds(study: Study) -> float | None:
 
     Examples
     --------
-    ::
-
-        rough_seconds(study.at("paper"))
+    >>> from firstlight.study.demo import STUDY
+    >>> rough_seconds(STUDY) < 1
+    True
     """
     points = _sample(study)[:: max(1, study.size // 50)]
     total = 0.0

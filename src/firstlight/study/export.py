@@ -33,9 +33,11 @@ def export(study: Study, found: xr.Dataset, kind: str, output: str | os.PathLike
 
     Examples
     --------
-    ::
-
-        export(study, run(study), "parquet")
+    >>> import tempfile
+    >>> from firstlight.study import demo
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     export(demo.STUDY, demo.found(), "csv", f"{folder}/rate.csv").name
+    'rate.csv'
     """
     if kind not in KINDS:
         raise unknown("format", kind, KINDS)

@@ -18,10 +18,9 @@ class Bar:
 
     Examples
     --------
-    ::
-
-        with Bar(study) as bar:
-            advance(study, store, engine, tell=bar)
+    >>> from firstlight.study.demo import STUDY
+    >>> with Bar(STUDY):
+    ...     pass
     """
 
     def __init__(self, study: Study) -> None:

@@ -34,7 +34,15 @@ def next_points(study: Study, store: Store, points: Sequence[Point]) -> list[Poi
 
     Examples
     --------
-    See `bisect`, which chooses along one line.
+    >>> import tempfile
+    >>> from dataclasses import replace
+    >>> from firstlight.study.demo import STUDY
+    >>> from firstlight.study.run import run
+    >>> study = replace(STUDY, refine=Refine("rate", "mean", "theory", budget=1))
+    >>> with tempfile.TemporaryDirectory() as folder, Store(f"{folder}/s.sqlite", write=True) as store:
+    ...     _ = run(STUDY, store, workers=0)
+    ...     next_points(study, store, list(study.points()))
+    [{'rate': 0.75}]
     """
     rule = study.refine
     if rule is None:

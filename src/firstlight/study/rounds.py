@@ -6,8 +6,9 @@ from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, CancelledError, 
 from dataclasses import dataclass, field
 from itertools import islice
 
+from firstlight.study.codec import Record
 from firstlight.study.engines import Engine
-from firstlight.study.store import Record, Store
+from firstlight.study.store import Store
 from firstlight.study.sweep import Point, Study
 from firstlight.study.trial import Task, perform, tasks
 
@@ -66,9 +67,14 @@ class Round:
 
     Examples
     --------
-    ::
-
-        Round(study, store, engine(workers=2), Outcome(), tell).go(study.points())
+    >>> import tempfile
+    >>> from firstlight.study.demo import STUDY
+    >>> from firstlight.study.engines import Serial
+    >>> done = Outcome()
+    >>> with tempfile.TemporaryDirectory() as folder, Store(f"{folder}/s.sqlite", write=True) as store:
+    ...     Round(STUDY, store, Serial(), done, lambda task, outcome: None).go(STUDY.points())
+    >>> done.computed
+    15
     """
 
     study: Study

@@ -50,10 +50,12 @@ def run(
 
     Examples
     --------
-    ::
-
-        found = run(study, "out/study.sqlite", workers=2)
-        found["error"].sel(arm="theory")
+    >>> import tempfile
+    >>> from firstlight.study.demo import STUDY
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     found = run(STUDY, f"{folder}/study.sqlite", workers=0)
+    >>> found["mean"].sel(arm="theory", trial=0).values.tolist()
+    [2.0, 1.0, 0.5]
     """
     chosen = study.at(scale)
     check(chosen)
@@ -96,7 +98,11 @@ def advance(
 
     Examples
     --------
-    See `run`.
+    >>> import tempfile
+    >>> from firstlight.study.demo import STUDY
+    >>> with tempfile.TemporaryDirectory() as folder, Store(f"{folder}/s.sqlite", write=True) as store:
+    ...     advance(STUDY, store, engine(workers=0)).computed, advance(STUDY, store, engine(workers=0)).kept
+    (15, 15)
     """
     started, outcome = time.monotonic(), Outcome()
     number = store.begin_run(study.name, scale, configuration(study), command(study, scale), study.records)
@@ -134,7 +140,11 @@ def visited(study: Study, store: Store) -> list[Point]:
 
     Examples
     --------
-    See `dataset`.
+    >>> import tempfile
+    >>> from firstlight.study.demo import STUDY
+    >>> with tempfile.TemporaryDirectory() as folder, Store(f"{folder}/s.sqlite", write=True) as store:
+    ...     visited(STUDY, store) == list(STUDY.points())
+    True
     """
     points = list(study.points())
     while study.refine is not None and (new := next_points(study, store, points)):
@@ -162,10 +172,11 @@ def dataset(study: Study, store: Store, *, scale: str = "quick") -> xr.Dataset:
 
     Examples
     --------
-    ::
-
-        with Store("out/study.sqlite") as store:
-            dataset(study.at("quick"), store)
+    >>> import tempfile
+    >>> from firstlight.study.demo import STUDY
+    >>> with tempfile.TemporaryDirectory() as folder, Store(f"{folder}/s.sqlite", write=True) as store:
+    ...     dataset(STUDY, store).attrs["study"]
+    'demo/rate'
     """
     found = collect(study, store, visited(study, store))
     return found.assign_attrs(attributes(study, scale), fingerprint=fingerprint(found))

@@ -110,10 +110,10 @@ def scaling(
 
     Examples
     --------
-    ::
-
-        found = scaling(lambda n: Problem(samples=n, dimension=n // 2), 500, trials=16, rng=0)
-        found["error_rate"], found["error_rate_note"]
+    >>> from firstlight.study.demo import Exponential
+    >>> found = scaling(lambda n: Exponential(samples=n), 3, trials=800, rng=1)
+    >>> found["size"].values.tolist(), str(found["variance_rate_note"].values)
+    ([3, 6, 12], 'gap ~ size^(-1.06 ± 0.18)')
     """
     chosen = [sizes, 2 * sizes, 4 * sizes] if isinstance(sizes, (int, np.integer)) else list(sizes)
     for size in chosen:

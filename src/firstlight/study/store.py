@@ -9,10 +9,11 @@ import os
 import socket
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
+
+from firstlight.study.codec import Record
 
 APPLICATION = 0x464C5354  # "FLST", in the file's header, so that no other database is mistaken for a store
 VERSION = 1
@@ -35,32 +36,6 @@ CREATE TABLE runs (
 
 class StoreError(RuntimeError):
     """The store cannot be opened, read or written; the message says why. Nothing committed is lost."""
-
-
-@dataclass(frozen=True)
-class Record:
-    """One finished trial: either a packed Dataset, or the message of its failure.
-
-    Examples
-    --------
-    >>> Record(b"a" * 32, "demo/x", "{}", "theory", 0, None, None, "ValueError: no", 0.1).ok
-    False
-    """
-
-    address: bytes
-    study: str
-    point: str
-    arm: str
-    trial: int
-    layout: str | None
-    body: bytes | None
-    message: str | None
-    seconds: float
-
-    @property
-    def ok(self) -> bool:
-        """Whether the trial gave a result."""
-        return self.message is None
 
 
 class Store:
@@ -116,14 +91,16 @@ class Store:
                 ) from error
             raise
         self._connection = sqlite3.connect(self.path, timeout=wait, isolation_level=None)
-        if not self._connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
+        if not _value(self._connection, "SELECT count(*) FROM sqlite_master"):
             self._create()
         self._connection.execute("PRAGMA journal_mode = WAL")
         # NORMAL survives a killed process; only a power cut may cost the last commits, never the file.
         self._connection.execute("PRAGMA synchronous = NORMAL")
 
     def _create(self) -> None:
-        if self._value("PRAGMA application_id") or self._value("PRAGMA user_version"):
+        if _value(self._connection, "PRAGMA application_id") or _value(
+            self._connection, "PRAGMA user_version"
+        ):
             raise StoreError(f"{self.path}: is a database of something else, not a study store")
         header = f"PRAGMA application_id = {APPLICATION}; PRAGMA user_version = {VERSION};"
         # A killed process must leave either no schema or all of it.
@@ -138,7 +115,10 @@ class Store:
         return "another process is writing it"
 
     def _check_header(self) -> None:
-        application, version = self._value("PRAGMA application_id"), self._value("PRAGMA user_version")
+        application, version = (
+            _value(self._connection, "PRAGMA application_id"),
+            _value(self._connection, "PRAGMA user_version"),
+        )
         if application != APPLICATION:
             raise StoreError(f"{self.path}: is a database of something else, not a study store")
         if version > VERSION:
@@ -149,7 +129,7 @@ class Store:
 
     def _check_pages(self) -> None:
         """Never write into a damaged file: what it still holds should stay as it is."""
-        if (found := self._value("PRAGMA quick_check(1)")) != "ok":
+        if (found := _value(self._connection, "PRAGMA quick_check(1)")) != "ok":
             raise StoreError(
                 f"{self.path}: is damaged ({found}); nothing was written, choose another --store"
             )
@@ -160,9 +140,6 @@ class Store:
             yield
         except sqlite3.Error as error:
             raise StoreError(f"{self.path}: {_explain(error)}") from error
-
-    def _value(self, query: str) -> Any:
-        return self._connection.execute(query).fetchone()[0]
 
     def put(self, records: Iterable[Record]) -> None:
         """Write records in one transaction: all or none. A known address is written over."""
@@ -252,7 +229,7 @@ class Store:
     def check(self) -> str:
         """Return "ok", or what SQLite's integrity check found."""
         with self._legible():
-            return str(self._value("PRAGMA integrity_check(1)"))
+            return str(_value(self._connection, "PRAGMA integrity_check(1)"))
 
     def close(self) -> None:
         """Close the file and let the next writer in."""
@@ -273,7 +250,7 @@ def _open_reader(path: Path) -> sqlite3.Connection:
     uri = path.absolute().as_uri()
     try:
         connection = sqlite3.connect(f"{uri}?mode=ro", uri=True, timeout=5.0, isolation_level=None)
-        connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+        _value(connection, "SELECT count(*) FROM sqlite_master")
     except sqlite3.OperationalError:
         # In a read-only folder SQLite cannot make its shared index; a cleanly closed store needs none.
         if Path(f"{path}-wal").exists():
@@ -295,6 +272,10 @@ def _explain(error: sqlite3.Error) -> str:
         "disk I/O error": "the disk refused (full, or failing); everything committed before is safe",
     }
     return next((f"{said} ({text})" for key, said in words.items() if key in text), text)
+
+
+def _value(connection: sqlite3.Connection, query: str) -> Any:
+    return connection.execute(query).fetchone()[0]
 
 
 def _now() -> str:

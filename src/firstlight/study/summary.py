@@ -46,9 +46,9 @@ def summarise(study: Study, found: xr.Dataset) -> xr.Dataset:
 
     Examples
     --------
-    ::
-
-        summarise(study, run(study))["error_verdict"]
+    >>> from firstlight.study import demo
+    >>> summarise(demo.STUDY, demo.found())["mean_verdict"].dims
+    ('experiment', 'rate')
     """
     result = xr.Dataset(attrs=found.attrs)
     experiments = [name for name, arm in study.arms.items() if arm.door == "simulate"]
@@ -97,9 +97,12 @@ def table(study: Study, found: xr.Dataset) -> "pd.DataFrame":
 
     Examples
     --------
-    ::
-
-        print(table(study, run(study)).to_string())
+    >>> from firstlight.study import demo
+    >>> table(demo.STUDY, demo.found())[["observable", "rate", "theory"]].head(3)
+      observable  rate  theory
+    0       mean   0.5     2.0
+    1       mean   1.0     1.0
+    2       mean   2.0     0.5
     """
     import pandas as pd
 
@@ -142,9 +145,9 @@ def tidy(study: Study, found: xr.Dataset) -> "pd.DataFrame":
 
     Examples
     --------
-    ::
-
-        tidy(study, run(study)).to_parquet("ridge.parquet")
+    >>> from firstlight.study import demo
+    >>> list(tidy(demo.STUDY, demo.found()).columns)
+    ['observable', 'arm', 'rate', 'trial', 'value']
     """
     import pandas as pd
 
@@ -175,9 +178,10 @@ def verdict(study: Study, found: xr.Dataset) -> str:
 
     Examples
     --------
-    ::
-
-        verdict(study, run(study))
+    >>> from firstlight.study import demo
+    >>> print(verdict(demo.STUDY, demo.found()))
+    mean: experiment agrees at 3 of 3 points, tolerance 5%
+    variance: experiment agrees at 0 of 3 points (undecided: 3), tolerance 5%
     """
     summary, kept = summarise(study, found), planned(found)
     lines = []

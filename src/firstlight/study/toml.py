@@ -46,9 +46,17 @@ def read_study(path: str | PathLike[str]) -> Study:
 
     Examples
     --------
-    ::
-
-        study = read_study("my_study.toml")
+    >>> import tempfile
+    >>> text = '''
+    ... name = "mine/rate"
+    ... description = "against the rate"
+    ... problem = "firstlight.study.demo:Exponential"
+    ... axes.rate = [1.0, 2.0]
+    ... '''
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     _ = Path(f"{folder}/study.toml").write_text(text)
+    ...     read_study(f"{folder}/study.toml").size
+    2
     """
     file = Path(path)
     try:

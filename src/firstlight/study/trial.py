@@ -1,5 +1,6 @@
 """One trial: what a worker is told, and what it sends back."""
 
+import hashlib
 import json
 import sys
 import time
@@ -14,11 +15,10 @@ from threadpoolctl import ThreadpoolController
 
 from firstlight.rng import stream
 from firstlight.study.address import address
-from firstlight.study.codec import pack
+from firstlight.study.codec import Record, pack
 from firstlight.study.compare import converged_only
 from firstlight.study.problem import Problem
 from firstlight.study.spec import unknown
-from firstlight.study.store import Record
 from firstlight.study.sweep import Point, Study
 
 _FORMAT = 1  # raised when the meaning of a record changes, so that old ones are not read as new
@@ -30,7 +30,10 @@ class Task:
 
     Examples
     --------
-    See `tasks`.
+    >>> from firstlight.study.demo import STUDY
+    >>> first = next(tasks(STUDY, STUDY.points()))
+    >>> first.point, first.arm, first.trial
+    ({'rate': 0.5}, 'experiment', 0)
     """
 
     address: bytes
@@ -69,9 +72,9 @@ def tasks(study: Study, points: Iterable[Point]) -> Iterator[Task]:
 
     Examples
     --------
-    ::
-
-        [task.address for task in tasks(study, study.points())]
+    >>> from firstlight.study.demo import STUDY
+    >>> len({task.address for task in tasks(STUDY, STUDY.points())}) == STUDY.records
+    True
     """
     kept = tuple(study.observables)
     for point in points:
@@ -81,8 +84,9 @@ def tasks(study: Study, points: Iterable[Point]) -> Iterator[Task]:
             room = (problem.room, problem.room_version)
             base = address(_FORMAT, room, key, arm.door, dict(arm.options), study.seed, sorted(kept))
             for trial in range(arm.count(study.trials)):
+                place = hashlib.sha256(base + trial.to_bytes(8, "little")).digest()
                 yield Task(
-                    address(base, trial), study.name, point, name, trial, problem, arm.door, arm.options,
+                    place, study.name, point, name, trial, problem, arm.door, arm.options,
                     study.seed, key.hex(), kept,
                 )  # fmt: skip
 
@@ -99,9 +103,11 @@ def check(study: Study, most: int = 10_000) -> None:
 
     Examples
     --------
-    ::
-
-        check(study)
+    >>> from firstlight.study.demo import STUDY
+    >>> check(replace(STUDY, axes={"rate": [1.0, -1.0]}))
+    Traceback (most recent call last):
+    ...
+    ValueError: demo/rate at rate = -1.0: rate = -1.0: must be positive
     """
     step = max(1, -(-study.size // most))
     once = replace(study, arms={name: replace(arm, trials=1) for name, arm in study.arms.items()}, scales={})
@@ -122,9 +128,9 @@ def perform(task: Task) -> Record:
 
     Examples
     --------
-    ::
-
-        records = [perform(task) for task in tasks(study, study.points())]
+    >>> from firstlight.study.demo import STUDY
+    >>> perform(next(tasks(STUDY, STUDY.points()))).ok
+    True
     """
     start = time.perf_counter()
     try:

@@ -1,0 +1,143 @@
+"""Studies: the engine's overhead per record, two workers against one, and a hundred thousand records."""
+
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from itertools import islice
+from pathlib import Path
+from typing import ClassVar
+
+import numpy as np
+import xarray as xr
+
+from benchmarks import best_of
+from firstlight.rng import generator
+from firstlight.study.codec import pack
+from firstlight.study.engines import Engine, Local, Serial
+from firstlight.study.run import advance, dataset
+from firstlight.study.spec import Arm
+from firstlight.study.store import Store
+from firstlight.study.sweep import Study
+from firstlight.study.trial import one_thread, perform, tasks
+
+RECORDS = 100_000
+TARGET_OVERHEAD, TARGET_SECONDS, TARGET_MEGABYTES = 5e-3, 10.0, 500.0
+
+
+@dataclass(frozen=True)
+class Work:
+    """A trial that multiplies matrices for a while, with BLAS on one thread."""
+
+    value: int
+    size: int = 4
+    repeats: int = 1
+
+    room: ClassVar[str] = "benchmark"
+    room_version: ClassVar[int] = 1
+    references: ClassVar[tuple[str, ...]] = ()
+
+    def simulate(self, rng=None, **options):
+        matrix = generator(rng).normal(size=(self.size, self.size)) / self.size
+        product = matrix
+        for _ in range(self.repeats):
+            product = product @ matrix
+        return xr.Dataset({"trace": np.trace(product)})
+
+    predict = simulate
+
+    def assumptions(self):
+        return ()
+
+
+def study(points: int, trials: int, **fixed: int) -> Study:
+    arms = {"work": Arm("simulate")}
+    return Study("benchmark/work", "work", Work, {"value": range(points)}, fixed, arms, trials)
+
+
+def timed(chosen: Study, machine: Engine, path: Path) -> float:
+    """Return the wall time of a run."""
+    with Store(path, write=True) as store:
+        return advance(chosen, store, machine).seconds
+
+
+def warm(workers: int) -> Local:
+    """Return an engine whose workers have started and imported what they need."""
+    machine = Local(workers)
+    warming = replace(study(1, 1), seed=1)
+    for future in [machine.submit(time.sleep, 0.5) for _ in range(workers)]:
+        future.result()
+    for future in [
+        machine.submit(perform, task) for task in list(tasks(warming, warming.points())) * 4 * workers
+    ]:
+        future.result()
+    return machine
+
+
+def bulk(path: str) -> None:
+    """Write many small records and read them back as a Dataset; print seconds and the peak in megabytes."""
+    chosen = study(RECORDS // 100, 100)
+    layout, body = pack(xr.Dataset({"trace": 1.0, "error": 0.5}))
+    start = time.perf_counter()
+    with Store(path, write=True) as store:
+        every = tasks(chosen, chosen.points())
+        while batch := list(islice(every, 1000)):
+            store.put(task.record(layout=layout, body=body, seconds=0.0) for task in batch)
+        found = dataset(chosen, store)
+    seconds = time.perf_counter() - start
+    assert found["error"].shape == (1, RECORDS // 100, 100)
+    assert (found["error"] == 0.5).all()
+    print(seconds, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
+
+
+def run() -> list[tuple[str, float, float, float, str]]:
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        rows = [overhead("this process", Serial, folder), overhead("one worker", lambda: warm(1), folder)]
+        rows.append(two_against_one(folder))
+        code = "import sys; from benchmarks.study import bulk; bulk(sys.argv[1])"
+        tries = []
+        for turn in range(2):
+            line = [sys.executable, "-c", code, str(folder / f"bulk{turn}.sqlite")]
+            said = subprocess.run(line, capture_output=True, text=True, check=True).stdout
+            tries.append(tuple(map(float, said.split())))
+    seconds, peak = min(tries)
+    label = f"{RECORDS} records written and read as a Dataset"
+    rows.append((f"{label}, s over the limit", seconds, TARGET_SECONDS, seconds / TARGET_SECONDS, "<= 1"))
+    rows.append((f"{label}, MB over the limit", peak, TARGET_MEGABYTES, peak / TARGET_MEGABYTES, "<= 1"))
+    return rows
+
+
+def overhead(name: str, start: Callable[[], Engine], folder: Path) -> tuple[str, float, float, float, str]:
+    """Subtract the bare trial from the time per record of a run of many small ones."""
+    small = study(100, 5)
+    bare = best_of(lambda: Work(0).simulate(0))
+    walls = [timed(small, start(), folder / f"{name}{turn}.sqlite") for turn in range(3)]
+    each = min(walls) / small.records - bare
+    return (
+        f"overhead per record, {name}, s over the limit", each, TARGET_OVERHEAD, each / TARGET_OVERHEAD, "<= 1",
+    )  # fmt: skip
+
+
+def two_against_one(folder: Path) -> tuple[str, float, float, float, str]:
+    """Take turns between one worker and two, and keep the best of each: other work on the machine passes."""
+    large = study(6, 4, size=700, repeats=repeats_for(0.3))
+    best = {1: float("inf"), 2: float("inf")}
+    for turn in range(2):
+        for workers in best:
+            wall = timed(large, warm(workers), folder / f"{workers}-{turn}.sqlite")
+            best[workers] = min(best[workers], wall)
+    return ("two workers against one, trials of 0.3 s", best[1], best[2], best[1] / best[2], ">= 1.8")
+
+
+def repeats_for(seconds: float) -> int:
+    """Return how many products make a trial of that length on this machine."""
+    problem = Work(0, size=700, repeats=3)
+    with one_thread():
+        problem.simulate(0)
+        start = time.perf_counter()
+        problem.simulate(0)
+    return max(1, round(3 * seconds / (time.perf_counter() - start)))
