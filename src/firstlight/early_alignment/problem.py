@@ -181,7 +181,8 @@ class Problem(Setting):
             X, y, W, first, v, self.times, loss=self.loss, reduction=self.reduction, tolerance=tolerance
         )
         see = self._observer(X, y)
-        found = table(self.times, [see(*one, v) for one in zip(run.directions, run.log_norms, strict=True)])
+        states = zip(run.directions, run.log_norms, strict=True)
+        found = table(self.times, [see(*one, v) if np.isfinite(one[0]).all() else {} for one in states])
         found["alignment_time"] = last_crossing(self.times, run.directions @ X.T)
         return found.assign(converged=run.converged)
 

@@ -120,6 +120,8 @@ class Observer:
 def last_crossing(times: np.ndarray, activations: np.ndarray) -> float:
     """Find when the last activation changed its sign, interpolating between the two outputs around it.
 
+    Activations have kinks where others flip, so the error may reach the distance of the outputs.
+
     Parameters
     ----------
     times : ndarray of shape (T,)

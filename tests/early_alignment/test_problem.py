@@ -1,0 +1,124 @@
+"""The room's doors: same names, same draws, theory beside experiment."""
+
+import numpy as np
+import pytest
+
+from firstlight.early_alignment import Problem
+from firstlight.study.problem import Problem as Doors
+
+SMALL = {"samples": 8, "dimension": 4, "width": 12, "horizon": 2.0, "outputs": 41}
+
+
+def test_it_has_the_doors():
+    assert isinstance(Problem(), Doors)
+
+
+def test_theory_and_experiment_agree_better_for_smaller_starts():
+    gaps = []
+    for scale in (1e-2, 1e-3):
+        problem = Problem(**SMALL, log_scale=float(np.log(scale)), mu=0.3)
+        theory, experiment = problem.predict(rng=3), problem.simulate(rng=3)
+        gaps.append(float(np.abs(theory.cosine_plus - experiment.cosine_plus)[:10].max()))
+    assert gaps[0] > 5 * gaps[1]
+    assert gaps[1] < 1e-4  # the integrator's tolerance is 1e-6, and kinks cost
+    assert set(theory.data_vars) == set(experiment.data_vars)
+    assert float(theory.alignment_time) == pytest.approx(float(experiment.alignment_time), rel=0.05)
+    for name in ("fate_plus", "fate_minus", "fate_dead"):
+        assert float(theory[name]) == float(experiment[name])
+
+
+def test_descent_from_a_gaussian_start_agrees_too():
+    problem = Problem(**{**SMALL, "horizon": 20.0}, start="gaussian", reduction="mean", mu=0.3)
+    theory, experiment = problem.predict(rng=1), problem.simulate(rng=1, by="descent", step_size=2e-3)
+    assert set(theory.data_vars) - {"converged"} == set(experiment.data_vars)
+    # Euler's error, of the order of the step times the rates
+    assert np.abs(theory.cosine_plus.values - experiment.cosine_plus.values).max() < 0.02
+    assert np.abs(theory.log_norm.values - experiment.log_norm.values).max() < 0.05
+
+
+def test_two_points_law_and_exact_path_are_the_same():
+    problem = Problem(data="two-points", start="angle", angle=1.2, delta=0.05, horizon=8.0, outputs=801)
+    law, exact = problem.predict(form="law"), problem.predict(form="exact")
+    assert float(law.alignment_time) == pytest.approx(float(exact.alignment_time), rel=1e-12)
+    measured = problem.simulate(tolerance=1e-9)
+    assert float(measured.alignment_time) == pytest.approx(
+        float(law.alignment_time), abs=0.01
+    )  # the distance of outputs
+    assert not bool(Problem(data="two-points", start="angle", angle=0.01).predict(form="law").converged)
+
+
+def test_bounds_are_above_the_exact_time():
+    problem = Problem(**SMALL)
+    exact = float(problem.predict(rng=0).alignment_time)
+    times = [float(problem.predict(rng=0, form=form).alignment_time) for form in ("sharp", "path", "paper")]
+    assert exact < times[0] < times[1] < times[2]
+
+
+def test_rate_and_limit_frame_the_loss():
+    problem = Problem(**{**SMALL, "horizon": 1e6, "outputs": 30}, log_times=True, log_scale=-12.0)
+    measured = problem.simulate(rng=0)
+    rate, limit = problem.predict(rng=0, form="rate"), problem.predict(rng=0, form="limit")
+    assert bool(measured.converged)
+    assert (measured.loss <= rate.loss * (1 + 1e-6)).all()
+    late = problem.times > 1e4
+    ratio = (measured.loss / limit.loss).values[late]
+    assert (np.diff(ratio) > 0).all()
+    assert (ratio < 1).all()
+    assert abs(float(limit.stable_rank[0]) - float(measured.stable_rank[-1])) < 0.1
+
+
+def test_images_are_centred_and_never_quite_separable():
+    problem = Problem(data="digits", positive=6, negative=7, samples=60, width=10, horizon=1.0, outputs=5)
+    X = problem.draw(0)[0]
+    assert np.abs(X.mean(axis=0)).max() < 1e-12
+    found = problem.predict(rng=0)
+    assert 0.9 < float(found.right_sign) < 1
+    verdicts = {item.name: item.verdict for item in problem.assumptions()}
+    assert verdicts["orthogonal separability"] == "fails"
+    assert verdicts["small start"] == "not checkable"
+    bound = problem.predict(rng=0, form="sharp")
+    assert np.isnan(float(bound.alignment_time))
+    assert not bool(bound.converged)
+
+
+def test_assumptions_on_separable_data():
+    holds = {item.name: item.verdict for item in Problem(**SMALL, log_scale=-1e7).assumptions()}
+    assert set(holds.values()) == {"holds"}
+    fails = {item.name: item.verdict for item in Problem(**SMALL, start="gaussian").assumptions()}
+    assert fails["small start"] == "fails"
+    assert fails["balanced start"] == "fails"
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"data": "cifar"}, "data = 'cifar'"),
+        ({"start": "zero"}, "start = 'zero'"),
+        ({"start": "angle"}, "start = 'angle'"),
+        ({"samples": 1}, "samples = 1"),
+        ({"width": 0}, "width = 0"),
+        ({"mu": 0.0}, "mu = 0"),
+        ({"mu": np.nan}, "mu = nan"),
+        ({"horizon": -1.0}, "horizon = -1"),
+        ({"outputs": 1}, "outputs = 1"),
+        ({"loss": "hinge"}, "loss = 'hinge'"),
+        ({"reduction": "max"}, "reduction = 'max'"),
+        ({"log_scale": -np.inf}, "log_scale = -inf"),
+    ],
+)
+def test_bad_fields_are_refused_when_built(change, message):
+    with pytest.raises(ValueError, match=message):
+        Problem(**change)
+
+
+def test_bad_options():
+    with pytest.raises(ValueError, match="form = 'guess'"):
+        Problem().predict(form="guess")
+    with pytest.raises(ValueError, match="needs start = 'angle'"):
+        Problem().predict(form="law")
+    with pytest.raises(ValueError, match="by = 'magic'"):
+        Problem().simulate(by="magic")
+    with pytest.raises(ValueError, match="mean loss"):
+        Problem().simulate(by="descent")
+    with pytest.raises(ValueError, match="balanced start"):
+        Problem(start="gaussian").simulate(by="flow")
