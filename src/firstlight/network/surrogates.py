@@ -130,7 +130,7 @@ class ConditionalGaussianFeatures:
         """Return the features of the rows of x."""
         inside = (x @ self.basis) @ self._inside.T
         std = np.sqrt(self.scales[classes])[:, None] * self._outside
-        mean, slope, square = self._table(inside, std)
+        mean, slope, _, square = self._table(inside, std)
         values = x @ self.first_layer.T
         values -= inside
         values *= slope / std

@@ -1,6 +1,5 @@
 """Errors after one step without any network: no object here grows with the dimension."""
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -11,48 +10,27 @@ from firstlight.data.mixture import GaussianMixture
 from firstlight.features import Tabulated
 from firstlight.theory.one_step.functional import Errors, Functional, Kernel
 from firstlight.theory.one_step.neurons import Neurons, batch_average, draw_neurons, neuron_nodes
-from firstlight.theory.one_step.reduced import ReducedLaw, balanced_normal, reduced_law
+from firstlight.theory.one_step.reduced import Inputs, ReducedLaw, balanced_normal, input_nodes, reduced_law
 from firstlight.theory.one_step.scores import wrong_side
 
 
-@dataclass(frozen=True, eq=False)
-class Inputs:
-    """Quadrature nodes for the inputs: κ (K, r + 1), τ, labels, weights and classes (K,)."""
-
-    kappa: np.ndarray
-    tau: np.ndarray
-    labels: np.ndarray
-    weights: np.ndarray
-    classes: np.ndarray
-
-
-def input_nodes(law: ReducedLaw, count: int, rng: np.random.Generator) -> Inputs:
-    """Place `count` nodes in each class.
-
-    The last coordinate of κ lies along the gradient's noise; τ is the fluctuation of the input's length
-    outside the span, in units of its standard deviation.
-    """
-    parts = []
-    for c, (weight, scale) in enumerate(zip(law.weights, law.scales, strict=True)):
-        normals = balanced_normal(law.rank + 2, count, rng)
-        kappa, y = law.place(normals[:, : law.rank], c)
-        kappa = np.column_stack([kappa, np.sqrt(scale) * normals[:, -2]])
-        parts.append((kappa, normals[:, -1], y, np.full(count, weight / count), np.full(count, c)))
-    return Inputs(*(np.concatenate(column) for column in zip(*parts, strict=True)))
+def common_table(law: ReducedLaw, sigma: Activation, nodes: list[tuple[Neurons, Inputs]]) -> Tabulated:
+    """Tabulate the activation's moments over the range that any pair of nodes reaches."""
+    reach = max(float(np.abs(neurons.inside @ inputs.kappa.T).max()) for neurons, inputs in nodes) + 1e-9
+    stds = np.concatenate([neurons.outside for neurons, _ in nodes])
+    low, high = stds.min() * np.sqrt(law.scales.min()), stds.max() * np.sqrt(law.scales.max())
+    return Tabulated(sigma, (-reach, reach), (float(low), float(high)))
 
 
 def conditional_kernel(
-    law: ReducedLaw, sigma: Activation, neurons: Neurons, inputs: Inputs, width: int
+    law: ReducedLaw, table: Tabulated, neurons: Neurons, inputs: Inputs, width: int
 ) -> Kernel:
     """Integrate the activations given κ, for every pair of neuron and input nodes."""
-    mean_field = neurons.inside @ inputs.kappa.T
     std = neurons.outside[:, None] * np.sqrt(law.scales[inputs.classes])
-    reach = float(np.max(np.abs(mean_field)))
-    table = Tabulated(sigma, (-reach - 1e-9, reach + 1e-9), (float(std.min()), float(std.max())))
-    mean, slope, square = table(mean_field, std)
+    mean, slope, bend, square = table(neurons.inside @ inputs.kappa.T, std)
     rest = np.maximum(square - mean**2 - slope**2, 0)
     bulk = max(law.dimension - law.rank, 1)
-    mean = mean + std * table.std_slope(mean_field, std) * inputs.tau / np.sqrt(2 * bulk)
+    mean = mean + bend * inputs.tau / np.sqrt(2 * bulk)  # d E σ/ds = E[σ He₂]/s
     return Kernel(
         mean, slope, rest, neurons.profile, neurons.shares, inputs.weights, inputs.labels, width, bulk
     )
@@ -103,12 +81,15 @@ def asymptotic(
     start_square = float(sigma.second_moment(1.0)) / k
     step = batch_average(law, m_gradient, start_square, rng)
     directions = balanced_normal(law.rank, draws, rng)
-    tables: list[list[dict[str, Any]]] = []
+    nodes = []
     for direction in directions:  # fresh nodes each time, so that averaging removes their error too
         inputs = input_nodes(law, max(64, input_count // mixture.classes), rng)
-        nodes = neuron_nodes(law.rank, neuron_count, rng)
-        neurons = draw_neurons(law, sigma, step, step_size / k, direction, nodes)
-        functional = Functional(conditional_kernel(law, sigma, neurons, inputs, k))
+        normals = neuron_nodes(law.rank, neuron_count, rng)
+        nodes.append((draw_neurons(law, sigma, step, step_size / k, direction, normals, inputs), inputs))
+    table = common_table(law, sigma, nodes)
+    tables: list[list[dict[str, Any]]] = []
+    for neurons, inputs in nodes:
+        functional = Functional(conditional_kernel(law, table, neurons, inputs, k))
         start, row = None, []
         for ridge in ridges:
             floor = max(float(ridge), 1e-9)

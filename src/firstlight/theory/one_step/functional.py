@@ -18,6 +18,8 @@ import numpy as np
 
 from firstlight.solvers import Solved
 
+_UNDAMPED = 200  # plain iteration nearly always converges well before; damping is for the rest
+
 
 @dataclass(frozen=True, eq=False)
 class Kernel:
@@ -139,7 +141,7 @@ class Functional:
         tolerance: float = 1e-8,
         budget: int = 2000,
     ) -> Solved[tuple[np.ndarray, np.ndarray]]:
-        """Solve u = λ + (dL/dg)/m with g = w/u, and r stationary, by damped iteration.
+        """Solve u = λ + (dL/dg)/m with g = w/u, and r stationary, by iteration.
 
         Parameters
         ----------
@@ -170,7 +172,8 @@ class Functional:
             residual = max(float(np.max(np.abs(new_u / u - 1))), float(np.max(np.abs(new_r / r - 1))))
             if not np.isfinite(residual):
                 return Solved((u, r), np.inf, iteration, False)
-            u, r = np.sqrt(u * new_u), np.sqrt(r * new_r)
+            power = 1.0 if iteration < _UNDAMPED else 0.5
+            u, r = u ** (1 - power) * new_u**power, r ** (1 - power) * new_r**power
             if residual <= tolerance:
                 return Solved((u, r), residual, iteration, True)
         return Solved((u, r), residual, budget, False)

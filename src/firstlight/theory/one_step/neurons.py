@@ -8,10 +8,11 @@ is a vector q; outside only its length s counts, and how it spreads over the eig
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.interpolate import CubicSpline
 
 from firstlight.activations import Activation
 from firstlight.gaussian import expectation
-from firstlight.theory.one_step.reduced import ReducedLaw, balanced_normal
+from firstlight.theory.one_step.reduced import Inputs, ReducedLaw, balanced_normal
 
 
 @dataclass(frozen=True, eq=False)
@@ -22,8 +23,12 @@ class Step:
     ----------
     signal, spread : ndarray, shapes (r,) and (r, r)
         Mean of κ y, and a square root of the covariance of its batch average.
+    scatter : ndarray, shape (r + 1, r + 1)
+        A square root of E[y² κ κᵀ]/m_g over the batch, the noise direction included.
     noise : float
-        Length of the average of y x outside the strong span.
+        Length of the average of y x outside the strong span; its direction is the last coordinate of κ.
+    lean : float
+        How far a batch sample leans towards that direction, per unit of its label.
     eigenvalues, shares : ndarray, shape (3,)
         Quadrature for the spectrum of S₁ outside the span.
     square : float
@@ -32,7 +37,9 @@ class Step:
 
     signal: np.ndarray
     spread: np.ndarray
+    scatter: np.ndarray
     noise: float
+    lean: float
     eigenvalues: np.ndarray
     shares: np.ndarray
     square: float
@@ -80,22 +87,26 @@ def batch_average(law: ReducedLaw, m_gradient: int, start_square: float, rng: np
     extra = law.noise + start_square
     signal = (weight * y) @ kappa
     second = (kappa.T * (weight * (y**2 + extra))) @ kappa
-    values, vectors = np.linalg.eigh((second - np.outer(signal, signal)) / m_gradient)
     ratio = law.dimension / m_gradient
     square = ratio * float(weight @ (scale * (y**2 + extra)))
+    # a batch sample leans towards the noise direction, which it helped to make
+    lean = ratio / np.sqrt(square)
+    cross = lean * (weight * scale * y**3) @ kappa
+    along = square / ratio + lean**2 * float(weight @ (scale**2 * y**4))
+    scatter = np.block([[second, cross[:, None]], [cross[None, :], np.array([[along]])]]) / m_gradient
     # label noise widens the spectrum of S₁ at second order only; higher free cumulants leave it out
     powers = np.array([float(weight @ (scale * y) ** p) for p in range(1, 6)])
     powers[1] += float(weight @ scale**2) * extra
     eigenvalues, shares = compound_poisson(powers * ratio ** np.arange(5))
     outside = max(law.dimension - law.rank, 1) / law.dimension
-    return Step(
-        signal,
-        vectors * np.sqrt(np.maximum(values, 0)),
-        np.sqrt(square * outside),
-        eigenvalues,
-        shares,
-        square,
-    )
+    noise = float(np.sqrt(square * outside))
+    return Step(signal, _root((second - np.outer(signal, signal)) / m_gradient), _root(scatter), noise, lean,
+                eigenvalues, shares, square)  # fmt: skip
+
+
+def _root(covariance: np.ndarray) -> np.ndarray:
+    values, vectors = np.linalg.eigh(covariance)
+    return vectors * np.sqrt(np.maximum(values, 0))
 
 
 def compound_poisson(cumulants: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -139,6 +150,7 @@ def draw_neurons(
     gain: float,
     direction: np.ndarray,
     nodes: np.ndarray,
+    inputs: Inputs,
 ) -> Neurons:
     """Place the neurons after the step.
 
@@ -152,8 +164,10 @@ def draw_neurons(
         η/k, so that a = gain · z' with z' standard normal.
     direction : ndarray, shape (r,)
         Standard normals that decide the batch average of κ y; shared by all neurons.
-    nodes : ndarray, shape (N, r + 2)
-        Standard normals: r + 1 coordinates of f in the span, and z'.
+    nodes : ndarray, shape (N, 2 r + 3)
+        Standard normals: r + 1 coordinates of f in the span, as many of what the batch adds, and z'.
+    inputs : Inputs
+        Nodes for the inputs, on which the slopes σ' that depend on κ are averaged.
 
     Returns
     -------
@@ -167,8 +181,10 @@ def draw_neurons(
     slope_square = float(expectation(lambda u: sigma.derivative(u) ** 2, std=b, kinks=sigma.kinks))
     rest = max(slope_square - slope**2 - (b * curvature) ** 2, 0.0)
     a = gain * nodes[:, -1:]
-    pull = np.append(step.signal + step.spread @ direction, step.noise)
-    inside = nodes[:, :-1] / np.sqrt(trace) + slope * a * pull
+    start = nodes[:, : law.rank + 1] / np.sqrt(trace)
+    added = np.sqrt(rest + (b * curvature) ** 2) * nodes[:, law.rank + 1 : -1] @ step.scatter.T
+    pull = slope * np.append(step.signal + step.spread @ direction, step.noise)
+    inside = start + a * (pull + added + _uneven_pull(law, sigma, start, slope, step.lean, inputs))
     lengths = (1 + curvature * a * step.eigenvalues) ** 2 * (n - law.rank) / trace + rest * a**2 * step.square
     square = lengths @ step.shares
     profile = lengths / square[:, None]
@@ -177,6 +193,25 @@ def draw_neurons(
     return Neurons(inside, np.sqrt(square), profile, step.shares)
 
 
+def _uneven_pull(
+    law: ReducedLaw, sigma: Activation, start: np.ndarray, slope: float, lean: float, inputs: Inputs
+) -> np.ndarray:
+    """Return E[y κ (σ'(f x) - mean slope)] over the batch, for neurons that start at f: shape (N, r + 1)."""
+    kappa = inputs.kappa.copy()
+    kappa[:, -1] += lean * law.scales[inputs.classes] * inputs.labels
+    field = start @ kappa.T
+    std = np.sqrt(law.scales * law.dimension / law.trace)
+    reach = float(np.abs(field).max()) + 1e-9
+    grid = np.linspace(-reach, reach, 200)
+    excess = np.empty_like(field)
+    for c in range(len(std)):
+        mine = inputs.classes == c
+        slopes = CubicSpline(grid, sigma.moments(grid, std[c], 1)[:, 1] / std[c])
+        excess[:, mine] = slopes(field[:, mine]) - slope
+    excess *= inputs.weights * inputs.labels
+    return excess @ kappa
+
+
 def neuron_nodes(rank: int, count: int, rng: np.random.Generator) -> np.ndarray:
-    """Return standard normal nodes for `draw_neurons`, shape (count, rank + 2)."""
-    return balanced_normal(rank + 2, count, rng)
+    """Return standard normal nodes for `draw_neurons`, shape (count, 2 rank + 3)."""
+    return balanced_normal(2 * rank + 3, count, rng)

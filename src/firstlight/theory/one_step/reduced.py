@@ -136,3 +136,29 @@ def reduced_law(mixture: GaussianMixture, labels: Labels) -> ReducedLaw:
         mixture.dimension, mixture.trace, mixture.weights, np.array([law.scale for law in laws]),
         means, np.array(roots), pieces[-1][:, 0] if isinstance(labels, Regression) else None, labels,
     )  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False)
+class Inputs:
+    """Quadrature nodes for the inputs: κ (K, r + 1), τ, labels, weights and classes (K,)."""
+
+    kappa: np.ndarray
+    tau: np.ndarray
+    labels: np.ndarray
+    weights: np.ndarray
+    classes: np.ndarray
+
+
+def input_nodes(law: ReducedLaw, count: int, rng: np.random.Generator) -> Inputs:
+    """Place `count` nodes in each class.
+
+    The last coordinate of κ lies along the gradient's noise; τ is the fluctuation of the input's length
+    outside the span, in units of its standard deviation.
+    """
+    parts = []
+    for c, (weight, scale) in enumerate(zip(law.weights, law.scales, strict=True)):
+        normals = balanced_normal(law.rank + 2, count, rng)
+        kappa, y = law.place(normals[:, : law.rank], c)
+        kappa = np.column_stack([kappa, np.sqrt(scale) * normals[:, -2]])
+        parts.append((kappa, normals[:, -1], y, np.full(count, weight / count), np.full(count, c)))
+    return Inputs(*(np.concatenate(column) for column in zip(*parts, strict=True)))
