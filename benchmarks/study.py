@@ -117,9 +117,8 @@ def overhead(name: str, start: Callable[[], Engine], folder: Path) -> tuple[str,
     bare = best_of(lambda: Work(0).simulate(0))
     walls = [timed(small, start(), folder / f"{name}{turn}.sqlite") for turn in range(3)]
     each = min(walls) / small.records - bare
-    return (
-        f"overhead per record, {name}, s over the limit", each, TARGET_OVERHEAD, each / TARGET_OVERHEAD, "<= 1",
-    )  # fmt: skip
+    label = f"overhead per record, {name}, s over the limit"
+    return (label, each, TARGET_OVERHEAD, each / TARGET_OVERHEAD, "<= 1")
 
 
 def two_against_one(folder: Path) -> tuple[str, float, float, float, str]:

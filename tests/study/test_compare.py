@@ -31,7 +31,9 @@ def test_every_part_follows_from_the_trials():
 def test_verdicts():
     large = {"samples": 100_000}
     assert firstlight.compare(Tiny(1.0, **large), rng=0)["mean_verdict"] == "agrees"
-    assert firstlight.compare(Tiny(1.0, **large), rng=0, simulate={"shift": 0.2})["mean_verdict"] == "differs"
+    assert (
+        firstlight.compare(Tiny(1.0, **large), rng=0, simulate={"shift": 0.08})["mean_verdict"] == "differs"
+    )
     assert firstlight.compare(Tiny(1.0, samples=3), rng=0)["mean_verdict"] == "undecided"
     assert firstlight.compare(Tiny(1.0), rng=0, predict={"bad_at": 1.0})["mean_verdict"] == "no prediction"
     assert firstlight.compare(Tiny(1.0, **large), trials=1, rng=0)["mean_verdict"] == "undecided"

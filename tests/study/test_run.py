@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import xarray as xr
-from tiny import Tiny
+from tiny import COUNT_THREADS, Tiny
 
 from firstlight.rng import stream
 from firstlight.study.address import address
@@ -72,6 +72,12 @@ def test_engines_give_the_same_bits(path, tmp_path):
         fingerprints.append(run(STUDY, tmp_path / "threads.sqlite", executor=pool).attrs["fingerprint"])
     fingerprints.append(run(STUDY, tmp_path / "two.sqlite", workers=2).attrs["fingerprint"])
     assert len(set(fingerprints)) == 1
+
+
+def test_every_trial_has_one_thread(path):
+    """More would change the last bits of a matrix product with the machine it ran on."""
+    study = Study("tiny/x", "x", Tiny, axes={"rate": [1.0]}, fixed={"samples": COUNT_THREADS}, trials=2)
+    assert (run(study, path, workers=0)["mean"].sel(arm="simulation") == 1).all()
 
 
 def test_a_trial_that_raises_is_noted_and_the_others_go_on(path):

@@ -7,10 +7,13 @@ from typing import ClassVar
 
 import numpy as np
 import xarray as xr
+from threadpoolctl import threadpool_info
 
 from firstlight.rng import generator
 from firstlight.study.cost import Cost
 from firstlight.study.problem import Assumption
+
+COUNT_THREADS = 77  # a sample size that asks for the number of BLAS threads instead
 
 
 @dataclass(frozen=True)
@@ -49,6 +52,9 @@ class Tiny:
         if self.rate == self.deadly_at:
             os.kill(os.getpid(), 9)
         time.sleep(self.sleep)
+        if self.samples == COUNT_THREADS:
+            threads = [pool["num_threads"] for pool in threadpool_info()]
+            return xr.Dataset({"mean": max(threads), "variance": 0.0})
         draw = generator(rng).exponential(1 / self.rate, self.samples)
         return xr.Dataset({"mean": draw.mean() + shift, "variance": draw.var()})
 
