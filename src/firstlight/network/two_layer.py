@@ -111,14 +111,15 @@ def ridge_readout(phi: np.ndarray, y: np.ndarray, ridges: np.ndarray) -> np.ndar
     [[1.0, 2.0], [0.5, 1.0]]
     """
     m, k = phi.shape
-    if ridges.size == 1 and ridges[0] > 0:
+    # a Gram matrix squares the condition number; a vanishing ridge cannot afford that
+    smallest = np.sqrt(np.finfo(float).eps) * np.vdot(phi, phi) / m
+    if ridges.size == 1 and ridges[0] > smallest:
         dual = k > m
         gram = phi @ phi.T if dual else phi.T @ phi
         gram[np.diag_indices_from(gram)] += ridges[0] * m
         factor = linalg.cho_factor(gram, lower=True, overwrite_a=True, check_finite=False)
         solution = linalg.cho_solve(factor, y if dual else phi.T @ y, check_finite=False)
         return (phi.T @ solution if dual else solution)[None, :]
-    # Gram matrices square the condition number; a zero ridge cannot afford that
     left, size, right = linalg.svd(phi, full_matrices=False, check_finite=False)
     kept = size > np.finfo(float).eps * max(m, k) * size[0]
     left, size, right = left[:, kept], size[kept], right[kept]

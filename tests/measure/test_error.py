@@ -1,0 +1,37 @@
+import numpy as np
+
+from firstlight.measure.error import ErrorTally, nearest_value, population_error
+
+
+def test_blocks_add_up():
+    rng = np.random.default_rng(0)
+    y, classes = rng.normal(size=100), rng.integers(0, 3, 100)
+    prediction = rng.normal(size=(100, 2))
+    values = np.array([1.0, 0.0, -1.0])
+    whole, parts = ErrorTally(3, 2, values), ErrorTally(3, 2, values)
+    whole.add(y, prediction, classes)
+    for start in range(0, 100, 30):
+        part = slice(start, start + 30)
+        parts.add(y[part], prediction[part], classes[part])
+    np.testing.assert_allclose(whole.mean_square, parts.mean_square)
+    np.testing.assert_allclose(whole.by_class, parts.by_class)
+    np.testing.assert_allclose(whole.mean_square, ((y[:, None] - prediction) ** 2).mean(axis=0))
+    share = np.bincount(classes) / 100
+    np.testing.assert_allclose(whole.by_class @ share, whole.mean_square)
+    wrong = [np.mean(nearest_value(column, values) != classes) for column in prediction.T]
+    np.testing.assert_allclose(parts.misclassification, wrong)
+
+
+def test_a_class_that_was_not_seen_is_nan():
+    tally = ErrorTally(2, 1)
+    tally.add(np.ones(3), np.zeros((3, 1)), np.zeros(3, dtype=int))
+    assert tally.by_class[0, 0] == 1
+    assert np.isnan(tally.by_class[0, 1])
+
+
+def test_population_error_is_a_quadratic():
+    rng = np.random.default_rng(1)
+    phi, y = rng.normal(size=(50, 4)), rng.normal(size=50)
+    weights = rng.normal(size=(3, 4))
+    found = population_error(weights, phi.T @ phi / 50, phi.T @ y / 50, float(np.mean(y**2)))
+    np.testing.assert_allclose(found, ((y[:, None] - phi @ weights.T) ** 2).mean(axis=0))

@@ -1,0 +1,54 @@
+import numpy as np
+import pytest
+
+from firstlight.activations import activation
+from firstlight.network.two_layer import TwoLayer, features, ridge_readout
+
+
+@pytest.mark.parametrize("outputs", [(), (3,)])
+def test_descent_direction_is_minus_the_gradient(outputs):
+    rng = np.random.default_rng(0)
+    network = TwoLayer.draw(4, 5, 0.2, activation("tanh"), rng, outputs)
+    x, y = rng.normal(size=(7, 5)), rng.normal(size=(7, *outputs))
+
+    def loss(first_layer):
+        moved = TwoLayer(first_layer, network.second_layer, network.activation)
+        return 0.5 * np.sum((y - moved(x)) ** 2) / len(y)
+
+    found = network.descent_direction(x, y)
+    step = 1e-6
+    for i, j in [(0, 0), (2, 3), (3, 4)]:
+        shift = np.zeros((4, 5))
+        shift[i, j] = step
+        slope = (loss(network.first_layer + shift) - loss(network.first_layer - shift)) / (2 * step)
+        assert found[i, j] == pytest.approx(-slope, abs=1e-9)  # central differences: step² and rounding
+    moved = network.step(x, y, 0.3)
+    np.testing.assert_allclose(moved.first_layer, network.first_layer + 0.3 * found)
+
+
+@pytest.mark.parametrize(("m", "k"), [(30, 12), (12, 30), (20, 20)])
+@pytest.mark.parametrize("shape", [(), (2,)])
+def test_ridge_solves_the_normal_equations(m, k, shape):
+    rng = np.random.default_rng(1)
+    phi, y = rng.normal(size=(m, k)), rng.normal(size=(m, *shape))
+    ridges = np.array([1e-3, 0.1, 5.0])
+    path = ridge_readout(phi, y, ridges)
+    for ridge, weights in zip(ridges, path, strict=True):
+        stationary = phi.T @ (phi @ weights - y) / m + ridge * weights
+        assert np.max(np.abs(stationary)) < 1e-10
+        np.testing.assert_allclose(ridge_readout(phi, y, np.array([ridge]))[0], weights, atol=1e-8)
+
+
+@pytest.mark.parametrize(("m", "k", "rank"), [(10, 25, 10), (25, 10, 10), (20, 30, 7)])
+def test_zero_ridge_is_the_least_norm_solution(m, k, rank):
+    rng = np.random.default_rng(2)
+    phi = rng.normal(size=(m, rank)) @ rng.normal(size=(rank, k))
+    y = rng.normal(size=m)
+    found = ridge_readout(phi, y, np.array([0.0]))[0]
+    np.testing.assert_allclose(found, np.linalg.lstsq(phi, y, rcond=None)[0], atol=1e-10)
+    np.testing.assert_allclose(found, ridge_readout(phi, y, np.array([1e-11]))[0], atol=1e-6)
+
+
+def test_features_carry_the_width():
+    phi = features(np.ones((2, 3)), np.ones((4, 3)), activation("linear"))
+    np.testing.assert_allclose(phi, 1.5)

@@ -1,0 +1,216 @@
+import numpy as np
+import pytest
+
+from firstlight.data.mixture import GaussianMixture, Spiked
+from firstlight.one_step import (
+    Classification,
+    DegreeWarning,
+    Problem,
+    Regression,
+    needed_degree,
+)
+from firstlight.study.problem import Problem as Doors
+
+OBSERVABLES = {"test_error", "train_error", "weight_norm", "test_error_by_class", "label_variance"}
+SMALL = {"n": 60, "k": 50, "m": 70, "alpha": 0.5, "beta": 0.5}
+
+
+def _unequal(ridge=1e-3):
+    spike = np.eye(40)[:, :1]
+    mixture = GaussianMixture(
+        [0.5, 0.3, 0.2], 0.1 * np.ones((3, 40)), [Spiked([3.0], spike), Spiked([1.0], spike, 0.5), np.eye(40)]
+    )
+    return Problem(mixture, Classification((1.0, 0.0, -1.0)), k=30, m=50, step_size=2.0, ridge=ridge)
+
+
+def test_it_has_the_doors():
+    assert isinstance(Problem.scaled(**SMALL), Doors)
+
+
+@pytest.mark.parametrize("task", ["regression", "classification"])
+def test_both_doors_give_the_same_observables(task):
+    problem = Problem.scaled(**SMALL, task=task)
+    expected = OBSERVABLES | {"relative_test_error", "relative_train_error"}
+    expected |= {"misclassification"} if task == "classification" else set()
+    for model in ("network", "hermite", "conditional_gaussian"):
+        assert set(problem.simulate(0, model=model)) == expected
+    for method in ("deterministic", "asymptotic"):
+        found = problem.predict(0, method=method)
+        assert set(found) == expected | {"converged"}
+        assert bool(found.converged)
+        assert float(found.relative_test_error * found.label_variance) == pytest.approx(
+            float(found.test_error)
+        )
+
+
+def test_models_are_paired():
+    # a linear σ is its own Hermite and its own conditional Gaussian model: same data, weights and errors
+    problem = Problem.scaled(**SMALL, activation="linear")
+    network = problem.simulate(3)
+    for model in ("hermite", "conditional_gaussian"):
+        found = problem.simulate(3, model=model, degree=1)
+        for name in ("test_error", "train_error", "weight_norm"):
+            # Hermite noise of variance 1e-16 and cubic splines on a linear function: rounding only
+            assert float(found[name]) == pytest.approx(float(network[name]), rel=1e-5)
+    assert float(problem.simulate(4).test_error) != float(network.test_error)
+
+
+def test_exact_risk_is_the_mean_of_samples():
+    for problem in (
+        Problem.scaled(**SMALL, noise=0.1),
+        Problem.scaled(**SMALL, activation="tanh"),
+        _unequal(),
+    ):
+        exact = problem.simulate(1, risk="population")
+        sampled = problem.simulate(1, test_samples=200_000)
+        assert float(exact.train_error) == float(sampled.train_error)
+        # 200 000 squared errors with a kurtosis of a few: s.e. below 0.5 %
+        assert float(sampled.test_error) == pytest.approx(float(exact.test_error), rel=0.02)
+        np.testing.assert_allclose(sampled.test_error_by_class, exact.test_error_by_class, rtol=0.04)
+
+
+def test_many_ridges_share_a_trial():
+    ridges = (0.0, 1e-3, 0.5)
+    together = Problem.scaled(**SMALL, ridge=ridges)
+    for door in (Problem.simulate, Problem.predict):
+        path = door(together, 2)
+        assert path.sizes["ridge"] == 3
+        for ridge in ridges:
+            alone = door(Problem.scaled(**SMALL, ridge=ridge), 2)
+            assert "ridge" not in alone.dims
+            for name in ("test_error", "train_error", "weight_norm"):
+                assert float(path[name].sel(ridge=ridge)) == pytest.approx(float(alone[name]), rel=1e-6)
+
+
+def test_zero_ridge_interpolates():
+    problem = Problem.scaled(n=50, k=90, m=40, alpha=0.5, beta=0.5, ridge=0.0)
+    assert float(problem.simulate(0).train_error) < 1e-20
+    assert float(problem.predict(0).train_error) < 1e-20
+    assert float(problem.predict(0, method="asymptotic").train_error) < 1e-6
+
+
+def test_sample_sizes_come_from_one_factorisation():
+    problem = Problem.scaled(**SMALL)
+    path = problem.predict(5, sample_sizes=[70, 140])
+    assert float(path.test_error.sel(m=70)) == pytest.approx(float(problem.predict(5).test_error), rel=1e-12)
+    assert float(path.test_error.sel(m=140)) < float(path.test_error.sel(m=70))
+
+
+def test_it_chooses_the_equivalent_and_says_so():
+    assert Problem.scaled(**SMALL).predict(0).attrs["equivalent"] == "one covariance"
+    unequal = _unequal().predict(0)
+    assert unequal.attrs["equivalent"] == "class-wise"
+    assert bool(unequal.converged)
+    one = Problem.scaled(**SMALL).predict(0, equivalent="class-wise")
+    assert float(one.test_error) == pytest.approx(
+        float(Problem.scaled(**SMALL).predict(0).test_error), rel=1e-3
+    )
+
+
+def test_half_convention():
+    problem = Problem.scaled(**SMALL, ridge=0.01)
+    full, half = problem.simulate(1), problem.simulate(1, convention="half")
+    assert float(half.test_error) == pytest.approx(float(full.test_error) / 2)
+    penalised = 0.5 * float(full.train_error) + 0.005 * float(full.weight_norm) ** 2
+    assert float(half.train_error) == pytest.approx(penalised)
+    assert half.attrs["convention"] == "half"
+    np.testing.assert_allclose(half.test_error_by_class * 2, full.test_error_by_class)
+
+
+def test_network_free_prediction_does_not_grow_with_the_dimension():
+    big = Problem.scaled(n=20_000, k=20_000, m=20_000, alpha=0.5, beta=0.6)
+    found = big.predict(0, method="asymptotic", draws=2)
+    assert bool(found.converged)
+    assert 0 < float(found.train_error) < float(found.test_error)
+
+
+@pytest.mark.parametrize("weights", [(1.0,), (0.5, 0.5), (0.2, 0.3, 0.5)])
+@pytest.mark.parametrize(("alpha", "beta"), [(0.0, 0.0), (0.0, 1.0), (1.0, 1.0), (1.0, 0.5)])
+def test_network_free_prediction_covers_the_square(weights, alpha, beta):
+    problem = Problem.scaled(n=300, k=200, m=400, alpha=alpha, beta=beta, weights=weights)
+    found = problem.predict(0, method="asymptotic", draws=2)
+    assert bool(found.converged)
+    by_class = found.test_error_by_class.values
+    assert problem.mixture.weights @ by_class == pytest.approx(float(found.test_error))
+    assert 0 < float(found.relative_train_error) < float(found.relative_test_error) < 5
+
+
+def test_a_prediction_that_did_not_converge_is_nan(monkeypatch):
+    from firstlight.theory.one_step import functional
+
+    monkeypatch.setattr(functional.Functional.solve, "__defaults__", (None, 1e-8, 1))
+    found = Problem.scaled(**SMALL).predict(0, method="asymptotic", draws=1)
+    assert not bool(found.converged)
+    assert np.isnan(float(found.test_error))
+
+
+def test_degrees_and_their_warnings():
+    assert needed_degree(Problem.scaled(n=600, k=600, m=600, alpha=0.5, beta=0.74)) == 2
+    steep = Problem.scaled(n=200, k=200, m=200, alpha=0.0, beta=1.0, label_direction="spikes")
+    with pytest.warns(DegreeWarning, match="ratio"):
+        needed_degree(steep)
+    with pytest.warns(DegreeWarning, match="degree = 4"):
+        steep.simulate(0, model="hermite")
+    assert steep.assumptions()[-1].verdict == "fails"
+    with pytest.raises(ValueError, match="degree"):
+        steep.simulate(0, model="hermite", degree=0)
+
+
+def test_assumptions_carry_numbers():
+    by_name = {a.name: a for a in _unequal().assumptions()}
+    assert by_name["equal traces"].verdict == "fails"
+    assert by_name["identity-plus-spikes covariances"].verdict == "fails"
+    assert all(a.verdict == "holds" for a in Problem.scaled(**SMALL).assumptions())
+
+
+def test_cost_grows_with_the_sizes():
+    small, large = Problem.scaled(**SMALL), Problem.scaled(n=120, k=100, m=140, alpha=0.5, beta=0.5)
+    for door, options in (("simulate", {}), ("predict", {})):
+        assert large.cost(door, **options).flops == pytest.approx(8 * small.cost(door, **options).flops)
+    free = {"method": "asymptotic"}
+    assert large.cost("predict", **free) == small.cost("predict", **free)
+
+
+@pytest.mark.parametrize(
+    ("change", "name"),
+    [
+        ({"beta": 1.2}, "beta"),
+        ({"alpha": -0.1}, "alpha"),
+        ({"ridge": -1e-4}, "ridge"),
+        ({"ridge": (1e-4, np.nan)}, "ridge"),
+        ({"m": 0}, "m = 0"),
+        ({"k": 0}, "k = 0"),
+        ({"k": 2.5}, "k"),
+        ({"m_gradient": 0}, "m_gradient"),
+        ({"weights": (0.5, 0.4)}, "weights"),
+        ({"task": "classification", "weights": (1.0,)}, "classes"),
+        ({"activation": "rellu"}, "activation"),
+        ({"noise": -1.0}, "noise"),
+        ({"spike_alignment": 2.0}, "spike_alignment"),
+    ],
+)
+def test_refusals_at_construction(change, name):
+    with pytest.raises(ValueError, match=name):
+        Problem.scaled(**{**SMALL, **change})
+
+
+def test_refusals_of_a_general_problem():
+    mixture = GaussianMixture([0.5, 0.5], None, [np.eye(4), np.eye(4)])
+    with pytest.raises(ValueError, match="direction"):
+        Problem(mixture, Regression(np.ones(5)), 3, 3)
+    with pytest.raises(ValueError, match="labels"):
+        Problem(mixture, Classification((1.0, 0.0, -1.0)), 3, 3)
+    with pytest.raises(ValueError, match="step_size"):
+        Problem(mixture, Classification(), 3, 3, step_size=np.inf)
+    dense = Problem(mixture, Classification(), 3, 3)
+    with pytest.raises(ValueError, match="conditional_gaussian"):
+        dense.simulate(0, model="conditional_gaussian")
+    with pytest.raises(ValueError, match="spikes"):
+        dense.predict(0, method="asymptotic")
+    for options in ({"model": "linear"}, {"risk": "none"}, {"convention": "quarter"}, {"test_samples": 0}):
+        with pytest.raises(ValueError, match=next(iter(options))):
+            dense.simulate(0, **options)
+    with pytest.raises(ValueError, match="risk"):
+        dense.simulate(0, model="hermite", risk="population")
+    with pytest.raises(ValueError, match="method"):
+        dense.predict(0, method="guess")
