@@ -1,5 +1,7 @@
 """Studies: the engine's overhead per record, two workers against one, and a hundred thousand records."""
 
+import contextlib
+import json
 import resource
 import subprocess
 import sys
@@ -12,10 +14,12 @@ from pathlib import Path
 from typing import ClassVar
 
 import numpy as np
+import psutil
 import xarray as xr
 
 from benchmarks import best_of
 from firstlight.rng import generator
+from firstlight.study.catalogue import catalogue
 from firstlight.study.codec import pack
 from firstlight.study.engines import Engine, Local, Serial
 from firstlight.study.run import advance, dataset
@@ -25,6 +29,7 @@ from firstlight.study.sweep import Study
 from firstlight.study.trial import one_thread, perform, tasks
 
 RECORDS = 100_000
+CLI = "from firstlight.cli.study import app; app()"
 TARGET_OVERHEAD, TARGET_SECONDS, TARGET_MEGABYTES = 5e-3, 10.0, 500.0
 
 
@@ -108,7 +113,36 @@ def run() -> list[tuple[str, float, float, float, str]]:
     label = f"{RECORDS} records written and read as a Dataset"
     rows.append((f"{label}, s over the limit", seconds, TARGET_SECONDS, seconds / TARGET_SECONDS, "<= 1"))
     rows.append((f"{label}, MB over the limit", peak, TARGET_MEGABYTES, peak / TARGET_MEGABYTES, "<= 1"))
+    return rows + [row for name in catalogue() for row in dry_run(name)]
+
+
+def dry_run(name: str, scale: str = "quick") -> list[tuple[str, float, float, float, str]]:
+    """Compare what a dry run says of a study with what the run then takes, in a process of its own."""
+    with tempfile.TemporaryDirectory() as folder:
+        line = [sys.executable, "-c", CLI, "run", name, "--scale", scale, "--json"]
+        line += ["--store", f"{folder}/s.sqlite"]
+        dry = subprocess.run([*line, "--dry-run"], capture_output=True, text=True, check=True)
+        said = json.loads(dry.stdout)
+        process = psutil.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+        peak = 0
+        while process.poll() is None:
+            peak = max(peak, resident(process))
+            time.sleep(0.05)
+        wall = json.loads(process.stdout.read())["seconds"]
+    rows = []
+    for what, measured, predicted in (("seconds", wall, said["seconds"]), ("bytes", peak, said["memory"])):
+        off = max(measured / predicted, predicted / measured)
+        rows.append((f"dry run of {name}, {what}: factor off", measured, predicted, off, "<= 2"))
     return rows
+
+
+def resident(process: psutil.Popen) -> int:
+    """Add up the memory of a process and its workers."""
+    total = 0
+    for each in (process, *process.children(recursive=True)):
+        with contextlib.suppress(psutil.Error):
+            total += each.memory_info().rss
+    return total
 
 
 def overhead(name: str, start: Callable[[], Engine], folder: Path) -> tuple[str, float, float, float, str]:

@@ -35,6 +35,7 @@ def call(*arguments, code=0):
 def test_a_study_from_first_to_last(study):
     first = call("run", study, "--workers", 0)
     assert "8 computed, 0 kept, 0 failed" in first.stdout
+    assert first.stderr == ""  # no bar where there is no terminal
     assert Path("out/study.sqlite").exists()
     more = json.loads(call("run", study, "--workers", 0, "--scale", "paper", "--json").stdout)
     assert (more["computed"], more["kept"]) == (4, 8)

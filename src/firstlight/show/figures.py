@@ -71,8 +71,9 @@ def caption(study: Study, found: xr.Dataset) -> str:
         f"{name} = {value}" for name, value in study.fixed.items() if isinstance(value, (int, float, str))
     ]
     failed = int((found["status"] == "failed").sum()) if "status" in found else 0
+    grey = ["grey: no value"] if study.figure.y is not None else []
     words = [f"{study.trials} trials, seed {study.seed}"] + ([f"{failed} failed"] if failed else [])
-    return f"{study.name}: " + "; ".join(([", ".join(sizes)] if sizes else []) + words)
+    return f"{study.name}: " + "; ".join(([", ".join(sizes)] if sizes else []) + words + grey)
 
 
 def _shown(study: Study, found: xr.Dataset) -> list[str]:
