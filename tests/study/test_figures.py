@@ -163,7 +163,7 @@ class Paired(Tiny):
 
 
 def test_a_theory_with_trials_is_compared_pairwise(path):
-    arms = {"experiment": Arm("simulate"), "theory": Arm("predict", trials=4)}
+    arms = {"experiment": Arm("simulate"), "theory": Arm("predict", paired=True)}
     study, found = made(path, problem=Paired, arms=arms)
     assert (summarise(study, found)["mean_gap"] == 0).all()
     assert set(np.unique(summarise(study, found)["mean_verdict"])) == {"agrees"}

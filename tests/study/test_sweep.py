@@ -94,6 +94,8 @@ def test_refusals(changes, match):
         (lambda: Arm("train"), "door = 'train'"),
         (lambda: Arm("predict", trials=0), "trials = 0"),
         (lambda: Arm("predict", options=[1]), "options"),
+        (lambda: Arm("predict", paired=1), "paired = 1"),
+        (lambda: Arm("predict", paired=True, trials=3), "trials not given with it"),
         (lambda: Range(1.0, 1.0, 5), "must differ"),
         (lambda: Range(-1.0, 1.0, 5, log=True), "must be positive"),
         (lambda: Range(0.0, float("inf"), 5), "stop = inf"),

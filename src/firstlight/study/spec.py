@@ -66,21 +66,23 @@ class Arm:
     options : mapping, optional
         Keyword options handed to that door.
     trials : int, optional
-        Default: the study's trials for "simulate", one for "predict". Give it for a prediction that depends
-        on the random stream (a theory that is conditioned on the trial's own data, say).
+        Default: the study's trials for "simulate", one for "predict".
     label : str, optional
         What the figure's legend calls it; default: the arm's name.
+    paired : bool, default False
+        For a prediction: one for every trial of the study, on that trial's own stream, at every scale.
 
     Examples
     --------
-    >>> Arm("predict", {"order": 2}).count(trials=8)
-    1
+    >>> Arm("predict", {"order": 2}).count(trials=8), Arm("predict", paired=True).count(trials=8)
+    (1, 8)
     """
 
     door: Literal["simulate", "predict"]
     options: Mapping[str, Any] = field(default_factory=dict)
     trials: int | None = None
     label: str | None = None
+    paired: bool = False
 
     def __post_init__(self) -> None:
         if self.door not in ("simulate", "predict"):
@@ -91,12 +93,14 @@ class Arm:
             require_int("trials", self.trials, 1)
         if self.label is not None and not isinstance(self.label, str):
             raise ValueError(f"label = {self.label!r}: must be a string")
+        if not isinstance(self.paired, bool) or (self.paired and self.trials is not None):
+            raise ValueError(f"paired = {self.paired!r}: must be true or false, and trials not given with it")
 
     def count(self, trials: int) -> int:
         """Return how many trials the arm runs at each point of a study with that many trials."""
         if self.trials is not None:
             return self.trials
-        return trials if self.door == "simulate" else 1
+        return trials if self.door == "simulate" or self.paired else 1
 
 
 @dataclass(frozen=True)

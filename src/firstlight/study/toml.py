@@ -27,7 +27,7 @@ from firstlight.study.sweep import Study, resolve
 
 _LARGEST = 1_000_000
 _ROOMS = ("early_alignment", "one_step", "phase_transition", "unseen_classes")
-_OURS = re.compile(r"firstlight\.(study\.catalogue\.)?[a-z_]+:\w+")
+_OURS = re.compile(r"firstlight\.(study\.catalogue\.)?[a-z_]+:[\w.]+")
 _DOORS = ("room", "room_version", "predict", "simulate", "assumptions")
 Made = TypeVar("Made")
 
