@@ -131,7 +131,7 @@ class Student:
         )
         if lowest < -1e5:
             raise ValueError(
-                f"loss = {self.penalty.name}, target = {what}: the curvature is unbounded below (it "
-                f"reaches {lowest:.2g}), so the Hessian's spectrum has no left edge and no threshold exists; "
-                "bound the label (tanh or sign of it), drop its noise, or take a loss with bounded slope (logistic)"
+                f"loss = {self.penalty.name}, target = {what}: the curvature is unbounded below (it reaches "
+                f"{lowest:.2g}): the Hessian's spectrum has no left edge, no threshold exists; bound the "
+                "label (tanh or sign of it), drop its noise, or take a loss with bounded slope (logistic)"
             )

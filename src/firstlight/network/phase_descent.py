@@ -1,0 +1,175 @@
+"""Gradient descent of a two-layer network's first layer on multi-index data, with what it learns recorded."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from firstlight.activations import Activation
+from firstlight.losses import Loss
+from firstlight.rng import RNGLike, SeedLike, generator
+
+
+@dataclass(frozen=True)
+class Network:
+    """f(x) = offset + Σ_j a_j σ(w_j·x), of which only the rows w_j are trained.
+
+    Attributes
+    ----------
+    activation : Activation
+        σ.
+    second_layer : ndarray of shape (m,)
+        a.
+    loss : Loss
+        l(y, f).
+    ridge : float
+        λ of the penalty λ/2 Σ_j |w_j|².
+    offset : float
+        Added to the output.
+    """
+
+    activation: Activation
+    second_layer: np.ndarray
+    loss: Loss
+    ridge: float = 0.0
+    offset: float = 0.0
+
+    def output(self, X: np.ndarray, W: np.ndarray) -> np.ndarray:
+        """f(x) of each row of X; W has shape (d, m)."""
+        return self.offset + self.activation(X @ W) @ self.second_layer
+
+    def gradient(self, X: np.ndarray, y: np.ndarray, W: np.ndarray) -> np.ndarray:
+        """Return the gradient of the mean loss plus penalty in W, shape (d, m)."""
+        h = X @ W
+        f = self.offset + self.activation(h) @ self.second_layer
+        force = self.loss.first(y, f)[:, None] * (self.second_layer * self.activation.derivative(h))
+        return X.T @ force / len(y) + self.ridge * W
+
+
+@dataclass(frozen=True)
+class DescentPath:
+    """What a descent recorded, at the steps `times`.
+
+    Attributes
+    ----------
+    times : ndarray of shape (r,)
+    train_loss, test_loss : ndarray of shape (r,)
+        Mean losses, without the penalty.
+    train_error, test_error : ndarray of shape (r,)
+        Shares of samples with sign f ≠ sign y.
+    gram : ndarray of shape (r, m, m)
+        WᵀW.
+    overlap : ndarray of shape (r, m, k)
+        w_j·θ_a.
+    weights : ndarray of shape (r, d, m)
+        W.
+    """
+
+    times: np.ndarray
+    train_loss: np.ndarray
+    test_loss: np.ndarray
+    train_error: np.ndarray
+    test_error: np.ndarray
+    gram: np.ndarray
+    overlap: np.ndarray
+    weights: np.ndarray
+
+
+def orthogonal_rows(d: int, m: int, scale: float, rng: RNGLike | SeedLike = None) -> np.ndarray:
+    """Draw W of shape (d, m) with orthogonal columns of length `scale`, uniformly.
+
+    Examples
+    --------
+    >>> W = orthogonal_rows(5, 2, 0.5, rng=0)
+    >>> bool(np.allclose(W.T @ W, 0.25 * np.eye(2)))
+    True
+    """
+    if m > d:
+        raise ValueError(f"m = {m}: at most d = {d} rows can be orthogonal")
+    q, r = np.linalg.qr(generator(rng).standard_normal((d, m)))
+    return scale * q * np.sign(np.diag(r))
+
+
+def descend(
+    network: Network,
+    train: tuple[np.ndarray, np.ndarray],
+    test: tuple[np.ndarray, np.ndarray],
+    start: np.ndarray,
+    directions: np.ndarray,
+    step_size: float,
+    steps: int,
+    *,
+    times: Sequence[int] | None = None,
+    held: np.ndarray | None = None,
+    batch: int | None = None,
+    rng: RNGLike | SeedLike = None,
+) -> DescentPath:
+    """Run gradient descent on the first layer.
+
+    Parameters
+    ----------
+    network : Network
+        What is trained.
+    train, test : (X, y)
+        Samples to train on, and to test on.
+    start : ndarray of shape (d, m)
+        Initial first layer.
+    directions : ndarray of shape (d, k)
+        Hidden directions Θ, for the record only.
+    step_size : float
+        η, positive.
+    steps : int
+        Number of steps.
+    times : sequence of int, optional
+        Steps to record; by default all.
+    held : ndarray of shape (d, ·), optional
+        Orthonormal directions along which W is kept at zero.
+    batch : int, optional
+        Samples per step, drawn afresh without replacement; by default all of them.
+    rng : SPEC 7 rng, optional
+        Draws the batches.
+
+    Returns
+    -------
+    DescentPath
+
+    Examples
+    --------
+    >>> from firstlight import MultiIndex, activation
+    >>> from firstlight.losses import loss
+    >>> drawn = MultiIndex("sign(abs(z1) - 1.48)").sample(60, 20, rng=0)
+    >>> network = Network(activation("tanh_squared"), np.ones(1), loss("square"))
+    >>> W = orthogonal_rows(20, 1, 0.8, rng=1)
+    >>> path = descend(network, (drawn.X, drawn.y), (drawn.X, drawn.y), W, drawn.directions, 0.25, 20)
+    >>> bool(path.train_loss[-1] < path.train_loss[0])
+    True
+    """
+    if not (np.isfinite(step_size) and step_size > 0):
+        raise ValueError(f"step_size = {step_size!r}: must be a positive number")
+    X, y = train
+    if batch is not None and not 1 <= batch <= len(y):
+        raise ValueError(f"batch = {batch}: must lie in 1 .. {len(y)}")
+    rng = generator(rng)
+    kept = set(range(steps + 1) if times is None else times)
+    W, record = start.copy(), []
+    if held is not None:
+        W -= held @ (held.T @ W)
+    for t in range(steps + 1):
+        if t in kept:
+            record.append((t, *_observe(network, train, test, W, directions)))
+        if t == steps:
+            break
+        rows = slice(None) if batch is None else rng.choice(len(y), batch, replace=False)
+        W = W - step_size * network.gradient(X[rows], y[rows], W)
+        if held is not None:
+            W -= held @ (held.T @ W)
+        if not np.abs(W).max() < 1e6:
+            raise ValueError(f"step_size = {step_size}: gradient descent diverges at step {t + 1}")
+    return DescentPath(*(np.array(column) for column in zip(*record, strict=True)))
+
+
+def _observe(network: Network, train: tuple, test: tuple, W: np.ndarray, directions: np.ndarray) -> tuple:
+    outputs = [(y, network.output(X, W)) for X, y in (train, test)]
+    losses = [float(network.loss.value(y, f).mean()) for y, f in outputs]
+    errors = [float((np.sign(f) != np.sign(y)).mean()) for y, f in outputs]
+    return *losses, *errors, W.T @ W, W.T @ directions, W.copy()

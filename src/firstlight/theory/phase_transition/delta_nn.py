@@ -1,0 +1,271 @@
+"""delta_NN: samples per dimension above which gradient descent finds a hard direction (a reconstruction).
+
+The threshold at step T is where an outlier of the Hessian, at the law that training has reached, leaves the
+bulk to the left and is negative. Its limit of long times comes from the static equations where these are
+valid, otherwise from the observation that delta_NN(T) is nearly linear in the bulk's edge z_-(T), which
+creeps to zero.
+"""
+
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+import numpy as np
+
+from firstlight.data.multi_index import MultiIndex
+from firstlight.rng import RNGLike, SeedLike, generator
+from firstlight.solvers import Solved, bracketing_root
+from firstlight.theory.phase_transition.alg import conditional_threshold
+from firstlight.theory.phase_transition.conditional import as_target
+from firstlight.theory.phase_transition.criterion import CRITERIA, first_crossing, outlier_margin
+from firstlight.theory.phase_transition.dmft import dmft
+from firstlight.theory.phase_transition.hessian import initial_law
+from firstlight.theory.phase_transition.labels import LabelLaw, LabelSample, draw, label_law
+from firstlight.theory.phase_transition.resolvent import Bulk
+from firstlight.theory.phase_transition.static import static_point
+from firstlight.theory.phase_transition.student import Student
+
+_WORKERS = 2
+_REACH = 40.0  # how far above delta_alg the threshold is looked for
+
+
+@dataclass(frozen=True)
+class NetworkThreshold(Solved[float]):
+    """A `Solved` threshold: `value` is delta_NN, `residual` its uncertainty.
+
+    Attributes
+    ----------
+    route : {"static", "extrapolated", "settled", "nothing to find", "not found"}
+        Where the limit comes from: the static equations; delta_NN(T) against z_-(T), taken to z_- = 0; or
+        delta_NN(T) itself, where it no longer changes.
+    times : ndarray of shape (r,)
+        Steps T at which the threshold was computed; empty on the static route.
+    curve : ndarray of shape (r,)
+        delta_NN(T); NaN where none was found.
+    edges : ndarray of shape (r,)
+        z_-(T), the bulk's left edge at that threshold.
+    step_size : float
+        η that was used; NaN on the static route.
+    delta_alg : float
+        The algorithmic threshold, which it cannot undercut.
+    """
+
+    route: str
+    times: np.ndarray
+    curve: np.ndarray
+    edges: np.ndarray
+    step_size: float
+    delta_alg: float
+
+
+def delta_nn(
+    target: MultiIndex | str,
+    student: Student,
+    step_size: float | None = None,
+    steps: int = 128,
+    criterion: str = "bbp+sign",
+    *,
+    samples: int = 1 << 14,
+    rng: RNGLike | SeedLike = 0,
+) -> NetworkThreshold:
+    """Compute the samples per dimension above which gradient descent learns a hard direction.
+
+    Parameters
+    ----------
+    target : MultiIndex or str
+        The law of the label.
+    student : Student
+        The network.
+    step_size : float, optional
+        η; by default a stable one, chosen from the Hessian's right edge.
+    steps : int, default 128
+        T up to which training is followed.
+    criterion : {"bbp+sign", "bbp"}
+        Whether the outlier must also be negative. It must, to be an escape; "bbp" is for comparison.
+    samples : int, default 16384
+        Samples of the DMFT, in two independent halves that give the error bar.
+    rng : SPEC 7 rng, default 0
+        Scrambles them.
+
+    Returns
+    -------
+    NetworkThreshold
+
+    Examples
+    --------
+    >>> student = Student("gelu")
+    >>> found = delta_nn("tanh(0.5*z1 + 1.5*(z2**2 - 1))", student)
+    >>> print(found.route, 7 < found.value < 8.5)
+    static True
+    """
+    target, rng = as_target(target), generator(rng)
+    if criterion not in CRITERIA:
+        raise ValueError(f"criterion = {criterion!r}: must be one of {', '.join(CRITERIA)}")
+    labels = label_law(target, rng)
+    student.require_bounded(np.concatenate([labels.y, labels.far]), target.expression)
+    floor = conditional_threshold(target, labels.easy_basis, rng).value
+    none = np.zeros(0)
+    if np.isinf(floor):
+        return NetworkThreshold(np.inf, np.inf, 0, True, "nothing to find", none, none, none, np.nan, floor)
+    scan = _Scan(target, student, labels, criterion, floor, rng)
+    found = scan.static() if criterion == "bbp+sign" else None
+    if found is not None:
+        value, error = found
+        return NetworkThreshold(value, error, 2, True, "static", none, none, none, np.nan, floor)
+    return scan.dynamic(step_size, steps, samples)
+
+
+class _Scan:
+    """One search; holds what all its runs share."""
+
+    def __init__(
+        self, target: MultiIndex, student: Student, labels: LabelLaw, criterion: str, floor: float,
+        rng: np.random.Generator,
+    ) -> None:  # fmt: skip
+        self.target, self.student, self.labels = target, student, labels
+        self.criterion, self.floor = criterion, floor
+        self.seeds = [int(seed) for seed in rng.integers(1 << 31, size=2)]
+
+    def static(self) -> tuple[float, float] | None:
+        """Return the threshold and its scatter if the static equations hold on both sides of it."""
+        coarse = self._static_sample(1 << 12, 0)
+        grid, margins = self.floor * np.geomspace(_REACH, 1.0, 16), []
+        for delta in grid:  # from above: the equations fail from some delta downwards
+            point = static_point(self.student, coarse, float(delta), 400)
+            if not point.valid:
+                return None
+            margins.append(point.margin)
+            if point.margin > 0:
+                break
+        near = first_crossing(grid[: len(margins)][::-1], np.array(margins)[::-1])
+        if not np.isfinite(near):
+            return None
+        pair = near * np.array([0.96, 1.04])  # the margin is smooth: a line in log delta is enough between
+        values = []
+        for index in (0, 1):
+            fine = self._static_sample(1 << 15, index)
+            low, high = (static_point(self.student, fine, float(delta)) for delta in pair)
+            if not (low.valid and high.valid):
+                return None
+            share = low.margin / (low.margin - high.margin)
+            values.append(float(pair[0] * (pair[1] / pair[0]) ** share))
+        return float(np.mean(values)), abs(values[0] - values[1]) / 2 + 1e-3 * values[0]
+
+    def _static_sample(self, count: int, index: int) -> LabelSample:
+        return draw(self.labels, self.student.width, count, self.seeds[index])
+
+    def dynamic(self, step_size: float | None, steps: int, samples: int) -> NetworkThreshold:
+        chosen = self._default_step() if step_size is None else float(step_size)
+        for _ in range(4):
+            try:
+                return self._at_step(chosen, steps, samples)
+            except ValueError as error:
+                if step_size is not None or "step_size" not in str(error):
+                    raise
+                chosen *= 0.5
+        raise ValueError("step_size: no stable step was found; give one")
+
+    def _default_step(self) -> float:
+        law = initial_law(self.target, self.student, 1 << 12, self.seeds[0])
+        right = -Bulk(law.D, law.weight, 2 * self.floor).mirrored.left_edge().value
+        return float(f"{0.75 / (right + self.student.ridge):.2g}")
+
+    def _at_step(self, eta: float, steps: int, samples: int) -> NetworkThreshold:
+        early = min(steps, 32)
+        times = [t for t in (4, 8, 16, 24, 32) if early / 4 <= t <= early] or [early]
+        grid = self.floor * np.geomspace(1.0, _REACH, 14)
+        margins, _ = self._table(grid, eta, early, times, max(samples // 4, 1 << 10), self.seeds[:1], False)
+        roots = [first_crossing(grid, row) for row in margins[0].T]
+        if not np.isfinite(roots).any():
+            empty = np.full(len(times), np.nan)
+            return NetworkThreshold(
+                np.nan, np.inf, grid.size, False, "not found", np.array(times), empty, empty, eta, self.floor
+            )
+        low, high = 0.88 * np.nanmin(roots), 1.3 * np.nanmax(roots)
+        times = sorted({0, *_window(steps)})
+        for _ in range(3):
+            grid = np.geomspace(low, high, 8)
+            margins, edges = self._table(grid, eta, steps, times, samples // 2, self.seeds, True)
+            curves = np.array([[first_crossing(grid, row) for row in half.T] for half in margins])
+            late = curves[:, -3:]
+            if np.isfinite(late).all():
+                break
+            low, high = (low, 1.4 * high) if (margins[:, -1, -1] > 0).any() else (0.75 * low, high)
+        found = self._limit(np.array(times), grid, curves, edges, eta)
+        found.curve[0], found.edges[0] = self._at_start()
+        return found
+
+    def _at_start(self) -> tuple[float, float]:
+        """Return the threshold at initialisation, often far from the later ones, without dynamics."""
+        law = initial_law(self.target, self.student, 1 << 14, self.seeds[0])
+
+        def state(delta: float) -> tuple[float, float]:
+            return outlier_margin(law, delta, self.student.ridge, self.criterion)
+
+        grid = self.floor * np.geomspace(1.0, _REACH, 24)
+        margins = np.array([state(float(delta))[0] for delta in grid])
+        turned = np.flatnonzero((margins[:-1] > 0) & (margins[1:] <= 0))
+        if not turned.size:
+            return np.nan, np.nan
+        low, high = grid[turned[0]], grid[turned[0] + 1]
+        root = bracketing_root(lambda delta: state(delta)[0], float(low), float(high), tolerance=1e-6)
+        return root.value, state(root.value)[1]
+
+    def _table(
+        self, grid: np.ndarray, eta: float, steps: int, times: Sequence[int], samples: int,
+        seeds: Sequence[int], guard: bool,
+    ) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
+        """Margins and left edges, each (seeds, deltas, times)."""
+
+        def job(pair: tuple[int, float]) -> list[tuple[float, float]]:
+            seed, delta = pair
+            path = dmft(self.target, self.student, delta, eta, steps, samples, seed, times=times)
+            if guard and path.stability(len(times) - 1) >= 1.9:
+                raise ValueError(f"step_size = {eta}: unstable at delta = {delta:.4g}; take a smaller one")
+            ridge = self.student.ridge
+            return [outlier_margin(path.law(i), delta, ridge, self.criterion) for i in range(len(times))]
+
+        jobs = [(seed, float(delta)) for seed in seeds for delta in grid]
+        with ThreadPoolExecutor(_WORKERS) as pool:
+            rows = np.array(list(pool.map(job, jobs)))
+        rows = rows.reshape(len(seeds), len(grid), len(times), 2)
+        return rows[..., 0], rows[..., 1]
+
+    def _limit(
+        self, times: np.ndarray, grid: np.ndarray, curves: np.ndarray, edges: np.ndarray, eta: float
+    ) -> NetworkThreshold:
+        at = np.full(curves.shape, np.nan)
+        for half, (curve, table) in enumerate(zip(curves, edges, strict=True)):
+            for i, value in enumerate(curve):
+                if np.isfinite(value):
+                    at[half, i] = np.interp(np.log(value), np.log(grid), table[:, i])
+        ends = [_extrapolate(times, curve, edge) for curve, edge in zip(curves, at, strict=True)]
+        value = float(np.mean([end[0] for end in ends]))
+        scatter = abs(ends[0][0] - ends[1][0]) / 2
+        error = float(np.hypot(scatter, np.mean([end[1] for end in ends])))
+        good = bool(np.isfinite(value) and error < 0.1 * value)
+        runs = grid.size * len(curves)
+        return NetworkThreshold(
+            value, error, runs, good, ends[0][2], times, curves.mean(axis=0), at.mean(axis=0), eta, self.floor
+        )
+
+
+def _window(steps: int) -> list[int]:
+    """Powers of two, and ten steps spread over the last two thirds."""
+    powers = [1 << j for j in range(2, steps.bit_length())]
+    spread = np.geomspace(max(steps / 3, 1), steps, 10).round().astype(int).tolist()
+    return [t for t in {*powers, *spread} if t <= steps]
+
+
+def _extrapolate(times: np.ndarray, curve: np.ndarray, edge: np.ndarray) -> tuple[float, float, str]:
+    """Take delta_NN(T) to z_- = 0 by a straight line over the last two thirds; value, error, route."""
+    ends = []
+    for start in (times[-1] / 3, times[-1] / 2):
+        part = (times >= start) & np.isfinite(curve) & np.isfinite(edge)
+        if part.sum() < 3:
+            return np.nan, np.inf, "not found"
+        if np.ptp(curve[part]) < 0.004 * curve[-1] or edge[part][-1] > 0:
+            return float(curve[part][-1]), float(np.ptp(curve[part])), "settled"
+        line = np.polynomial.Polynomial.fit(edge[part], curve[part], 1)
+        ends.append(float(line(0.0)))
+    return ends[0], abs(ends[0] - ends[1]), "extrapolated"

@@ -1,0 +1,135 @@
+"""Gradient descent in the limit of many dimensions: dynamical mean-field theory, exact in discrete time.
+
+One sample's pre-activations h^t, driven by Gaussian fields and by the memory of its own past forces, stand
+for all. The fields are written as ω^t = A^t · (independent normals), so that their covariance is positive by
+construction; the hard overlaps, of order d^{-1/2}, follow a linear recursion of their own (A_H).
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from firstlight.data.multi_index import MultiIndex
+from firstlight.gaussian import sobol_normal
+from firstlight.rng import RNGLike, SeedLike, generator
+from firstlight.theory.phase_transition.conditional import as_target
+from firstlight.theory.phase_transition.hessian import CurvatureLaw, spectrum_of
+from firstlight.theory.phase_transition.labels import LabelLaw, LabelSample, draw, label_law
+from firstlight.theory.phase_transition.path import DmftPath
+from firstlight.theory.phase_transition.process import Process
+from firstlight.theory.phase_transition.student import Student
+
+
+def default_times(steps: int) -> tuple[int, ...]:
+    """Return 0, 1, 2, 4, ..., and the last step."""
+    return tuple(sorted({0, steps, *(1 << j for j in range(steps.bit_length()) if 1 << j <= steps)}))
+
+
+def dmft(
+    target: MultiIndex | str,
+    student: Student,
+    delta: float,
+    step_size: float,
+    steps: int,
+    samples: int = 1 << 14,
+    rng: RNGLike | SeedLike = 0,
+    hold_hard: bool = True,
+    *,
+    times: Sequence[int] | None = None,
+    start_overlap: float | np.ndarray = 0.0,
+) -> DmftPath:
+    """Follow gradient descent W ← W - η ∇R(W) in the limit of many dimensions.
+
+    Parameters
+    ----------
+    target : MultiIndex or str
+        The law of the label.
+    student : Student
+        The network.
+    delta : float
+        Samples per dimension, positive.
+    step_size : float
+        η; below 2 over the Hessian's largest eigenvalue.
+    steps : int
+        T. Time grows as T³ m³, memory as T² m².
+    samples : int, default 16384
+        Samples of the single-sample process.
+    rng : SPEC 7 rng, default 0
+        Scrambles them; the same for all delta makes curves smooth.
+    hold_hard : bool, default True
+        Keep the overlap with the hard directions at zero (what happens in times of order one), and follow its
+        variance V(t) instead. If False all directions are followed, from `start_overlap`.
+    times : sequence of int, optional
+        Steps at which the law of (y, h) is kept; by default 0, 1, 2, 4, ..., T.
+    start_overlap : float or ndarray of shape (m, k)
+        Overlap w_j·θ_a at the start, if `hold_hard` is False; about ±r/√d in d dimensions.
+
+    Returns
+    -------
+    DmftPath
+
+    Examples
+    --------
+    >>> path = dmft("sign(abs(z1) - 1.4820733)", Student("tanh_squared", 1.0, 0.8), 3.0, 0.25, 4, 1 << 10)
+    >>> bool(path.train_loss[4] < path.test_loss[4])
+    True
+    """
+    target, rng = as_target(target), generator(rng)
+    _check(student, delta, step_size, steps, samples)
+    kept = default_times(steps) if times is None else tuple(sorted(set(times)))
+    if not kept or kept[0] < 0 or kept[-1] > steps:
+        raise ValueError(f"times = {times}: must lie in 0 .. {steps}")
+    dim = (steps + 1) * student.width
+    if hold_hard:
+        labels = label_law(target, rng)
+        _check_step(labels, student, delta, step_size, target.expression)
+        sample, start = draw(labels, dim, samples, rng), np.zeros((student.width, labels.easy.shape[1]))
+    else:
+        sample = _joint(target, dim, samples, rng)
+        start = np.broadcast_to(np.asarray(start_overlap, float), (student.width, target.k)).copy()
+    return Process(student, sample, float(delta), float(step_size), steps, kept, start).path()
+
+
+def _joint(target: MultiIndex, dim: int, count: int, rng: np.random.Generator) -> LabelSample:
+    """Draw samples in which all hidden coordinates are followed."""
+    extra = target.k + (target.noise > 0)
+    low = sobol_normal(min(dim, 40) + extra, count, rng)
+    g = low[:, : target.k]
+    y = target.law(g) + (target.noise * low[:, target.k] if target.noise else 0.0)
+    normals = np.hstack([low[:, extra:], rng.standard_normal((count, max(dim - 40, 0)))])
+    return LabelSample(y, np.full(count, 1 / count), g, np.zeros((count, 0, 0)), normals)
+
+
+def memory_bytes(student: Student, steps: int, samples: int) -> int:
+    """Estimate the memory of a run."""
+    m = student.width
+    return samples * (2 * steps * (steps + 1) * m * m + 24 * (steps + 1) * m)
+
+
+def _check(student: Student, delta: float, step_size: float, steps: int, samples: int) -> None:
+    import psutil
+
+    if not (np.isfinite(delta) and delta > 0):
+        raise ValueError(f"delta = {delta!r}: must be a positive number")
+    if not (np.isfinite(step_size) and step_size > 0):
+        raise ValueError(f"step_size = {step_size!r}: must be a positive number")
+    for name, value, low in (("steps", steps, 1), ("samples", samples, 64)):
+        if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < low:
+            raise ValueError(f"{name} = {value!r}: must be an integer of at least {low}")
+    need, free = memory_bytes(student, steps, samples), psutil.virtual_memory().available
+    if need > 0.8 * free:
+        raise ValueError(
+            f"steps = {steps}, samples = {samples}: needs {need / 1e9:.1f} GB of memory and "
+            f"{free / 1e9:.1f} GB is free; memory grows as samples × steps² × width²"
+        )
+
+
+def _check_step(labels: LabelLaw, student: Student, delta: float, step_size: float, what: str) -> None:
+    student.require_bounded(np.concatenate([labels.y, labels.far]), what)
+    drawn = draw(labels, student.width, 1 << 11, 0)
+    D = student.curvature(drawn.y, student.init_scale * drawn.normals)
+    right = spectrum_of(CurvatureLaw(D, drawn.weight, drawn.second), delta, student.ridge).right_edge
+    if step_size * right >= 2:
+        raise ValueError(
+            f"step_size = {step_size}: unstable at the start, must be below 2/{right:.3g} = {2 / right:.3g}"
+        )

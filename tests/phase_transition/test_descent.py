@@ -1,0 +1,115 @@
+"""The matrix-free Hessian and the recorded descent, against what is written out."""
+
+import numpy as np
+import pytest
+
+from firstlight import MultiIndex, activation
+from firstlight.losses import loss
+from firstlight.measure.hessian import extreme_eigenpairs, hessian_operator, spectral_density
+from firstlight.network.phase_descent import Network, descend, orthogonal_rows
+
+TARGET = MultiIndex("sign(abs(z1) - 1.4820733)")
+
+
+def small(name="square", m=3):
+    rng = np.random.default_rng(0)
+    drawn = TARGET.sample(120, 12, rng=rng)
+    network = Network(activation("gelu"), np.array([1.0, -0.7, 0.4])[:m], loss(name), ridge=0.2, offset=0.1)
+    return network, drawn, orthogonal_rows(12, m, 0.9, rng)
+
+
+def risk(network, drawn, W):
+    return network.loss.value(drawn.y, network.output(drawn.X, W)).mean() + 0.5 * network.ridge * (W**2).sum()
+
+
+@pytest.mark.parametrize("name", ["square", "logistic"])
+def test_the_gradient_and_the_hessian_against_differences(name):
+    network, drawn, W = small(name)
+    step, direction = 1e-5, np.random.default_rng(1).standard_normal(W.shape)
+    up, down = W + step * direction, W - step * direction
+    slope = (risk(network, drawn, up) - risk(network, drawn, down)) / (2 * step)
+    # central differences: step² and rounding over the step
+    assert (network.gradient(drawn.X, drawn.y, W) * direction).sum() == pytest.approx(slope, abs=1e-8)
+    change = (network.gradient(drawn.X, drawn.y, up) - network.gradient(drawn.X, drawn.y, down)) / (2 * step)
+    H = hessian_operator(
+        drawn.X, drawn.y, W, network.second_layer, network.activation, name, ridge=0.2, offset=0.1
+    )
+    np.testing.assert_allclose((H @ direction.T.ravel()).reshape(3, -1).T, change, atol=1e-8)
+
+
+def test_eigenpairs_against_a_dense_solver():
+    network, drawn, W = small()
+    H = hessian_operator(drawn.X, drawn.y, W, network.second_layer, network.activation)
+    dense = np.array([H @ row for row in np.eye(36)])
+    np.testing.assert_allclose(dense, dense.T, atol=1e-14)
+    exact, vectors = np.linalg.eigh(dense)
+    low = extreme_eigenpairs(H, 3, 3)
+    np.testing.assert_allclose(low.values, exact[:3], rtol=1e-6)
+    np.testing.assert_allclose(extreme_eigenpairs(H, 3, 2, "right").values, exact[-2:], rtol=1e-6)
+    expected = (vectors[:, 0].reshape(3, 12) @ drawn.directions[:, 0]) ** 2
+    np.testing.assert_allclose(low.overlap(drawn.directions)[0], expected, atol=1e-6)
+
+
+def test_the_density_against_eigenvalues():
+    rng = np.random.default_rng(0)
+    drawn = TARGET.sample(800, 200, rng=rng)
+    H = hessian_operator(drawn.X, drawn.y, orthogonal_rows(200, 2, 0.5, rng), [1.0, 0.5], "tanh_squared")
+    exact = np.linalg.eigvalsh(np.array([H @ row for row in np.eye(400)]))
+    x = np.linspace(exact[0] - 0.5, exact[-1] + 0.5, 200)
+    smooth = np.exp(-0.5 * ((x[:, None] - exact) / 0.1) ** 2).mean(axis=1) / (np.sqrt(2 * np.pi) * 0.1)
+    few, many = (spectral_density(H, x, 0.1, probes=probes) for probes in (8, 72))
+    gaps = [np.trapezoid(np.abs(found - smooth), x) for found in (few, many)]
+    # some 30 resolved widths share 400 × probes normals: sqrt(2 · 30/(400 · 72)) = 5 %, and nine times fewer
+    # probes make three times the error
+    assert gaps[1] < 0.09
+    assert 1.8 < gaps[0] / gaps[1] < 5
+
+
+def test_descent_records_holds_and_batches():
+    network, drawn, W = small(m=1)
+    data = (drawn.X, drawn.y)
+    path = descend(network, data, data, W, drawn.directions, 0.2, 10, times=(0, 10), held=drawn.directions)
+    assert path.times.tolist() == [0, 10]
+    np.testing.assert_allclose(path.overlap, 0, atol=1e-14)
+    free = descend(network, data, data, W, drawn.directions, 0.2, 3)
+    expected = W
+    for _ in range(3):
+        expected = expected - 0.2 * network.gradient(*data, expected)
+    np.testing.assert_allclose(free.weights[-1], expected)
+    np.testing.assert_allclose(free.gram[-1], expected.T @ expected)
+    assert free.train_loss[0] == pytest.approx(network.loss.value(drawn.y, network.output(drawn.X, W)).mean())
+    noisy = descend(network, data, data, W, drawn.directions, 0.2, 3, batch=30, rng=5)
+    again = descend(network, data, data, W, drawn.directions, 0.2, 3, batch=30, rng=5)
+    np.testing.assert_array_equal(noisy.weights, again.weights)
+    assert not np.allclose(noisy.weights[-1], free.weights[-1])
+    whole = descend(network, data, data, W, drawn.directions, 0.2, 3, batch=120, rng=5)
+    np.testing.assert_allclose(whole.weights[-1], free.weights[-1])
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: orthogonal_rows(2, 3, 1.0), "m = 3"),
+        (lambda: hessian_operator(np.ones((4, 2)), np.ones(4), np.ones((3, 1)), [1.0], "tanh"), "expected"),
+        (lambda: hessian_operator(np.ones((4, 2)), np.ones(4), np.ones((2, 1)), [1.0], "relu"), "kinks"),
+        (lambda: extreme_eigenpairs(small_operator(), 1, 2, "top"), "side"),
+        (lambda: extreme_eigenpairs(small_operator(), 1, 99), "count"),
+        (lambda: spectral_density(small_operator(), [0.0], 0.0), "width"),
+        (lambda: run_small(step_size=-1.0), "step_size"),
+        (lambda: run_small(batch=0), "batch"),
+        (lambda: run_small(step_size=1e9), "diverges"),
+    ],
+)
+def test_bad_input(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()
+
+
+def small_operator():
+    return hessian_operator(np.eye(4), np.ones(4), np.ones((4, 1)), [1.0], "tanh")
+
+
+def run_small(step_size=0.1, batch=None):
+    network, drawn, W = small()
+    data = (drawn.X, drawn.y)
+    return descend(network, data, data, W, drawn.directions, step_size, 5, batch=batch)
