@@ -1,6 +1,7 @@
 """`firstlight study`: list, run, status, show, figure, export."""
 
 import json
+import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -42,6 +43,8 @@ def _legible(command: Callable[..., None]) -> Callable[..., None]:
 
         try:
             command(*arguments, **options)
+        except BrokenPipeError:  # whoever reads our output has seen enough
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         except (ValueError, OSError, StoreError) as error:
             typer.echo(f"error: {' '.join(str(error).split())}", err=True)
             raise typer.Exit(2) from None

@@ -1,6 +1,7 @@
 """Figures of studies: theory as lines, experiment as points ± s.e.m., gaps where theory is silent."""
 
 import itertools
+import textwrap
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -13,10 +14,12 @@ from firstlight.study.sweep import Study, resolve
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.axis import Axis
     from matplotlib.figure import Figure
 
 _LINES = ("-", "--", ":", "-.")
 _THEORY = "#333333"
+_POINTS = 25  # a curve of many points is thinned to about that many; the table has all
 
 
 def figure(study: Study, found: xr.Dataset) -> "Figure":
@@ -44,8 +47,12 @@ def figure(study: Study, found: xr.Dataset) -> "Figure":
         return made
     with style.use():
         drawn = _heat_maps(study, found) if study.figure.y is not None else _curves(study, found)
-        drawn.suptitle(study.figure.title or study.description, fontsize=11)
-        drawn.supxlabel(caption(study, found), fontsize=7.5, color="#666666")
+        width = drawn.get_figwidth()
+        # Letters of these sizes are about 1/13 and 1/18 inch wide.
+        title = textwrap.fill(study.figure.title or study.description, int(13 * width))
+        drawn.suptitle(title, fontsize=11)
+        below = textwrap.fill(caption(study, found), int(18 * width))
+        drawn.supxlabel(below, fontsize=7.5, color="#666666")
     return drawn
 
 
@@ -67,9 +74,8 @@ def caption(study: Study, found: xr.Dataset) -> str:
     >>> caption(study, xr.Dataset())
     'demo/x: samples = 100; 4 trials, seed 0'
     """
-    sizes = [
-        f"{name} = {value}" for name, value in study.fixed.items() if isinstance(value, (int, float, str))
-    ]
+    shown = {name: value for name, value in study.fixed.items() if isinstance(value, (int, float, str))}
+    sizes = [f"{name} = {_text(value)}" for name, value in shown.items() if not isinstance(value, bool)]
     failed = int((found["status"] == "failed").sum()) if "status" in found else 0
     grey = ["grey: no value"] if study.figure.y is not None else []
     words = [f"{study.trials} trials, seed {study.seed}"] + ([f"{failed} failed"] if failed else [])
@@ -98,7 +104,7 @@ def _panels(study: Study, found: xr.Dataset) -> list[tuple[str, str, dict[str, A
 def _curves(study: Study, found: xr.Dataset) -> "Figure":
     panels = _panels(study, found)
     columns = min(len(panels), 3)
-    drawn = style.new(-(-len(panels) // columns), columns)
+    drawn = style.new(-(-len(panels) // columns), columns, width=6.4 if columns == 1 else 4.6)
     summary, visited = summarise(study, found), planned(found)
     families: dict[str, str] = {}
     for ax, (title, name, where) in zip(drawn.axes, panels, strict=False):
@@ -135,7 +141,7 @@ def _legend(drawn: "Figure", study: Study, families: Mapping[str, str]) -> None:
     for label, colour in families.items():
         entries[label] = Line2D([], [], color=colour, linewidth=4)
     if len(entries) > 4:
-        drawn.legend(list(entries.values()), list(entries), loc="outside right upper")
+        drawn.legend(list(entries.values()), list(entries), loc="outside right center")
     elif len(entries) > 1:
         drawn.axes[0].legend(list(entries.values()), list(entries))
 
@@ -166,6 +172,8 @@ def _draw(ax: "Axes", study: Study, arm: str, line: _Line, colour: str) -> None:
     """Draw one arm; theory over words (no order between them) becomes dashes instead of a line."""
     look = _look(study, arm)
     if study.arms[arm].door == "simulate":
+        few = slice(None, None, -(-len(line.x) // _POINTS) if len(line.x) > 2 * _POINTS else 1)
+        line.x, line.mean, line.sem = line.x[few], line.mean[few], line.sem[few]
         bars: dict[str, Any] = {"capsize": 2, "elinewidth": 1}
         ax.errorbar(
             line.x, line.mean, line.sem, marker=look, linestyle="none", color=colour, zorder=3, **bars
@@ -217,10 +225,24 @@ def _arm_colour(study: Study, arm: str) -> str:
 
 def _dress(ax: "Axes", study: Study, x: str, name: str, title: str) -> None:
     ax.set(xlabel=study.figure.label(x), ylabel=study.figure.label(name), title=title)
-    if study.figure.log_x:
-        ax.set_xscale("log")
-    if study.figure.log_y:
-        ax.set_yscale("log")
+    for log, axis, scale in (
+        (study.figure.log_x, ax.xaxis, ax.set_xscale),
+        (study.figure.log_y, ax.yaxis, ax.set_yscale),
+    ):
+        if log:
+            scale("log")
+            _log_ticks(axis)
+
+
+def _log_ticks(axis: "Axis") -> None:
+    """Label 1, 2, 5 within one or two decades, where powers of ten alone would say too little."""
+    from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
+
+    low, high = axis.get_data_interval()
+    axis.set_minor_formatter(NullFormatter())
+    if 0 < low < high < 100 * low:
+        axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+        axis.set_major_formatter(StrMethodFormatter("{x:g}"))
 
 
 def _heat_maps(study: Study, found: xr.Dataset) -> "Figure":

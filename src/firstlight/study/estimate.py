@@ -97,7 +97,11 @@ def estimate(study: Study, store: Store | None = None, workers: int | None = Non
     points, slots = _sample(study), cores() if workers is None else max(workers, 1)
     share = (study.size + _refined(study)) / len(points)
     done = _finished(study, points, store)
-    once = replace(study, arms={name: replace(arm, trials=1) for name, arm in study.arms.items()}, scales={})
+    once = replace(
+        study,
+        arms={name: replace(arm, trials=1, paired=False) for name, arm in study.arms.items()},
+        scales={},
+    )
     first = list(tasks(once, points))
     needs = []
     for name, arm in study.arms.items():

@@ -110,7 +110,11 @@ def check(study: Study, most: int = 10_000) -> None:
     ValueError: demo/rate at rate = -1.0: rate = -1.0: must be positive
     """
     step = max(1, -(-study.size // most))
-    once = replace(study, arms={name: replace(arm, trials=1) for name, arm in study.arms.items()}, scales={})
+    once = replace(
+        study,
+        arms={name: replace(arm, trials=1, paired=False) for name, arm in study.arms.items()},
+        scales={},
+    )
     for _ in tasks(once, (study.point(index) for index in range(0, study.size, step))):
         pass
 
