@@ -6,7 +6,7 @@ import numpy as np
 import xarray as xr
 from numpy.typing import ArrayLike
 
-from firstlight.measure.labelled import MEMORY, labelled, real_matrix, row_chunks
+from firstlight.data.labelled import MEMORY, labelled, real_matrix, row_chunks
 
 
 def elasticity(

@@ -13,7 +13,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from firstlight.measure.labelled import MEMORY, Labelled, labelled, row_chunks
+from firstlight.data.labelled import MEMORY, Labelled, labelled, row_chunks
 
 Metric = Literal["cosine", "euclidean", "inner"]
 

@@ -7,7 +7,7 @@ import xarray as xr
 from numpy.typing import ArrayLike
 from scipy import sparse
 
-from firstlight.measure.labelled import MEMORY, Labelled, labelled, row_chunks
+from firstlight.data.labelled import MEMORY, Labelled, labelled, row_chunks
 
 Kind = Literal["inner", "cosine"]
 

@@ -1,4 +1,4 @@
-"""Checked features and labels: what every measure on classes starts from."""
+"""Checked features and labels: what every measure and prediction on classes starts from."""
 
 from dataclasses import dataclass
 

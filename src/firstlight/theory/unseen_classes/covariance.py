@@ -1,0 +1,161 @@
+"""The data-label covariance β: the direction of the first gradient step."""
+
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from firstlight.activations import Activation
+from firstlight.activations import activation as as_activation
+from firstlight.data.labelled import labelled, real_matrix
+
+Loss = Literal["square", "logistic", "softmax"]
+
+
+def initial_residual(y: ArrayLike, loss: Loss = "square") -> np.ndarray:
+    """Minus the derivative of the loss in the output, for a network whose output is still zero.
+
+    Parameters
+    ----------
+    y : array_like, shape (n,)
+        Labels of two or more classes.
+    loss : {"square", "logistic", "softmax"}, default "square"
+        Of two classes the later one in sorted order counts as +1: square gives y = ±1, logistic y/2. Of more,
+        square gives centred one-hot targets. Softmax gives onehot - 1/C for any number of classes.
+
+    Returns
+    -------
+    ndarray, shape (n,) for two classes with square or logistic loss, else (n, C)
+
+    Examples
+    --------
+    >>> initial_residual(["cat", "dog", "dog"], "logistic").tolist()
+    [-0.5, 0.5, 0.5]
+    >>> initial_residual([0, 1, 0, 1], "softmax").tolist()
+    [[0.5, -0.5], [-0.5, 0.5], [0.5, -0.5], [-0.5, 0.5]]
+    """
+    if loss not in ("square", "logistic", "softmax"):
+        raise ValueError(f"loss = {loss!r}: must be 'square', 'logistic' or 'softmax'")
+    values = np.asarray(y)
+    data = labelled(np.ones((len(values) if values.ndim else 0, 1)), values, least=2)
+    classes = len(data.classes)
+    if loss != "softmax" and classes == 2:
+        return (2.0 * data.index - 1) * (0.5 if loss == "logistic" else 1.0)
+    if loss == "logistic":
+        raise ValueError(f"loss = 'logistic': for two classes, but y has {classes}; use 'softmax'")
+    hot = np.eye(classes)[data.index]
+    return hot - (hot.mean(axis=0) if loss == "square" else 1 / classes)
+
+
+def label_covariance(
+    x: ArrayLike,
+    y: ArrayLike | None = None,
+    loss: Loss = "square",
+    *,
+    residual: ArrayLike | None = None,
+    activation: str | Activation | None = None,
+) -> np.ndarray:
+    """Data-label covariance β = Xᵀr/n, along which the first step moves every neuron.
+
+    Parameters
+    ----------
+    x : array_like, shape (n, d)
+        Training samples.
+    y : array_like, shape (n,), optional
+        Their labels; not needed when `residual` is given.
+    loss : {"square", "logistic", "softmax"}, default "square"
+        See `initial_residual`.
+    residual : array_like, shape (n,) or (n, C), optional
+        r, if the network's output at initialisation is not negligible (scale s = 1): then y - g0(x), say.
+    activation : str or Activation, optional
+        Weigh sample i by c_1(q_i)/c_1(1), c_1(q) = E σ'(√q g), q_i = |x_i|²/d: what the gradient does when
+        inputs differ in norm. For a ReLU the weights are one.
+
+    Returns
+    -------
+    ndarray, shape (d,) for two classes (β), else (d, C) (B, one column per output)
+        With unbalanced classes it also holds the mean of all samples: centre them first.
+
+    Examples
+    --------
+    >>> label_covariance([[1.0, 5.0], [-1.0, 5.0]], [1, -1]).tolist()
+    [1.0, 0.0]
+    """
+    samples = real_matrix("x", x).astype(float)
+    if residual is None and y is None:
+        raise ValueError("y: needed when residual is not given")
+    r = as_residual(initial_residual(y, loss) if residual is None else residual, len(samples))  # type: ignore
+    if activation is not None:
+        sigma = as_activation(activation)
+        norms = np.einsum("ij,ij->i", samples, samples) / samples.shape[1]
+        r = r * (slope(sigma, norms) / mean_slope(sigma))[:, None]
+    covariance = samples.T @ r / len(samples)
+    return covariance[:, 0] if covariance.shape[1] == 1 else covariance
+
+
+def slope(activation: Activation, q: ArrayLike) -> np.ndarray:
+    """c_1(q) = E σ'(√q g).
+
+    Examples
+    --------
+    >>> slope(as_activation("quadratic"), [1.0, 2.0]).round(12).tolist()
+    [0.0, 0.0]
+    """
+    variance = np.asarray(q, float)
+    root = np.sqrt(np.where(variance > 0, variance, 1.0))
+    # E σ'(√q g) = E[σ(√q g) g]/√q, by parts: no derivative is needed, so kinks and jumps are covered
+    return np.where(variance > 0, activation.hermite(1, root)[..., 1] / root, activation.derivative(0.0))
+
+
+def mean_slope(activation: Activation) -> float:
+    """c_1 = E σ'(g), or a refusal of an activation for which the step has no first-order direction.
+
+    Examples
+    --------
+    >>> round(mean_slope(as_activation("relu")), 12)
+    0.5
+    """
+    value = float(slope(activation, 1.0))
+    if abs(value) < 1e-8:
+        raise ValueError(f"activation = {activation.name!r}: c_1 = E σ'(g) is 0, so no step goes along β")
+    return value
+
+
+def as_columns(beta: ArrayLike, dimension: int) -> np.ndarray:
+    """Return β as columns (d, C), or a refusal.
+
+    Examples
+    --------
+    >>> as_columns([1.0, 2.0], 2).shape
+    (2, 1)
+    """
+    columns = np.asarray(beta, float)
+    columns = columns[:, None] if columns.ndim == 1 else columns
+    if columns.ndim != 2 or columns.shape[0] != dimension or columns.shape[1] < 1:
+        raise ValueError(f"beta: shape {np.shape(beta)}; must be ({dimension},) or ({dimension}, outputs)")
+    if not np.isfinite(columns).all():
+        raise ValueError("beta: holds NaN or infinite values")
+    return columns
+
+
+def as_residual(residual: ArrayLike, samples: int) -> np.ndarray:
+    """Return r as columns (n, C), or a refusal.
+
+    Examples
+    --------
+    >>> as_residual([1.0, -1.0], 2).shape
+    (2, 1)
+    """
+    r = np.asarray(residual, float)
+    r = r[:, None] if r.ndim == 1 else r
+    if r.ndim != 2 or len(r) != samples or not np.isfinite(r).all():
+        raise ValueError(f"residual: shape {np.shape(residual)}; must be finite, {samples} rows")
+    return r
+
+
+def as_bulk(bulk: ArrayLike, dimension: int) -> np.ndarray:
+    """Return the bulk's matrix M, or a refusal."""
+    matrix = np.asarray(bulk, float)
+    if matrix.shape != (dimension, dimension) or not np.isfinite(matrix).all():
+        raise ValueError(f"bulk: shape {matrix.shape}; must be finite and ({dimension}, {dimension})")
+    return matrix
