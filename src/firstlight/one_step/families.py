@@ -1,0 +1,94 @@
+"""Problems by the quantities that the source's figures sweep."""
+
+from typing import Any
+
+from firstlight.activations import Activation
+from firstlight.data.labels import Classification
+from firstlight.data.noisy_images import Centring, noisy_images
+from firstlight.one_step.problem import Problem
+
+
+def by_width(ratio: float, n: int, m: int, **fields: Any) -> Problem:
+    """Return `Problem.scaled` with a width of `ratio` times the number of samples.
+
+    Parameters
+    ----------
+    ratio : float
+        k/m, positive.
+    n, m : int
+        Input dimension and training samples.
+    **fields
+        The other fields of `Problem.scaled`.
+
+    Examples
+    --------
+    >>> by_width(1.5, n=40, m=20, alpha=0.5, beta=0.5).k
+    30
+    """
+    return Problem.scaled(n=n, k=_width(ratio, m), m=m, **fields)
+
+
+def by_share(share: float, **fields: Any) -> Problem:
+    """Return `Problem.scaled` with two classes, the first of probability `share`.
+
+    Examples
+    --------
+    >>> by_share(0.2, n=40, k=20, m=20, alpha=0.5, beta=0.5).mixture.weights.tolist()
+    [0.2, 0.8]
+    """
+    return Problem.scaled(weights=(share, 1 - share), **fields)
+
+
+def of_images(
+    ratio: float,
+    m: int,
+    first: int,
+    second: int,
+    images: str = "fashion-mnist",
+    alpha: float = 0.0,
+    beta: float = 1.0,
+    centring: Centring = "class",
+    activation: str | Activation = "relu",
+    ridge: float = 1e-4,
+) -> Problem:
+    """Return the classification of two classes of real images, blurred with noise.
+
+    Experiments draw the images; predictions see only the class means and covariances.
+
+    Parameters
+    ----------
+    ratio : float
+        k/m, positive.
+    m : int
+        Training samples.
+    first, second : int
+        The classes, labelled +1 and -1.
+    images : str, default "fashion-mnist"
+        The set; it must have been fetched.
+    alpha, beta : float
+        The step size is n^(αβ) with n the number of pixels.
+    centring : {"class", "global"}
+        Which mean is taken from the images.
+    activation, ridge
+        See `Problem`.
+
+    Examples
+    --------
+    >>> of_images(0.5, 40, 0, 1, images="digits").source
+    NoisyImages(name='digits', first=0, second=1, centring='class')
+    """
+    for name, value in (("alpha", alpha), ("beta", beta)):
+        if not 0 <= value <= 1:
+            raise ValueError(f"{name} = {value}: must lie in [0, 1]")
+    source = noisy_images(images, first, second, centring)
+    step_size = float(source.mixture.dimension ** (alpha * beta))
+    return Problem(
+        source.mixture, Classification(), _width(ratio, m), m,
+        activation=activation, step_size=step_size, ridge=ridge, source=source, beta=beta,
+    )  # fmt: skip
+
+
+def _width(ratio: float, m: int) -> int:
+    if not ratio > 0:
+        raise ValueError(f"ratio = {ratio}: must be positive")
+    return max(1, round(ratio * m))
