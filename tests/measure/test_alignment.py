@@ -74,7 +74,9 @@ def test_no_live_neurons_and_no_class_give_nan():
 def test_crossings():
     times = np.array([0.0, 1.0, 2.0])
     assert last_crossing(times, np.ones((3, 2))) == 0
-    assert last_crossing(times, np.array([[1.0, -1], [-1, -1], [-1, 3]])) == pytest.approx(1.25)
+    assert last_crossing(times, np.array([[1.0, -2], [-1, -1], [-1, 9]])) == pytest.approx(2.0)
+    assert last_crossing(times, np.array([[1.0, -3], [-1, -1], [-1, 9]])) == pytest.approx(1.5)
+    assert last_crossing(times, np.array([[1.0, -3], [-3, -1], [-1, -9]])) == pytest.approx(0.25)
     assert first_above(times, np.array([0.1, 0.2, 0.3]), 1.0) == np.inf
     assert first_above(times, np.array([2.0, 3.0, 4.0]), 1.0) == 0
     assert first_above(times, np.array([0.0, 0.0, 4.0]), 1.0) == 2

@@ -1,13 +1,14 @@
 """The room's Problem: labelled data, a small start, and the two doors."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import xarray as xr
 
 from firstlight.early_alignment.setting import Setting
-from firstlight.early_alignment.trajectory import descent, table
+from firstlight.early_alignment.trajectory import descent, one_by_one, stack, table
 from firstlight.measure.alignment import right_sign_fraction
 from firstlight.measure.trajectory import Observer, last_crossing
 from firstlight.network.flow import integrate
@@ -28,21 +29,23 @@ class Problem(Setting):
     """Early alignment on one law of data and one law of starts.
 
     The fields are those of `Setting`: data, samples, dimension, mu, delta, positive, negative, start, width,
-    log_scale, angle, loss, reduction, horizon, outputs, log_times.
+    log_scale, angle, loss, reduction, step_size, horizon, outputs, log_times.
 
     Examples
     --------
     >>> problem = Problem(samples=10, dimension=4, width=20, horizon=3.0)
     >>> theory, experiment = problem.predict(rng=1), problem.simulate(rng=1)
     >>> round(float(theory.alignment_time), 3), round(float(experiment.alignment_time), 3)
-    (0.588, 0.585)
+    (0.588, 0.599)
     """
 
     room: ClassVar[str] = "early_alignment"
     room_version: ClassVar[int] = 1
     references: ClassVar[tuple[str, ...]] = ("min2024early",)
 
-    def predict(self, rng: RNGLike | SeedLike = None, *, form: str = "exact") -> xr.Dataset:
+    def predict(
+        self, rng: RNGLike | SeedLike = None, *, form: str = "exact", neurons: bool = False
+    ) -> xr.Dataset:
         """Theory's value of the observables.
 
         Parameters
@@ -53,6 +56,8 @@ class Problem(Setting):
             The exact path in the limit ε → 0 (curves are NaN once the outputs exceed 1%); the limits t → ∞ of
             the curves; the theorem's bound on the loss; the closed form for two points; or one of the three
             bounds on the alignment time.
+        neurons : bool, default False
+            Whether the exact form keeps every neuron too, as `descent` does.
 
         Returns
         -------
@@ -64,7 +69,7 @@ class Problem(Setting):
         X, y, W, v = self.draw(rng)
         about = _about(X, y)
         if form == "exact":
-            return self._exact(X, y, W, v).assign(about)
+            return self._exact(X, y, W, v, neurons).assign(about)
         if form == "limit":
             return self._limit(X, y).assign(about)
         if form == "law":
@@ -85,13 +90,12 @@ class Problem(Setting):
             {"alignment_time": promised.alignment_time[form], "converged": not found.obstacle}
         ).assign(about)
 
-    def _exact(self, X: np.ndarray, y: np.ndarray, W: np.ndarray, v: np.ndarray) -> xr.Dataset:
+    def _exact(self, X: np.ndarray, y: np.ndarray, W: np.ndarray, v: np.ndarray, neurons: bool) -> xr.Dataset:
         path = align(X, y, W, second_layer=v, loss=self.loss, reduction=self.reduction)
         start = self.log_scale + np.log(np.linalg.norm(W, axis=1))
         quiet = self.times[self.times <= path.quiet_until(start, 1e-2, self.horizon)]
-        see = self._observer(X, y)
-        curves = [see(u, start + growth, second) for u, growth, second in map(path.state, quiet)]
-        found = table(quiet, curves).reindex(time=self.times)
+        states = [(u, start + growth, second) for u, growth, second in map(path.state, quiet)]
+        found = self._table(X, y, quiet, states, neurons).reindex(time=self.times)
         settled = np.where(np.abs(path.fate) == 1, path.entry_time, path.death_time).max()
         found["alignment_time"] = settled if np.isfinite(settled) else np.nan
         for name, fate in (("plus", 1), ("minus", -1), ("dead", 0)):
@@ -133,9 +137,9 @@ class Problem(Setting):
         *,
         by: str = "flow",
         tolerance: float = 1e-6,
-        step_size: float = 2e-3,
         batch: int | None = None,
         train_second: bool = True,
+        neurons: bool = False,
     ) -> xr.Dataset:
         """Train one network and observe it.
 
@@ -148,8 +152,10 @@ class Problem(Setting):
             descent on the mean loss (needs ``reduction="mean"``), at time η × iteration.
         tolerance : float, default 1e-6
             Of the integrator.
-        step_size, batch, train_second
+        batch, train_second
             Of gradient descent, see `descent`. With ``train_second=False`` the second layer is fixed at ±1.
+        neurons : bool, default False
+            Whether to keep every neuron too, as `descent` does.
 
         Returns
         -------
@@ -160,9 +166,10 @@ class Problem(Setting):
         rng = generator(rng)
         X, y, W, v = self.draw(rng)
         if by == "descent":
-            found = self._descend(X, y, W, v, step_size, batch, train_second, rng)
+            options = {"batch": batch, "train_second": train_second, "neurons": neurons, "rng": rng}
+            found = self._descend(X, y, W, v, **options)
         elif by == "flow":
-            found = self._flow(X, y, W, v, tolerance)
+            found = self._flow(X, y, W, v, tolerance, neurons)
         else:
             raise ValueError(f"by = {by!r}: must be 'flow' or 'descent'")
         for name in ("plus", "minus", "dead"):
@@ -170,7 +177,7 @@ class Problem(Setting):
         return found.assign(_about(X, y))
 
     def _flow(
-        self, X: np.ndarray, y: np.ndarray, W: np.ndarray, v: np.ndarray, tolerance: float
+        self, X: np.ndarray, y: np.ndarray, W: np.ndarray, v: np.ndarray, tolerance: float, neurons: bool
     ) -> xr.Dataset:
         if self.start == "gaussian":
             raise ValueError(
@@ -180,41 +187,48 @@ class Problem(Setting):
         run = integrate(
             X, y, W, first, v, self.times, loss=self.loss, reduction=self.reduction, tolerance=tolerance
         )
-        see = self._observer(X, y)
-        states = zip(run.directions, run.log_norms, strict=True)
-        found = table(self.times, [see(*one, v) if np.isfinite(one[0]).all() else {} for one in states])
+        states = [(*one, v) for one in zip(run.directions, run.log_norms, strict=True)]
+        found = self._table(X, y, self.times, states, neurons)
         found["alignment_time"] = last_crossing(self.times, run.directions @ X.T)
         return found.assign(converged=run.converged)
 
     def _descend(
-        self,
-        X: np.ndarray,
-        y: np.ndarray,
-        W: np.ndarray,
-        v: np.ndarray,
-        step_size: float,
-        batch: int | None,
-        train_second: bool,
-        rng: np.random.Generator,
+        self, X: np.ndarray, y: np.ndarray, W: np.ndarray, v: np.ndarray, **options: Any
     ) -> xr.Dataset:
         if self.reduction != "mean":
             raise ValueError("by = 'descent': it minimises the mean loss; set reduction = 'mean'")
+        steps = (self.times / self.step_size).round().astype(int)
+        if (np.diff(steps) < 1).any():
+            raise ValueError(
+                f"step_size = {self.step_size!r}: too large for outputs at {self.times[:3]} and so on"
+            )
         scale = float(np.exp(self.log_scale))
-        steps = np.unique((self.times / step_size).round().astype(int))
-        second = scale * v if train_second else np.sign(v)
+        second = scale * v if options["train_second"] else np.sign(v)
         found = descent(
-            X, y, scale * W, second, step_size=step_size, loss=self.loss, batch=batch,
-            train_second=train_second, outputs=steps, rng=rng,
-        )  # fmt: skip
+            X, y, scale * W, second, step_size=self.step_size, loss=self.loss, outputs=steps, **options
+        )
+        found = found.assign_coords(time=self.times)  # which is η × iteration, to half a step
         settled = (found.plus + found.minus + found.dead).values
         late = np.flatnonzero(settled < 1 - 1e-9)
         when = 0 if not len(late) else late[-1] + 1
         found["alignment_time"] = float(found.time[when]) if when < len(settled) else np.nan
         return found
 
-    def _observer(self, X: np.ndarray, y: np.ndarray) -> Observer:
+    def _table(
+        self,
+        X: np.ndarray,
+        y: np.ndarray,
+        times: np.ndarray,
+        states: Sequence[tuple[np.ndarray, np.ndarray, np.ndarray]],
+        neurons: bool,
+    ) -> xr.Dataset:
+        """Observe networks at their times; a state that the integrator did not reach gives NaN."""
         chosen = margin_loss(self.loss)
-        return Observer(X, y, chosen.log_value, chosen.log_slope, self.reduction == "mean")
+        see = Observer(X, y, chosen.log_value, chosen.log_slope, self.reduction == "mean")
+        seen: list[dict[str, Any]] = [see(*one) if np.isfinite(one[0]).all() else {} for one in states]
+        if neurons:
+            seen = [{**one, **one_by_one(*state[:2])} for one, state in zip(seen, states, strict=True)]
+        return table(times, stack(seen))
 
     def assumptions(self) -> tuple[Assumption, ...]:
         """Return the theorem's assumptions, checked on the data and start that seed 0 draws."""

@@ -38,6 +38,8 @@ class Setting:
     loss : {"exp", "logistic", "logistic2"}
     reduction : {"sum", "mean"}
         The loss, and whether it is added or averaged over the data.
+    step_size : float
+        η, for gradient descent.
     horizon, outputs, log_times : float, int, bool
         Last output time, how many outputs, and whether evenly in log time from horizon × 10⁻⁶ on.
 
@@ -61,6 +63,7 @@ class Setting:
     angle: float = 1.0
     loss: str = "exp"
     reduction: str = "sum"
+    step_size: float = 2e-3
     horizon: float = 5.0
     outputs: int = 101
     log_times: bool = False
@@ -84,6 +87,7 @@ class Setting:
             ("mu", self.mu, 0.0, 1.0),
             ("delta", self.delta, 0.0, np.pi / 2),
             ("angle", self.angle, 0.0, np.pi),
+            ("step_size", self.step_size, 0.0, 1e3),
             ("horizon", self.horizon, 0.0, 1e300),
         ):
             if not low < number <= high:

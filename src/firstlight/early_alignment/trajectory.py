@@ -11,7 +11,8 @@ from firstlight.network.handover import follow_classes, follow_neurons
 from firstlight.network.losses import margin_loss
 from firstlight.rng import RNGLike, SeedLike
 from firstlight.theory.early_alignment.align import align
-from firstlight.theory.early_alignment.checks import labelled, neurons
+from firstlight.theory.early_alignment.checks import labelled
+from firstlight.theory.early_alignment.checks import neurons as check_neurons
 from firstlight.theory.early_alignment.geometry import separability
 from firstlight.theory.early_alignment.limits import limits
 
@@ -80,7 +81,7 @@ def flow(
     (True, 16.71, 1.016)
     """
     X, y = labelled(X, y)
-    W, s = neurons(directions, signs, X.shape[1])
+    W, s = check_neurons(directions, signs, X.shape[1])
     if form not in ("neurons", "classes"):
         raise ValueError(f"form = {form!r}: must be 'neurons' or 'classes'")
     if not 0 < t_max <= 1e300:
@@ -110,7 +111,7 @@ def flow(
     times = np.unique(np.concatenate([times, *(np.linspace(low, high, 33) for low, high in about)]))
     states, done, evaluations = follow(path, start, times, hand_overs, setting)
     measure = see.moments if form == "classes" else lambda u, rho: see(u, rho, s)
-    found = table(times, [measure(*one) if np.isfinite(one[0]).all() else {} for one in states])
+    found = table(times, stack([measure(*one) if np.isfinite(one[0]).all() else {} for one in states]))
     found["converged"] = done
     grown = [found[f"output_{name}"].values for name in ("plus", "minus")]
     found.attrs |= {
@@ -135,6 +136,7 @@ def descent(
     batch: int | None = None,
     train_second: bool = True,
     outputs: int | Sequence[int] | np.ndarray = 64,
+    neurons: bool = False,
     rng: RNGLike | SeedLike = None,
 ) -> xr.Dataset:
     """Train by gradient descent on the mean loss, as the paper does.
@@ -155,6 +157,8 @@ def descent(
         Whether the second layer moves.
     outputs : int or sequence of int, default 64
         Iterations to observe, or how many, evenly.
+    neurons : bool, default False
+        Whether to keep every neuron too: ``direction`` (time × neuron × coordinate) and ``log_length``.
     rng : SPEC 7 rng, optional
         Draws the mini-batches.
 
@@ -173,24 +177,22 @@ def descent(
     """
     X, y = labelled(X, y)
     v = np.asarray(second_layer, dtype=float)
-    W, _ = neurons(first_layer, np.ones(len(v)), X.shape[1])
+    W, _ = check_neurons(first_layer, np.ones(len(v)), X.shape[1])
     chosen = margin_loss(loss)
     see = Observer(X, y, chosen.log_value, chosen.log_slope, mean=True)
     record = np.linspace(0, steps, outputs).round() if isinstance(outputs, int) else np.asarray(outputs)
     record = np.unique(record.astype(int))
 
-    def observe(W: np.ndarray, v: np.ndarray, f: np.ndarray) -> Mapping[str, float]:
+    def observe(W: np.ndarray, v: np.ndarray, f: np.ndarray) -> Mapping[str, float | np.ndarray]:
         norms = np.linalg.norm(W, axis=1)
-        return see(W / norms[:, None], np.log(norms), v / norms)
+        state = W / norms[:, None], np.log(norms)
+        return {**see(*state, v / norms), **(one_by_one(*state) if neurons else {})}
 
     seen, _, _ = train(
         X, y, W, v, loss=chosen, step_size=step_size, record=record, observe=observe,
         batch=batch, train_second=train_second, rng=rng,
     )  # fmt: skip
-    found = xr.Dataset(
-        {name: ("time", values) for name, values in seen.items()}, {"time": step_size * record}
-    )
-    return found.assign_coords(iteration=("time", record))
+    return table(step_size * record, seen).assign_coords(iteration=("time", record))
 
 
 def _output_times(outputs: int | Sequence[float] | np.ndarray, fitting: float, t_max: float) -> np.ndarray:
@@ -206,9 +208,21 @@ def _output_times(outputs: int | Sequence[float] | np.ndarray, fitting: float, t
     return np.unique(np.concatenate([np.linspace(0, middle, outputs // 2, endpoint=False), late]))
 
 
-def table(times: np.ndarray, seen: Sequence[Mapping[str, float]]) -> xr.Dataset:
-    """Collect observables over time; a name that is missing at some time is NaN there."""
-    names = dict.fromkeys(name for one in seen for name in one)
-    return xr.Dataset(
-        {name: ("time", np.array([one.get(name, np.nan) for one in seen])) for name in names}, {"time": times}
-    )
+def one_by_one(directions: np.ndarray, log_norms: np.ndarray) -> dict[str, np.ndarray]:
+    """Return every neuron under the names that a table gives dimensions of its own."""
+    return {"direction": directions, "log_length": log_norms}
+
+
+def stack(seen: Sequence[Mapping[str, float | np.ndarray]]) -> dict[str, np.ndarray]:
+    """Stack observables, one mapping for each time; a name that is missing at some time is NaN there."""
+    names = {name: value for one in seen for name, value in one.items()}
+    return {
+        name: np.stack([np.asarray(one.get(name, np.full(np.shape(like), np.nan))) for one in seen])
+        for name, like in names.items()
+    }
+
+
+def table(times: np.ndarray, seen: Mapping[str, np.ndarray]) -> xr.Dataset:
+    """Put stacked observables over time; those of single neurons have further dimensions."""
+    dims = ("time", "neuron", "coordinate")
+    return xr.Dataset({name: (dims[: values.ndim], values) for name, values in seen.items()}, {"time": times})

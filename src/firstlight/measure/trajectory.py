@@ -118,9 +118,10 @@ class Observer:
 
 
 def last_crossing(times: np.ndarray, activations: np.ndarray) -> float:
-    """Find when the last activation changed its sign, interpolating between the two outputs around it.
+    """Find when the last activation changed its sign, between the two outputs around it.
 
-    Activations have kinks where others flip, so the error may reach the distance of the outputs.
+    An activation has a kink where it flips, so its way before the flip is continued (between the first two
+    outputs, these are joined). Other flips nearby can still cost up to the distance of the outputs.
 
     Parameters
     ----------
@@ -136,8 +137,8 @@ def last_crossing(times: np.ndarray, activations: np.ndarray) -> float:
 
     Examples
     --------
-    >>> last_crossing(np.array([0.0, 1.0, 2.0]), np.array([[-3.0], [1.0], [2.0]]))
-    0.75
+    >>> last_crossing(np.array([0.0, 1.0, 2.0]), np.array([[-4.0], [-1.0], [7.0]]))
+    1.3333333333333333
     """
     active = activations > 0
     changed = (active[1:] != active[:-1]).reshape(len(times) - 1, -1)
@@ -145,9 +146,10 @@ def last_crossing(times: np.ndarray, activations: np.ndarray) -> float:
     if not len(steps):
         return float(times[0])
     k = int(steps[-1])
-    before, after = (activations[i].reshape(-1)[changed[k]] for i in (k, k + 1))
-    share = np.divide(before, before - after)
-    return float(times[k] + (times[k + 1] - times[k]) * share.max())
+    low = max(k - 1, 0)
+    older, newer = (activations[i].reshape(-1)[changed[k]] for i in (low, low + 1))
+    crossing = times[low] + (times[low + 1] - times[low]) * older / (older - newer)
+    return float(np.clip(crossing, times[k], times[k + 1]).max())
 
 
 def first_above(times: np.ndarray, values: np.ndarray, level: float) -> float:

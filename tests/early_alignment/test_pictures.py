@@ -1,0 +1,55 @@
+"""The room's studies can be built, and its special pictures drawn."""
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from firstlight.early_alignment import Problem
+from firstlight.show.alignment import animate
+from firstlight.show.figures import figure
+from firstlight.study.catalogue import catalogue
+from firstlight.study.run import run
+from firstlight.study.sweep import Study
+
+STUDIES = {name: study for name, study in catalogue().items() if name.startswith("early-alignment/")}
+
+
+def test_the_studies_of_the_room_are_there():
+    expected = {"toy", "two-points", "time-vs-n", "time-vs-mu", "time-vs-scale", "loss-rate", "low-rank",
+                "mnist-0-1", "mnist-1-7", "mnist-3-8", "sgd", "first-layer-only"}  # fmt: skip
+    assert {name.split("/")[1] for name in STUDIES} == expected
+
+
+@pytest.mark.parametrize("name", STUDIES)
+@pytest.mark.parametrize("scale", ["quick", "paper"])
+def test_every_point_builds_a_problem(name, scale):
+    study = STUDIES[name].at(scale)
+    for point in study.points():
+        assert isinstance(study.build(point), Problem)
+
+
+def test_the_toy_s_picture_is_drawn_from_its_records(tmp_path):
+    study = STUDIES["early-alignment/toy"]
+    small = Study(
+        **{
+            field: getattr(study, field)
+            for field in ("name", "description", "problem", "axes", "arms", "figure")
+        },
+        fixed={**study.fixed, "step_size": 2e-2, "horizon": 40.0, "outputs": 11, "width": 12},
+        trials=2,
+    )
+    found = run(small, store=tmp_path / "records.sqlite", workers=0)
+    drawn = figure(small, found)
+    assert len(drawn.axes) == 6
+    drawn.savefig(tmp_path / "toy.png")
+    assert np.asarray(Image.open(tmp_path / "toy.png")).std() > 10  # something is on it
+
+
+def test_the_animation_moves(tmp_path):
+    problem = Problem(data="toy", start="gaussian", reduction="mean", step_size=2e-2, horizon=40.0, outputs=9)
+    found = problem.simulate(0, by="descent", neurons=True)
+    file = animate(tmp_path / "toy.gif", found, *problem.draw(0)[:2], frames=4)
+    with Image.open(file) as picture:
+        assert picture.n_frames == 4
+    with pytest.raises(ValueError, match="neurons=True"):
+        animate(file, found.drop_dims("coordinate"), *problem.draw(0)[:2])
