@@ -1,0 +1,72 @@
+"""Which classes that a network never saw become well separated: alignment, local elasticity and Recall@k.
+
+After one gradient step every neuron has moved along the data-label covariance β. How far a new class lies
+along β decides how its features move and align; how far two new classes lie apart along β decides whether
+they are told apart. Measures work on any features; predictions need no network.
+"""
+
+from firstlight.data.unseen import UnseenData, prepared, split_classes
+from firstlight.measure.agreement import rank_agreement
+from firstlight.measure.elasticity import elasticity, local_elasticity
+from firstlight.measure.retrieval import Recall, recall_at_k
+from firstlight.measure.similarity import alignment, cohesion, separability_score
+from firstlight.network.unseen_step import FeatureNetwork, draw_network
+from firstlight.theory.unseen_classes.bulk import bulk_covariance
+from firstlight.theory.unseen_classes.classes import class_alignment, class_elasticity
+from firstlight.theory.unseen_classes.covariance import initial_residual, label_covariance
+from firstlight.theory.unseen_classes.emergence import Emergence, emergence
+from firstlight.theory.unseen_classes.kernel import (
+    predicted_movement,
+    spiked_kernel,
+    step_from_strength,
+    step_size_from_tau,
+)
+from firstlight.theory.unseen_classes.operator_norm import operator_norm_bound, spiked_operator_norm
+from firstlight.theory.unseen_classes.retrieval import predict_recall_at_k
+from firstlight.theory.unseen_classes.similarity import train_unseen_similarity
+from firstlight.theory.unseen_classes.tangent import tangent_kernel
+from firstlight.unseen_classes.doors import predict_classes, simulate_classes
+from firstlight.unseen_classes.problem import ImageProblem, Problem, RotationProblem, SideProblem
+from firstlight.unseen_classes.step import Step
+from firstlight.unseen_classes.structure import GradientProblem, NormProblem
+
+__all__ = [
+    "Emergence",
+    "FeatureNetwork",
+    "GradientProblem",
+    "ImageProblem",
+    "NormProblem",
+    "Problem",
+    "Recall",
+    "RotationProblem",
+    "SideProblem",
+    "Step",
+    "UnseenData",
+    "alignment",
+    "bulk_covariance",
+    "class_alignment",
+    "class_elasticity",
+    "cohesion",
+    "draw_network",
+    "elasticity",
+    "emergence",
+    "initial_residual",
+    "label_covariance",
+    "local_elasticity",
+    "operator_norm_bound",
+    "predict_classes",
+    "predict_recall_at_k",
+    "predicted_movement",
+    "prepared",
+    "rank_agreement",
+    "recall_at_k",
+    "separability_score",
+    "simulate_classes",
+    "spiked_kernel",
+    "spiked_operator_norm",
+    "split_classes",
+    "step_from_strength",
+    "step_size_from_tau",
+    "tangent_kernel",
+    "train_unseen_similarity",
+]

@@ -1,0 +1,76 @@
+"""What every problem of the room that trains on samples shares: the doors and the assumptions."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+import xarray as xr
+
+from firstlight.data.unseen import UnseenData
+from firstlight.rng import RNGLike, SeedLike, generator
+from firstlight.study.cost import Cost
+from firstlight.study.problem import Assumption
+from firstlight.theory.unseen_classes.covariance import label_covariance
+from firstlight.unseen_classes.doors import predict_classes, simulate_classes
+from firstlight.unseen_classes.step import Step, whole
+
+
+@dataclass(frozen=True, kw_only=True)
+class UnseenProblem(Step):
+    """What the problems share: samples are drawn first, the same ones by both doors."""
+
+    room: ClassVar[str] = "unseen_classes"
+    room_version: ClassVar[int] = 1
+    references: ClassVar[tuple[str, ...]] = ("unseen2025emergence", "moniri2024theory")
+
+    def sample(self, rng: np.random.Generator) -> UnseenData:
+        """Draw training and unseen samples."""
+        raise NotImplementedError
+
+    def predict(self, rng: RNGLike | SeedLike = None) -> xr.Dataset:
+        """Theory on samples drawn from `rng`: see `predict_classes`. No network is drawn."""
+        return predict_classes(self.sample(generator(rng)), self)
+
+    def simulate(self, rng: RNGLike | SeedLike = None, *, steps: int = 1) -> xr.Dataset:
+        """Train a network on samples drawn from `rng`: see `simulate_classes`."""
+        whole("steps", steps, 1)
+        stream = generator(rng)
+        return simulate_classes(self.sample(stream), self, stream, steps)
+
+    def assumptions(self) -> tuple[Assumption, ...]:
+        """Return what the theory assumes, each checked on samples of this problem."""
+        data = self.sample(np.random.default_rng(0))
+        d = data.train.shape[1]
+        norm = float((data.train**2).sum(axis=1).mean() / d)
+        counts = np.unique(data.train_labels, return_counts=True)[1]
+        balance = counts.min() / counts.max()
+        output = self.output_scale * np.sqrt(float(self.sigma.second_moment(np.sqrt(norm))))
+        beta = label_covariance(data.train, data.train_labels)
+        noise = np.sqrt(d / len(data.train))
+        return (
+            _verdict("inputs of norm √d", 0.5 <= norm <= 2, f"mean |x|²/d = {norm:.3g}"),
+            _verdict("balanced training classes", balance >= 0.8, f"smallest / largest = {balance:.2f}"),
+            _verdict("output before the step negligible", output <= 0.2, f"typical |g0| = {output:.2g}"),
+            _verdict("Gaussian heads", self.head == "gaussian", f"head = {self.head}"),
+            _verdict("wide network", self.width >= 512, f"width = {self.width}, fluctuations 1/√N"),
+            _verdict(
+                "class means differ", np.linalg.norm(beta) > 1.2 * noise * np.sqrt(norm),
+                f"|β| = {np.linalg.norm(beta):.3g}, of noise alone {noise * np.sqrt(norm):.3g}",
+            ),
+        )  # fmt: skip
+
+    def cost(self, door: str, **options: object) -> Cost:
+        """Leading terms of a trial: products of samples and neurons, or of samples and samples."""
+        data = self.sample(np.random.default_rng(0))
+        (n, d), m = data.train.shape, len(data.unseen)
+        if door == "predict":
+            return Cost(2.0 * m * m * d + 60.0 * m * m + n * n * d, 8.0 * (3 * m * m + n * n + d * d))
+        steps = options.get("steps", 1)
+        work = 4.0 * n * d * self.width * float(steps if isinstance(steps, int) else 1)
+        return Cost(
+            work + 4.0 * m * d * self.width + 4.0 * m * m * self.width, 8.0 * self.width * (3 * m + n + d)
+        )
+
+
+def _verdict(name: str, holds: bool, detail: str) -> Assumption:
+    return Assumption(name, "holds" if holds else "fails", detail)

@@ -1,0 +1,163 @@
+"""Theory and experiment on the same samples, with the same observables: the doors behind every problem."""
+
+import numpy as np
+import xarray as xr
+
+from firstlight.data.unseen import UnseenData
+from firstlight.measure.agreement import rank_agreement
+from firstlight.measure.elasticity import elasticity
+from firstlight.measure.retrieval import recall_at_k
+from firstlight.measure.similarity import alignment, gram_alignment
+from firstlight.network.unseen_step import draw_network
+from firstlight.theory.unseen_classes.covariance import initial_residual
+from firstlight.theory.unseen_classes.kernel import predicted_movement, spiked_kernel, step_size_from_tau
+from firstlight.theory.unseen_classes.retrieval import recall_from_gram
+from firstlight.theory.unseen_classes.similarity import train_unseen_similarity
+from firstlight.unseen_classes.step import Step
+
+RELATIONS = {
+    "similarity_alignment": ("size", "alignment"),
+    "similarity_alignment_change": ("size", "alignment_change"),
+    "snr_alignment": ("snr", "alignment"),
+    "similarity_elasticity": ("size", "elasticity"),
+    "similarity_recall": ("size", "recall"),
+    "similarity_recall_change": ("size", "recall_change"),
+    "alignment_recall": ("alignment", "recall"),
+}
+
+
+def predict_classes(data: UnseenData, step: Step) -> xr.Dataset:
+    """Predict what one step does to the features of unseen classes, without any network.
+
+    Parameters
+    ----------
+    data : UnseenData
+        Scaled such that |x|² is about d (see `prepared`).
+    step : Step
+
+    Returns
+    -------
+    Dataset, dims ("class", "other")
+        ``similarity`` t, ``snr``; ``alignment_before`` and ``alignment`` (mean cosine of two samples of a
+        class), ``cohesion_before`` and ``cohesion`` (mean inner product, per neuron), ``separability``
+        (minus that across classes), ``elasticity`` (per neuron), ``recall_before`` and ``recall`` by class,
+        ``mean_recall_before`` and ``mean_recall``; with three classes or more the Spearman correlations
+        named in `RELATIONS`.
+
+    Examples
+    --------
+    >>> from firstlight.data.unseen import image_classes, prepared
+    >>> data = prepared(image_classes(np.random.default_rng(0), "digits", [3, 8], 30))
+    >>> found = predict_classes(data, Step(kappa=4.0))
+    >>> found.sizes["class"], bool(found.similarity_alignment_change > 0.5)
+    (8, True)
+    """
+    beta, tau, sigma, bulk = step.covariance(data), step.strength(data), step.sigma, step.bulk_matrix(data)
+    found, labels = _similarity(data, beta, bulk), data.unseen_labels
+    for name, strength, part in (("_before", 0.0, None), ("", tau, bulk)):
+        gram = spiked_kernel(data.unseen, None, beta, strength, sigma, part)
+        inner = gram_alignment(gram, labels).values
+        size = np.sqrt(np.diag(gram))
+        size = np.where(size > 0, size, 1.0)
+        recall = recall_from_gram(gram, labels, step.k, step.metric)
+        gram /= size[:, None]
+        gram /= size
+        _put(
+            found,
+            name,
+            inner,
+            gram_alignment(gram, labels).values,
+            recall.recall_by_class,
+            float(recall.recall),
+        )
+    moved = predicted_movement(data.unseen, beta, tau, sigma, bulk)
+    _, index, counts = np.unique(labels, return_inverse=True, return_counts=True)
+    found["elasticity"] = ("class", np.bincount(index, moved) / counts)
+    return _with_relations(found)
+
+
+def simulate_classes(data: UnseenData, step: Step, rng: np.random.Generator, steps: int = 1) -> xr.Dataset:
+    """Train a network and measure its features on unseen classes.
+
+    Parameters
+    ----------
+    data : UnseenData
+    step : Step
+    rng : numpy.random.Generator
+        Draws the network.
+    steps : int, default 1
+        Several steps share the step size of one: each is that much smaller.
+
+    Returns
+    -------
+    Dataset
+        The observables of `predict_classes`, measured.
+
+    Examples
+    --------
+    >>> from firstlight.data.unseen import image_classes, prepared
+    >>> data = prepared(image_classes(np.random.default_rng(0), "digits", [3, 8], 30))
+    >>> found = simulate_classes(data, Step(kappa=4.0, width=256), np.random.default_rng(1))
+    >>> found.sizes["class"], bool(found.similarity_alignment_change > 0.5)
+    (8, True)
+    """
+    beta, sigma = step.covariance(data), step.sigma
+    found, labels = _similarity(data, beta, step.bulk_matrix(data)), data.unseen_labels
+    targets = _targets(data.train_labels, step.loss)
+    outputs = 1 if targets.ndim == 1 else targets.shape[1]
+    network = draw_network(
+        data.train.shape[1], step.width, sigma, rng, outputs=outputs, head=step.head,
+        scale=step.output_scale, initial=step.initial, loss=step.loss,
+    )  # fmt: skip
+    rate = step_size_from_tau(step.strength(data), sigma, step.width, step.output_scale)
+    trained = network.step(data.train, targets, rate / steps, steps)
+    before, after = network.features(data.unseen), trained.features(data.unseen)
+    for name, features in (("_before", before), ("", after)):
+        inner = alignment(features, labels).values / step.width
+        cosine = alignment(features, labels, "cosine").values
+        recall = recall_at_k(features, labels, step.k, step.metric)
+        _put(found, name, inner, cosine, recall.by_class, recall.overall)
+    found["elasticity"] = ("class", elasticity(before, after, labels).values / step.width)
+    return _with_relations(found)
+
+
+def _similarity(data: UnseenData, beta: np.ndarray, bulk: np.ndarray | None) -> xr.Dataset:
+    found = train_unseen_similarity(beta, data.unseen, data.unseen_labels, bulk)
+    return found[["similarity", "snr"]]
+
+
+def _put(
+    found: xr.Dataset, name: str, inner: np.ndarray, cosine: np.ndarray, recall: np.ndarray, overall: float
+) -> None:
+    """Write the observables of one moment, before or after the step."""
+    found[f"alignment{name}"] = ("class", np.diag(cosine).copy())
+    found[f"cohesion{name}"] = ("class", np.diag(inner).copy())
+    if not name:
+        across = -inner
+        np.fill_diagonal(across, np.nan)
+        found["separability"] = (("class", "other"), across)
+        found.coords["other"] = found["class"].values
+    found[f"recall{name}"] = ("class", np.asarray(recall))
+    found[f"mean_recall{name}"] = overall
+
+
+def _with_relations(found: xr.Dataset) -> xr.Dataset:
+    """Add the rank correlations over classes; a class of one member has no cosine and no recall."""
+    columns = {name: found[name].values for name in ("snr", "alignment", "elasticity", "recall")}
+    columns["size"] = np.abs(found["similarity"].values)
+    for name in ("alignment", "recall"):
+        columns[f"{name}_change"] = found[name].values - found[f"{name}_before"].values
+    known = np.all([np.isfinite(column) for column in columns.values()], axis=0)
+    if known.sum() >= 3:
+        for relation, (a, b) in RELATIONS.items():
+            agreement = rank_agreement(columns[a][known], columns[b][known], resamples=0)
+            found[relation] = float(agreement.spearman)
+    return found
+
+
+def _targets(labels: np.ndarray, loss: str) -> np.ndarray:
+    """Targets of the training samples: ±1, one-hot for softmax, centred one-hot for several classes."""
+    if loss == "softmax":
+        classes, index = np.unique(labels, return_inverse=True)
+        return np.eye(len(classes))[index]
+    return initial_residual(labels, "square")

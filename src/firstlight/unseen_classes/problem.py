@@ -1,0 +1,236 @@
+"""The problems of the room: classes of normals, pairs on two sides, the papers' set-ups, and images."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from firstlight.data.unseen import (
+    UnseenData,
+    around,
+    gaussian_classes,
+    image_classes,
+    paper_training,
+    prepared,
+    rotation,
+)
+from firstlight.unseen_classes.base import UnseenProblem
+from firstlight.unseen_classes.step import one_of, whole
+
+
+@dataclass(frozen=True, kw_only=True)
+class Problem(UnseenProblem):
+    """Two training classes N(±μ, I) and unseen classes N(m, I) at given angles to μ.
+
+    Parameters
+    ----------
+    dimension, samples : int, default 256
+        d and n.
+    train_norm, unseen_norm : float, default 2 and 4
+        |μ|, and the length of the unseen means.
+    cosines : sequence of float, default (0, 0.25, 0.5, 0.75, 1)
+        One unseen class each: the cosine of its mean and μ. The means are orthogonal to each other otherwise.
+    unseen_samples : int, default 100
+        Samples of each unseen class, at least 2.
+    **step
+        The fields of `Step`.
+
+    Examples
+    --------
+    >>> problem = Problem(dimension=64, samples=64, width=256, unseen_samples=20)
+    >>> predicted, measured = problem.predict(0), problem.simulate(0)
+    >>> set(predicted.data_vars) == set(measured.data_vars)
+    True
+    """
+
+    dimension: int = 256
+    samples: int = 256
+    train_norm: float = 2.0
+    unseen_norm: float = 4.0
+    cosines: tuple[float, ...] = (0.0, 0.25, 0.5, 0.75, 1.0)
+    unseen_samples: int = 100
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        object.__setattr__(self, "cosines", tuple(float(c) for c in np.atleast_1d(self.cosines)))
+        _check_sizes(self)
+        if len(self.cosines) < 2 or not all(-1 <= c <= 1 for c in self.cosines):
+            raise ValueError(f"cosines = {self.cosines}: at least two numbers in [-1, 1]")
+        if len(self.cosines) >= self.dimension:
+            raise ValueError(
+                f"dimension = {self.dimension}: must exceed the {len(self.cosines)} unseen classes"
+            )
+
+    def sample(self, rng: np.random.Generator) -> UnseenData:
+        """Draw training and unseen samples."""
+        along = np.array(self.cosines)
+        means = np.hstack([along[:, None], np.diag(np.sqrt(1 - along**2))]) * self.unseen_norm
+        return gaussian_classes(
+            rng, self.dimension, self.samples, self.train_norm, means, self.unseen_samples
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class SideProblem(UnseenProblem):
+    """Two unseen classes of fixed norm and separation, on opposite sides of the training boundary or on the
+    same.
+
+    Parameters
+    ----------
+    along : float
+        Component of the unseen means along μ/|μ|: +along and -along, or +along twice.
+    side : {"opposite", "same"}
+    dimension, samples, train_norm, unseen_norm, unseen_samples
+        As in `Problem`.
+    half_separation : float, default 2
+        Half the distance of the two means.
+    **step
+        The fields of `Step`.
+
+    Examples
+    --------
+    >>> problem = SideProblem(along=2.0, side="opposite", dimension=64, samples=64, unseen_samples=20)
+    >>> found = problem.predict(0)
+    >>> [round(float(t)) for t in np.sign(found.similarity)]
+    [1, -1]
+    """
+
+    along: float
+    side: Literal["opposite", "same"]
+    dimension: int = 256
+    samples: int = 256
+    train_norm: float = 2.0
+    unseen_norm: float = 4.0
+    half_separation: float = 2.0
+    unseen_samples: int = 150
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        _check_sizes(self)
+        one_of("side", self.side, ("opposite", "same"))
+        most = self.half_separation if self.side == "opposite" else self._rest
+        if not 0 <= self.half_separation <= self.unseen_norm:
+            raise ValueError(f"half_separation = {self.half_separation}: must lie in [0, {self.unseen_norm}]")
+        if not 0 <= self.along <= most:
+            raise ValueError(f"along = {self.along}: must lie in [0, {most:.6g}]")
+
+    @property
+    def _rest(self) -> float:
+        return float(np.sqrt(max(self.unseen_norm**2 - self.half_separation**2, 0)))
+
+    def sample(self, rng: np.random.Generator) -> UnseenData:
+        """Draw training and unseen samples."""
+        a, h, rest = self.along, self.half_separation, self._rest
+        if self.side == "opposite":
+            across = np.sqrt(h**2 - a**2)
+            means = np.array([[a, across, rest], [-a, -across, rest]])
+        else:
+            means = np.array([[a, h, np.sqrt(rest**2 - a**2)], [a, -h, np.sqrt(rest**2 - a**2)]])
+        return gaussian_classes(
+            rng, self.dimension, self.samples, self.train_norm, means, self.unseen_samples
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class RotationProblem(UnseenProblem):
+    """The papers' synthetic set-ups: two unseen classes along ±v (set-up 1), or along ±Rv, R a rotation
+    (set-up 2).
+
+    Parameters
+    ----------
+    spread : float, default 1
+        ε√d of the rotation (0: none); R v leaves v where it is about 1.
+    length : float, default 0.008
+        Length of the unseen means relative to |v|; the papers' e.
+    variance : float, default 0.1
+        Of the unseen samples, across the mean.
+    family : {"balls", "truncated", "spheres"}, default "balls"
+    dimension, samples : int, default 256
+    unseen_samples : int, default 100
+        Of each of the two classes.
+    **step
+        The fields of `Step`; set `tau` rather than `kappa` to follow the papers: η s c_1/√N.
+
+    Examples
+    --------
+    >>> problem = RotationProblem(spread=0.0, length=0.5, variance=1.0, dimension=32, samples=64, tau=0.01)
+    >>> float(problem.simulate(0).mean_recall)
+    1.0
+    """
+
+    spread: float = 1.0
+    length: float = 0.008
+    variance: float = 0.1
+    family: Literal["balls", "truncated", "spheres"] = "balls"
+    dimension: int = 256
+    samples: int = 256
+    unseen_samples: int = 100
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for name, least in (("dimension", 2), ("samples", 2), ("unseen_samples", 2)):
+            whole(name, getattr(self, name), least)
+        one_of("family", self.family, ("balls", "truncated", "spheres"))
+        for name in ("spread", "variance"):
+            if not (np.isfinite(getattr(self, name)) and getattr(self, name) >= 0):
+                raise ValueError(f"{name} = {getattr(self, name)}: must be finite and at least 0")
+        if not (np.isfinite(self.length) and self.length != 0):
+            raise ValueError(f"length = {self.length}: must be finite and not 0")
+
+    def sample(self, rng: np.random.Generator) -> UnseenData:
+        """Draw training and unseen samples."""
+        x, y, v = paper_training(rng, self.dimension, self.samples, self.family)
+        centre = self.length * (rotation(rng, self.dimension, self.spread) @ v)
+        count = self.unseen_samples
+        unseen = [around(rng, sign * centre, self.variance, count) for sign in (1, -1)]
+        return UnseenData(x, y, np.vstack(unseen), np.repeat([10, 11], count))
+
+
+@dataclass(frozen=True, kw_only=True)
+class ImageProblem(UnseenProblem):
+    """Train on some classes of a set of images; the others are unseen.
+
+    Parameters
+    ----------
+    images : str, default "digits"
+        "digits", "mnist" or "fashion-mnist"; see `firstlight.data.load_images`.
+    train : str, default "0,1"
+        The classes to train on, separated by commas.
+    per_class : int, default 100
+        Samples of each class.
+    **step
+        The fields of `Step`.
+
+    Examples
+    --------
+    >>> found = ImageProblem(train="3,8", per_class=20).predict(0)
+    >>> found.sizes["class"]
+    8
+    """
+
+    images: str = "digits"
+    train: str = "0,1"
+    per_class: int = 100
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        whole("per_class", self.per_class, 2)
+        if len(set(self._classes)) < 2:
+            raise ValueError(f"train = {self.train!r}: at least two classes, separated by commas")
+
+    @property
+    def _classes(self) -> list[str]:
+        return [part.strip() for part in self.train.split(",") if part.strip()]
+
+    def sample(self, rng: np.random.Generator) -> UnseenData:
+        """Draw training and unseen samples, centred and scaled."""
+        return prepared(image_classes(rng, self.images, self._classes, self.per_class))
+
+
+def _check_sizes(problem: "Problem | SideProblem") -> None:
+    for name, least in (("dimension", 4), ("samples", 2), ("unseen_samples", 2)):
+        whole(name, getattr(problem, name), least)
+    for name in ("train_norm", "unseen_norm"):
+        value = getattr(problem, name)
+        if not (np.isfinite(value) and value >= 0):
+            raise ValueError(f"{name} = {value}: must be finite and at least 0")

@@ -1,0 +1,132 @@
+"""The step that is studied: network, loss and strength, checked when it is made."""
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from firstlight.activations import Activation
+from firstlight.activations import activation as as_activation
+from firstlight.data.unseen import UnseenData
+from firstlight.theory.unseen_classes.bulk import bulk_covariance
+from firstlight.theory.unseen_classes.covariance import initial_residual, label_covariance, mean_slope
+from firstlight.theory.unseen_classes.kernel import step_from_strength
+
+
+@dataclass(frozen=True, kw_only=True)
+class Step:
+    """One gradient step of the first layer of g(x) = s aᵀσ(Wᵀx), and how its features are judged.
+
+    Parameters
+    ----------
+    activation : str or Activation, default "shifted_relu"
+        σ; E σ'(g) must not vanish.
+    width : int, default 1024
+        N.
+    kappa : float, default 4
+        Strength of the step, κ = τ² E(β·x)²/q over the training samples; at 1 the step moves
+        pre-activations by as much as they were. Not used when `tau` is given.
+    tau : float, optional
+        The strength itself, τ = η s c_1/√N.
+    loss : {"square", "logistic", "softmax"}, default "square"
+    head : {"gaussian", "rademacher"}, default "gaussian"
+        Law of a. The predicted kernel is that of Gaussian heads; see `class_alignment` for others.
+    scale : float, optional
+        s; default 1/√N, at which the output before the step is negligible.
+    initial : {"sphere", "normal"}, default "sphere"
+        Law of the columns of W.
+    bulk : {"full", "diagonal", "none"}, default "full"
+        Which part of the gradient beside its spike the theory counts.
+    metric : {"cosine", "euclidean", "inner"}, default "cosine"
+        For Recall@k.
+    k : int, default 1
+
+    Examples
+    --------
+    >>> Step(width=0)
+    Traceback (most recent call last):
+    ...
+    ValueError: width = 0: must be an integer of at least 1
+    """
+
+    activation: str | Activation = "shifted_relu"
+    width: int = 1024
+    kappa: float = 4.0
+    tau: float | None = None
+    loss: Literal["square", "logistic", "softmax"] = "square"
+    head: Literal["gaussian", "rademacher"] = "gaussian"
+    scale: float | None = None
+    initial: Literal["sphere", "normal"] = "sphere"
+    bulk: Literal["full", "diagonal", "none"] = "full"
+    metric: Literal["cosine", "euclidean", "inner"] = "cosine"
+    k: int = 1
+
+    def __post_init__(self) -> None:
+        mean_slope(as_activation(self.activation))
+        for name in ("width", "k"):
+            whole(name, getattr(self, name), 1)
+        for name, positive in (("kappa", False), ("tau", False), ("scale", True)):
+            value = getattr(self, name)
+            if value is not None and not (np.isfinite(value) and (value > 0 if positive else value >= 0)):
+                raise ValueError(
+                    f"{name} = {value}: must be finite and {'positive' if positive else 'at least 0'}"
+                )
+        one_of("loss", self.loss, ("square", "logistic", "softmax"))
+        one_of("head", self.head, ("gaussian", "rademacher"))
+        one_of("initial", self.initial, ("sphere", "normal"))
+        one_of("bulk", self.bulk, ("full", "diagonal", "none"))
+        one_of("metric", self.metric, ("cosine", "euclidean", "inner"))
+
+    @property
+    def sigma(self) -> Activation:
+        """Return σ as an Activation."""
+        return as_activation(self.activation)
+
+    @property
+    def output_scale(self) -> float:
+        """Return s."""
+        return 1 / np.sqrt(self.width) if self.scale is None else self.scale
+
+    def covariance(self, data: UnseenData) -> np.ndarray:
+        """Return β, or B for several outputs, of the training samples."""
+        return label_covariance(data.train, data.train_labels, self.loss, activation=self.sigma)
+
+    def strength(self, data: UnseenData) -> float:
+        """Return τ: as given, or from κ and the training samples."""
+        return (
+            step_from_strength(self.kappa, self.covariance(data), data.train)
+            if self.tau is None
+            else self.tau
+        )
+
+    def bulk_matrix(self, data: UnseenData) -> np.ndarray | None:
+        """Return the covariance M of the gradient's bulk, if it is to be counted."""
+        if self.bulk == "none":
+            return None
+        return bulk_covariance(data.train, self.residual(data), self.sigma, self.bulk)
+
+    def residual(self, data: UnseenData) -> np.ndarray:
+        """Return r of the training samples for a network whose output is still zero."""
+        return initial_residual(data.train_labels, self.loss)
+
+
+def whole(name: str, value: Any, least: int) -> None:
+    """Refuse what is not an integer of at least `least`.
+
+    Examples
+    --------
+    >>> whole("width", 3, 1)
+    """
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:
+        raise ValueError(f"{name} = {value!r}: must be an integer of at least {least}")
+
+
+def one_of(name: str, value: Any, allowed: tuple[str, ...]) -> None:
+    """Refuse what is not one of the allowed words.
+
+    Examples
+    --------
+    >>> one_of("loss", "square", ("square", "logistic"))
+    """
+    if value not in allowed:
+        raise ValueError(f"{name} = {value!r}: must be one of {', '.join(allowed)}")

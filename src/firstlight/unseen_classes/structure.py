@@ -1,0 +1,189 @@
+"""The ingredients as problems: is the gradient of rank one, and how large is a matrix with a mean?"""
+
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+import numpy as np
+import xarray as xr
+
+from firstlight.activations import activation as as_activation
+from firstlight.data.unseen import paper_training
+from firstlight.network.unseen_step import draw_network
+from firstlight.rng import RNGLike, SeedLike, generator
+from firstlight.study.problem import Assumption
+from firstlight.theory.unseen_classes.covariance import label_covariance, mean_slope
+from firstlight.theory.unseen_classes.operator_norm import spiked_operator_norm
+from firstlight.unseen_classes.step import one_of, whole
+
+_REFERENCES = ("unseen2025emergence", "moniri2024theory")
+
+
+@dataclass(frozen=True, kw_only=True)
+class GradientProblem:
+    """How far the first gradient is from its rank-one part A = s c_1 β_r aᵀ, at n = d = N = size.
+
+    Parameters
+    ----------
+    size : int, default 256
+    activation : str, default "shifted_relu"
+    train_norm : float, default 2
+        |μ| of the training classes N(±μ, I).
+    inputs : {"normal", "rademacher"}, default "normal"
+        Law of the noise.
+    scale : float, optional
+        s; default 1/√N.
+    residual : bool, default True
+        Whether β holds the residual y - g0(x), or the labels alone: with s = 1 that misses a part that stays.
+
+    Examples
+    --------
+    >>> found = GradientProblem(size=64).simulate(0)
+    >>> bool(found.operator_error < found.frobenius_error)
+    True
+    """
+
+    size: int = 256
+    activation: str = "shifted_relu"
+    train_norm: float = 2.0
+    inputs: Literal["normal", "rademacher"] = "normal"
+    scale: float | None = None
+    residual: bool = True
+
+    room: ClassVar[str] = "unseen_classes"
+    room_version: ClassVar[int] = 1
+    references: ClassVar[tuple[str, ...]] = _REFERENCES
+
+    def __post_init__(self) -> None:
+        whole("size", self.size, 8)
+        mean_slope(as_activation(self.activation))
+        one_of("inputs", self.inputs, ("normal", "rademacher"))
+        if not (np.isfinite(self.train_norm) and self.train_norm >= 0):
+            raise ValueError(f"train_norm = {self.train_norm}: must be finite and at least 0")
+        if self.scale is not None and not (np.isfinite(self.scale) and self.scale > 0):
+            raise ValueError(f"scale = {self.scale}: must be finite and positive")
+
+    def _sample(self, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+        y = np.where(np.arange(self.size) % 2, 1.0, -1.0)
+        mean = rng.standard_normal(self.size)
+        mean *= self.train_norm / np.linalg.norm(mean)
+        shape = (self.size, self.size)
+        noise = rng.standard_normal(shape) if self.inputs == "normal" else rng.choice([-1.0, 1.0], shape)
+        return y[:, None] * mean + noise, y
+
+    def predict(self, rng: RNGLike | SeedLike = None) -> xr.Dataset:
+        """Return the Frobenius error in closed form; the operator error is left open (NaN).
+
+        |G|_F² = s²|a|²c_1²(|β|² + v |diag(r)X|_F²/n²), v = Var σ'(g)/c_1²; the second term is what A misses.
+        """
+        x, y = self._sample(generator(rng))
+        sigma = as_activation(self.activation)
+        spike = float((label_covariance(x, residual=y) ** 2).sum())
+        excess = float(sigma.dual_derivative(1, 1, 1)) / mean_slope(sigma) ** 2 - 1
+        bulk = excess * float((x**2).sum()) / self.size**2
+        error = np.sqrt(bulk / (spike + bulk))
+        return xr.Dataset(
+            {"operator_error": np.nan, "frobenius_error": error, "left_cosine": 1.0, "right_cosine": 1.0}
+        )
+
+    def simulate(self, rng: RNGLike | SeedLike = None) -> xr.Dataset:
+        """Measure |G - A|/|G| in both norms, and cosines of the top singular vectors with β and a."""
+        stream = generator(rng)
+        x, y = self._sample(stream)
+        sigma = as_activation(self.activation)
+        network = draw_network(self.size, self.size, sigma, stream, scale=self.scale)
+        step = network.step(x, y, 1.0).weights - network.weights
+        beta = label_covariance(x, residual=network.residual(x, y) if self.residual else y)
+        spike = network.scale * mean_slope(sigma) * np.outer(beta, network.heads)
+        left, size, right = np.linalg.svd(step)
+        return xr.Dataset(
+            {
+                "operator_error": np.linalg.norm(step - spike, 2) / size[0],
+                "frobenius_error": np.linalg.norm(step - spike) / np.linalg.norm(step),
+                "left_cosine": abs(left[:, 0] @ beta) / np.linalg.norm(beta),
+                "right_cosine": abs(right[0] @ network.heads) / np.linalg.norm(network.heads),
+            }
+        )
+
+    def assumptions(self) -> tuple[Assumption, ...]:
+        """Return what the theory assumes."""
+        small = self.train_norm <= 0.5 * np.sqrt(self.size)
+        negligible = self.residual or self.scale is None
+        return (
+            Assumption("means of order one", "holds" if small else "fails", f"|μ| = {self.train_norm}"),
+            Assumption(
+                "output before the step counted or negligible", "holds" if negligible else "fails",
+                f"residual = {self.residual}, scale = {self.scale or '1/√N'}",
+            ),
+        )  # fmt: skip
+
+
+@dataclass(frozen=True, kw_only=True)
+class NormProblem:
+    """Operator norm of n × d training samples whose classes have means ±μ.
+
+    Parameters
+    ----------
+    size : int, default 256
+        n = d.
+    mean : float, default 1
+        |μ|, for normal and Rademacher noise.
+    law : {"normal", "rademacher", "truncated"}, default "normal"
+        Noise of unit variance around ±μ; or the papers' truncated normals, whose mean is 1.525 in every
+        entry.
+
+    Examples
+    --------
+    >>> problem = NormProblem(size=64, mean=4.0)
+    >>> bool(abs(problem.simulate(0).operator_norm / problem.predict().operator_norm - 1) < 0.1)
+    True
+    """
+
+    size: int = 256
+    mean: float = 1.0
+    law: Literal["normal", "rademacher", "truncated"] = "normal"
+
+    room: ClassVar[str] = "unseen_classes"
+    room_version: ClassVar[int] = 1
+    references: ClassVar[tuple[str, ...]] = _REFERENCES
+
+    def __post_init__(self) -> None:
+        whole("size", self.size, 8)
+        one_of("law", self.law, ("normal", "rademacher", "truncated"))
+        if not (np.isfinite(self.mean) and self.mean >= 0):
+            raise ValueError(f"mean = {self.mean}: must be finite and at least 0")
+
+    def predict(self, rng: RNGLike | SeedLike = None) -> xr.Dataset:
+        """Return the limit of a spiked matrix, also divided by the √n + √d of the published bound."""
+        n, std, mean = self.size, 1.0, self.mean
+        if self.law == "truncated":
+            from scipy.stats import truncnorm
+
+            mean, std = np.sqrt(n) * truncnorm.mean(1, np.inf), float(truncnorm.std(1, np.inf))
+        norm = spiked_operator_norm(n, n, float(mean), std=std)
+        return xr.Dataset({"operator_norm": norm, "over_published": norm / (2 * np.sqrt(n))})
+
+    def simulate(self, rng: RNGLike | SeedLike = None) -> xr.Dataset:
+        """Draw the matrix and measure it."""
+        stream, n = generator(rng), self.size
+        if self.law == "truncated":
+            x = paper_training(stream, n, n, "truncated")[0]
+        else:
+            y = np.where(np.arange(n) % 2, 1.0, -1.0)
+            mean = stream.standard_normal(n)
+            mean *= self.mean / np.linalg.norm(mean)
+            normal = self.law == "normal"
+            x = stream.standard_normal((n, n)) if normal else stream.choice([-1.0, 1.0], (n, n))
+            x = x + y[:, None] * mean
+        norm = float(np.linalg.norm(x, 2))
+        return xr.Dataset({"operator_norm": norm, "over_published": norm / (2 * np.sqrt(n))})
+
+    def assumptions(self) -> tuple[Assumption, ...]:
+        """Return what the published bound assumes: that the mean does not matter."""
+        mean = 1.525 * np.sqrt(self.size) if self.law == "truncated" else self.mean
+        inside = mean**2 * self.size <= self.size
+        return (
+            Assumption(
+                "norm of order √n + √d whatever the mean", "holds" if inside else "fails",
+                f"|μ| = {mean:.3g}; true up to |μ| = (d/n)^(1/4) = 1",
+            ),
+        )  # fmt: skip
