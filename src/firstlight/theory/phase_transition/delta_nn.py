@@ -14,7 +14,7 @@ import numpy as np
 
 from firstlight.data.multi_index import MultiIndex
 from firstlight.rng import RNGLike, SeedLike, generator
-from firstlight.solvers import Solved, bracketing_root
+from firstlight.solvers import Solved
 from firstlight.theory.phase_transition.alg import conditional_threshold
 from firstlight.theory.phase_transition.conditional import as_target
 from firstlight.theory.phase_transition.criterion import CRITERIA, first_crossing, outlier_margin
@@ -128,8 +128,8 @@ class _Scan:
 
     def static(self) -> tuple[float, float] | None:
         """Return the threshold and its scatter if the static equations hold on both sides of it."""
-        coarse = self._static_sample(1 << 12, 0)
-        grid, margins = self.floor * np.geomspace(_REACH, 1.0, 16), []
+        coarse = self._static_sample(1 << 11, 0)
+        grid, margins = self.floor * np.geomspace(_REACH, 1.0, 12), []
         for delta in grid:  # from above: the equations fail from some delta downwards
             point = static_point(self.student, coarse, float(delta), 400)
             if not point.valid:
@@ -140,7 +140,7 @@ class _Scan:
         near = first_crossing(grid[: len(margins)][::-1], np.array(margins)[::-1])
         if not np.isfinite(near):
             return None
-        pair = near * np.array([0.96, 1.04])  # the margin is smooth: a line in log delta is enough between
+        pair = near * np.array([0.95, 1.05])  # the margin is smooth: a line in log delta is enough between
         values = []
         for index in (0, 1):
             fine = self._static_sample(1 << 15, index)
@@ -197,19 +197,16 @@ class _Scan:
 
     def _at_start(self) -> tuple[float, float]:
         """Return the threshold at initialisation, often far from the later ones, without dynamics."""
-        law = initial_law(self.target, self.student, 1 << 14, self.seeds[0])
 
-        def state(delta: float) -> tuple[float, float]:
-            return outlier_margin(law, delta, self.student.ridge, self.criterion)
+        def crossing(grid: np.ndarray, samples: int) -> tuple[float, float]:
+            law = initial_law(self.target, self.student, samples, self.seeds[0])
+            ridge = self.student.ridge
+            states = np.array([outlier_margin(law, float(x), ridge, self.criterion) for x in grid])
+            value = first_crossing(grid, states[:, 0])
+            return value, float(np.interp(value, grid, states[:, 1]))
 
-        grid = self.floor * np.geomspace(1.0, _REACH, 24)
-        margins = np.array([state(float(delta))[0] for delta in grid])
-        turned = np.flatnonzero((margins[:-1] > 0) & (margins[1:] <= 0))
-        if not turned.size:
-            return np.nan, np.nan
-        low, high = grid[turned[0]], grid[turned[0] + 1]
-        root = bracketing_root(lambda delta: state(delta)[0], float(low), float(high), tolerance=1e-6)
-        return root.value, state(root.value)[1]
+        near, _ = crossing(self.floor * np.geomspace(1.0, _REACH, 16), 1 << 10)
+        return crossing(near * np.linspace(0.92, 1.08, 7), 1 << 13) if np.isfinite(near) else (near, near)
 
     def _table(
         self, grid: np.ndarray, eta: float, steps: int, times: Sequence[int], samples: int,
@@ -242,7 +239,9 @@ class _Scan:
         ends = [_extrapolate(times, curve, edge) for curve, edge in zip(curves, at, strict=True)]
         value = float(np.mean([end[0] for end in ends]))
         scatter = abs(ends[0][0] - ends[1][0]) / 2
-        error = float(np.hypot(scatter, np.mean([end[1] for end in ends])))
+        # a tenth of the distance that the line bridges: how far delta_NN(T) may bend beyond what was seen
+        bridged = 0.1 * abs(value - float(np.mean(curves[:, -1])))
+        error = float(np.hypot(scatter, np.mean([end[1] for end in ends])) + bridged)
         good = bool(np.isfinite(value) and error < 0.1 * value)
         runs = grid.size * len(curves)
         return NetworkThreshold(
@@ -251,9 +250,9 @@ class _Scan:
 
 
 def _window(steps: int) -> list[int]:
-    """Powers of two, and ten steps spread over the last two thirds."""
+    """Powers of two, and six steps spread over the last two thirds."""
     powers = [1 << j for j in range(2, steps.bit_length())]
-    spread = np.geomspace(max(steps / 3, 1), steps, 10).round().astype(int).tolist()
+    spread = np.geomspace(max(steps / 3, 1), steps, 6).round().astype(int).tolist()
     return [t for t in {*powers, *spread} if t <= steps]
 
 

@@ -19,6 +19,8 @@ class DmftPath:
         Samples per dimension, and the step.
     train_loss, test_loss : ndarray of shape (steps + 1,)
         Mean loss on the training samples and on fresh ones, without the ridge penalty.
+    train_error, test_error : ndarray of shape (steps + 1,)
+        P(sign f ≠ sign y) on the training samples and on fresh ones.
     covariance : ndarray of shape (steps + 1, steps + 1, m, m)
         C(t, s) = W^tᵀ W^s; its diagonal holds the squared norms.
     overlap : ndarray of shape (steps + 1, m, e)
@@ -33,6 +35,8 @@ class DmftPath:
     step_size: float
     train_loss: np.ndarray
     test_loss: np.ndarray
+    train_error: np.ndarray
+    test_error: np.ndarray
     covariance: np.ndarray
     overlap: np.ndarray
     hard_variance: np.ndarray

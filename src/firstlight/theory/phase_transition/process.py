@@ -54,13 +54,11 @@ class Process:
 
     def path(self) -> DmftPath:
         """Run all steps."""
-        train, test, fields = [], [], []
-        y, weight = self.sample.y, self.sample.weight
+        table, fields = np.zeros((4, self.steps + 1)), []
         for t in range(self.steps + 1):
             h = self._field(t)
-            train.append(float(weight @ self.student.risk(y, h)))
-            test.append(float(weight @ self.student.risk(y, self._fresh(t))))
-            if not np.isfinite(train[-1]) or np.abs(h).max() > 1e6:
+            table[:, t] = *self._scores(h), *self._scores(self._fresh(t))
+            if not np.isfinite(table[:, t]).all() or np.abs(h).max() > 1e6:
                 raise ValueError(
                     f"step_size = {self.eta}: gradient descent diverges at step {t}; take a smaller step"
                 )
@@ -73,9 +71,15 @@ class Process:
         square = square + np.einsum("tae,sbe->tsab", self.M, self.M)
         variance = np.einsum("tax,tbx->tab", self.AH, self.AH)
         return DmftPath(
-            self.delta, self.eta, np.array(train), np.array(test), square, self.M, variance, self.times,
-            self.student, self.sample, tuple(fields),
+            self.delta, self.eta, table[0], table[2], table[1], table[3], square, self.M, variance,
+            self.times, self.student, self.sample, tuple(fields),
         )  # fmt: skip
+
+    def _scores(self, h: np.ndarray) -> tuple[float, float]:
+        """Mean loss, and the share of wrong signs."""
+        y, weight = self.sample.y, self.sample.weight
+        wrong = np.sign(self.student.output(h)) != np.sign(y)
+        return float(weight @ self.student.risk(y, h)), float(weight @ wrong)
 
     def _field(self, t: int) -> np.ndarray:
         m = self.m

@@ -95,6 +95,9 @@ class Bulk:
         P, z = start * (p * m / np.trace(start)), 0.0
         if not self.feasible(P):
             return None
+        if m == 1:  # nothing to solve for
+            A, B = self.shrink(P)
+            return Branch(p, P, float(self.weight @ B[:, 0, 0]) - p, 1 - float(self.memory(A)[0, 0]))
         for _ in range(60):
             A, B = self.shrink(P)
             mean = np.tensordot(self.weight, B, 1)
@@ -166,25 +169,60 @@ class Bulk:
         """Return the density of eigenvalues at the points x, smoothed over `width` times the bulk's size."""
         x = np.asarray(x, float)
         size = float(np.abs(self.D).max()) * (1 + self.delta**-0.5) ** 2
-        return np.array([self._density_at(float(point), width * size, size) for point in x.ravel()]).reshape(
-            x.shape
-        )
+        density = np.zeros(x.size)
+        P: np.ndarray | None = None
+        for i in np.argsort(x, axis=None):
+            z = complex(x.flat[i], width * size)
+            # the neighbour's solution is near; if it leads astray, come down from far above the axis
+            P = None if P is None else self._newton(z, P)
+            P = self._descend(z, size) if P is None else P
+            density[i] = np.trace(np.linalg.inv(P)).imag / (np.pi * len(P))
+        return density.reshape(x.shape)
 
-    def _density_at(self, x: float, smallest: float, size: float) -> float:
-        m = self.D.shape[1]
-        heights = np.geomspace(2 * size, smallest, max(8, int(4 * np.log(size / smallest))))
-        P = -(x + 1j * heights[0]) * np.eye(m)
-        for height in heights:
-            z = x + 1j * height
-            for _ in range(30):
-                A, B = self.shrink(P)
-                gap = np.tensordot(self.weight, B, 1) - z * np.eye(m) - P
-                system = np.eye(m * m) - self.memory(A)
-                step = np.linalg.solve(system, gap.ravel()).reshape(m, m)
-                P = P + step
-                if np.abs(step).max() < 1e-8 * np.abs(P).max():
-                    break
-        return float(np.trace(np.linalg.inv(P)).imag / (np.pi * m))
+    def _newton(self, z: complex, P: np.ndarray) -> np.ndarray | None:
+        """Solve P = E[B] - z from a start; None unless it converges to the solution with Im Q > 0."""
+        m = len(P)
+        for _ in range(12):
+            A, B = self.shrink(P)
+            gap = np.tensordot(self.weight, B, 1) - z * np.eye(m) - P
+            step = np.linalg.solve(np.eye(m * m) - self.memory(A), gap.ravel()).reshape(m, m)
+            P = P + step
+            if np.abs(step).max() < 1e-7 * np.abs(P).max():
+                Q = np.linalg.inv(P)
+                positive = np.linalg.eigvalsh((Q - Q.conj().T) / 2j)[0] > 0
+                return P if positive else None
+        return None
+
+    def _descend(self, z: complex, size: float) -> np.ndarray:
+        """Follow the solution from far above the real axis, where P ≈ -z, down to z."""
+        P = -(z + 2j * size) * np.eye(self.D.shape[1])
+        height, factor = 2 * size, 0.6
+        while height > 0:
+            found = self._newton(z.real + 1j * (z.imag + height), P)
+            if found is None:
+                factor = 1 - 0.5 * (1 - factor)
+                if factor > 0.995:
+                    raise RuntimeError(f"no resolvent found at {z:.4g}")
+                height = min(height / factor, 2 * size)
+                continue
+            P = found
+            height = height * factor if height > 0.05 * z.imag else 0.0
+        found = self._newton(z, P)
+        if found is None:
+            raise RuntimeError(f"no resolvent found at {z:.4g}")
+        return found
+
+
+def lowest(matrices: np.ndarray) -> float:
+    """Return the smallest eigenvalue in a stack of small symmetric matrices."""
+    m = matrices.shape[-1]
+    if m == 1:
+        return float(matrices.min())
+    if m > 2:
+        return float(np.linalg.eigvalsh(matrices).min())
+    half = 0.5 * (matrices[..., 0, 0] - matrices[..., 1, 1])
+    middle = 0.5 * (matrices[..., 0, 0] + matrices[..., 1, 1])
+    return float((middle - np.hypot(half, matrices[..., 0, 1])).min())
 
 
 def inverse(matrices: np.ndarray) -> np.ndarray:

@@ -6,7 +6,7 @@ import numpy as np
 
 from firstlight.theory.phase_transition.hessian import margin
 from firstlight.theory.phase_transition.labels import LabelSample
-from firstlight.theory.phase_transition.resolvent import Branch, Bulk, inverse
+from firstlight.theory.phase_transition.resolvent import Branch, Bulk, inverse, lowest
 from firstlight.theory.phase_transition.student import Student
 
 _TOLERANCE = 1e-8
@@ -79,8 +79,7 @@ def static_point(
     unit = np.eye(m)
     q, M = student.init_scale**2 * unit, np.zeros((m, sample.easy.shape[1]))
     h = student.init_scale * Z
-    lowest = -float(np.linalg.eigvalsh(student.curvature(y, h)).min())
-    P = (max(lowest, 0.0) / delta + 0.5) * 1.5 * unit
+    P = (max(-lowest(student.curvature(y, h)), 0.0) / delta + 0.5) * 1.5 * unit
     change, steady = np.inf, 0
     for _ in range(max_iterations):
         centre = Z @ _root(q).T + sample.easy @ M.T
@@ -116,9 +115,9 @@ def _proximal(
     """Solve h + P⁻¹ψ(y, h)/δ = centre for each sample; P is raised where the map would fold."""
     for _ in range(50):
         D = student.curvature(y, h)
-        lowest = float(np.linalg.eigvalsh(P + D / delta).min())
-        if lowest <= 0:
-            P = P + (0.05 * np.trace(P) / len(P) - lowest) * np.eye(len(P))
+        floor = lowest(P + D / delta)
+        if floor <= 0:
+            P = P + (0.05 * np.trace(P) / len(P) - floor) * np.eye(len(P))
         gap = (centre - h) @ P - student.force(y, h) / delta
         step = (inverse(P + D / delta) @ gap[:, :, None])[:, :, 0]
         size = np.abs(step).max()

@@ -1,0 +1,65 @@
+"""How many samples per dimension before a two-layer network learns hidden directions at all.
+
+delta_alg is where any known polynomial-time method can find a hard direction; delta_NN, a reconstruction, is
+where gradient descent on a given network does. The theory speaks of the limit of many dimensions, n/d fixed.
+"""
+
+from firstlight.data.multi_index import MultiIndex
+from firstlight.losses import Loss, loss
+from firstlight.measure.spectral import spectral_estimator
+from firstlight.phase_transition.learning import LearningProblem
+from firstlight.phase_transition.problem import Problem
+from firstlight.phase_transition.spectrum import SpectrumProblem
+from firstlight.phase_transition.thresholds import AlgProblem, ThresholdProblem
+from firstlight.theory.phase_transition.alg import AlgorithmicThreshold, delta_alg
+from firstlight.theory.phase_transition.delta_nn import NetworkThreshold, delta_nn
+from firstlight.theory.phase_transition.dmft import dmft
+from firstlight.theory.phase_transition.escape import EscapeTime, escape_time, success_size
+from firstlight.theory.phase_transition.hessian import (
+    CurvatureLaw,
+    HessianSpectrum,
+    Outlier,
+    hessian_spectrum,
+)
+from firstlight.theory.phase_transition.path import DmftPath
+from firstlight.theory.phase_transition.spectral import (
+    SpectralThreshold,
+    optimal_preprocessing,
+    spectral_threshold,
+)
+from firstlight.theory.phase_transition.staircase import Stage, staircase
+from firstlight.theory.phase_transition.student import Student
+from firstlight.theory.phase_transition.subspaces import Subspaces, subspaces
+
+__all__ = [
+    "AlgProblem",
+    "AlgorithmicThreshold",
+    "CurvatureLaw",
+    "DmftPath",
+    "EscapeTime",
+    "HessianSpectrum",
+    "LearningProblem",
+    "Loss",
+    "MultiIndex",
+    "NetworkThreshold",
+    "Outlier",
+    "Problem",
+    "SpectralThreshold",
+    "SpectrumProblem",
+    "Stage",
+    "Student",
+    "Subspaces",
+    "ThresholdProblem",
+    "delta_alg",
+    "delta_nn",
+    "dmft",
+    "escape_time",
+    "hessian_spectrum",
+    "loss",
+    "optimal_preprocessing",
+    "spectral_estimator",
+    "spectral_threshold",
+    "staircase",
+    "subspaces",
+    "success_size",
+]

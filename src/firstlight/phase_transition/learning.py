@@ -1,0 +1,103 @@
+"""Does gradient descent find the hidden directions, and when: finite sizes beside V(t)."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import xarray as xr
+from scipy.special import ndtr
+
+from firstlight.network.phase_descent import descend, orthogonal_rows
+from firstlight.phase_transition.model import Model, require_number, require_size
+from firstlight.phase_transition.thresholds import SUCCESS
+from firstlight.rng import RNGLike, SeedLike, generator
+from firstlight.study.cost import Cost
+from firstlight.theory.phase_transition.dmft import dmft, memory_bytes
+from firstlight.theory.phase_transition.escape import escape_of
+
+
+@dataclass(frozen=True)
+class LearningProblem(Model):
+    """Whether and when gradient descent in d dimensions finds the hidden directions.
+
+    Parameters
+    ----------
+    delta : float
+        δ = n/d.
+    d : int
+        Number of dimensions.
+    step_size : float
+        η.
+    steps : int
+        Steps of the experiment.
+    theory_steps : int
+        Steps of the theory; V(t) beyond is continued as the power of t with which it grows at the end.
+
+    The other fields are those of `Model`.
+
+    Examples
+    --------
+    >>> problem = LearningProblem(delta=6.0, d=150, steps=60, theory_steps=24)
+    >>> bool(problem.predict(samples=1 << 10).success > 0.5)
+    True
+    """
+
+    delta: float = 3.0
+    d: int = 500
+    step_size: float = 0.25
+    steps: int = 400
+    theory_steps: int = 64
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for name in ("delta", "step_size"):
+            require_number(name, getattr(self, name))
+        for name in ("steps", "theory_steps"):
+            require_size(name, getattr(self, name), 2)
+        require_size("d", self.d, max(self.law.k, self.student.width) + 1)
+
+    def predict(self, rng: RNGLike | SeedLike = 0, *, samples: int = 1 << 12) -> xr.Dataset:
+        """Predict from V(t), without a fit: a rule of thumb for finite d.
+
+        The overlap at step t is normal with variance V(t)/d while it is small; success is an overlap that
+        reaches the level at some t ≤ steps.
+
+        Returns
+        -------
+        Dataset
+            success (a probability), escape_time (from the root mean square; NaN if later than theory_steps).
+        """
+        steps = min(self.steps, self.theory_steps)
+        path = dmft(self.law, self.student, self.delta, self.step_size, steps, samples, rng, times=(0,))
+        escape = escape_of(path, self.d, SUCCESS)
+        best = float(np.log(escape.cosine).max())
+        if self.steps > steps:
+            last, before = np.log(escape.cosine[[-1, steps // 2]])
+            best = max(best, float(last + (last - before) * np.log(self.steps / steps) / np.log(2)))
+        chance = 2 * ndtr(-np.sqrt(SUCCESS * np.exp(-min(best, 700.0))))
+        time = escape.time if np.isfinite(escape.time) else np.nan
+        return xr.Dataset({"success": float(chance), "escape_time": time, "converged": True})
+
+    def simulate(self, rng: RNGLike | SeedLike = None) -> xr.Dataset:
+        """Train one network; success is 0 or 1."""
+        rng = generator(rng)
+        drawn = self.law.sample(round(self.delta * self.d), self.d, rng)
+        W = orthogonal_rows(self.d, self.student.width, self.init_scale, rng)
+        data = (drawn.X, drawn.y)
+        every = max(1, self.steps // 200)
+        path = descend(
+            self.network, data, (drawn.X[:1], drawn.y[:1]), W, drawn.directions, self.step_size, self.steps,
+            times=range(0, self.steps + 1, every),
+        )  # fmt: skip
+        cosine = (path.overlap**2).sum(axis=(1, 2)) / np.einsum("taa->t", path.gram)
+        found = np.flatnonzero(cosine >= SUCCESS)
+        time = float(path.times[found[0]]) if found.size else np.nan
+        return xr.Dataset({"success": float(found.size > 0), "escape_time": time})
+
+    def cost(self, door: str, **options: Any) -> Cost:
+        """Tell what a trial costs."""
+        m, n = self.student.width, self.delta * self.d
+        if door == "simulate":
+            return Cost(4 * n * self.d * m * self.steps, 8 * 1.5 * n * self.d)
+        samples, T = int(options.get("samples", 1 << 12)), self.theory_steps
+        return Cost(samples * T**3 * m**3 / 3, memory_bytes(self.student, T, samples))

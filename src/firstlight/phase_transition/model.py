@@ -1,0 +1,119 @@
+"""What all Problems of the room share: a target, a network, and the sizes."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import ClassVar
+
+import numpy as np
+
+from firstlight.data.multi_index import MultiIndex
+from firstlight.losses import Loss
+from firstlight.network.phase_descent import Network
+from firstlight.study.problem import Assumption
+from firstlight.theory.phase_transition.conditional import far_labels
+from firstlight.theory.phase_transition.student import Student
+from firstlight.theory.phase_transition.subspaces import subspaces
+
+
+@dataclass(frozen=True)
+class Model:
+    """A multi-index target and a two-layer network.
+
+    Parameters
+    ----------
+    target : str
+        y = φ(z) as a text of z1, z2, ...
+    noise : float
+        Standard deviation of the label's noise.
+    activation : str
+        σ, twice differentiable.
+    second_layer : float or tuple of float
+        a_j, fixed. A single number is repeated `width` times.
+    width : int
+        m, when `second_layer` is a single number.
+    init_scale : float
+        r, length of the orthogonal first-layer rows at the start.
+    loss : {"square", "logistic"} or Loss
+        l(y, f).
+    ridge : float
+        λ.
+    offset : float
+        Constant in the output.
+    """
+
+    room: ClassVar[str] = "phase_transition"
+    room_version: ClassVar[int] = 1
+    references: ClassVar[tuple[str, ...]] = ("montanari2026phase",)
+
+    target: str = "sign(abs(z1) - 1.4820733)"
+    noise: float = 0.0
+    activation: str = "tanh_squared"
+    second_layer: float | tuple[float, ...] = 1.0
+    width: int = 1
+    init_scale: float = 0.8
+    loss: str | Loss = "square"
+    ridge: float = 0.0
+    offset: float = 0.0
+
+    def __post_init__(self) -> None:
+        if isinstance(self.width, bool) or not isinstance(self.width, (int, np.integer)) or self.width < 1:
+            raise ValueError(f"width = {self.width!r}: must be an integer of at least 1")
+        if np.ndim(self.second_layer) and self.width not in (1, len(np.atleast_1d(self.second_layer))):
+            raise ValueError(f"width = {self.width}: second_layer = {self.second_layer!r} has another length")
+        self.law, self.student  # noqa: B018 - bad fields are refused now
+
+    @cached_property
+    def law(self) -> MultiIndex:
+        """The target's law."""
+        return MultiIndex(self.target, noise=self.noise)
+
+    @cached_property
+    def student(self) -> Student:
+        """The network as theory sees it."""
+        single = np.ndim(self.second_layer) == 0
+        a = np.full(self.width, self.second_layer) if single else np.asarray(self.second_layer)
+        return Student(
+            self.activation, tuple(a.tolist()), self.init_scale, self.loss, self.ridge, self.offset
+        )
+
+    @cached_property
+    def network(self) -> Network:
+        """The network as it is trained."""
+        student = self.student
+        return Network(student.sigma, student.a, student.penalty, self.ridge, self.offset)
+
+    @cached_property
+    def hard(self) -> np.ndarray:
+        """Basis (k, h) of the hard directions: which ones are held or looked for is part of the question."""
+        return subspaces(self.law).hard
+
+    def assumptions(self) -> tuple[Assumption, ...]:
+        """Return what the theory assumes, each checked for this problem."""
+        hard = self.hard.shape[1]
+        far = far_labels(self.law)
+        try:
+            self.student.require_bounded(far, self.target)
+            bounded = Assumption("curvature bounded below", "holds", f"labels reach {np.abs(far).max():.3g}")
+        except ValueError as error:
+            bounded = Assumption("curvature bounded below", "fails", str(error))
+        return (
+            bounded,
+            Assumption("smooth activation", "holds", f"{self.student.sigma.name} has no kink"),
+            Assumption(
+                "a hard direction exists", "holds" if hard else "fails",
+                f"{hard} hard directions of {self.law.k}",
+            ),
+            Assumption("dimension and samples go to infinity", "not checkable", "gaps shrink as d^-1/2"),
+        )  # fmt: skip
+
+
+def require_number(name: str, value: object, low: float = 0.0) -> None:
+    """Raise unless a number is finite and above `low`."""
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not low < value < np.inf:
+        raise ValueError(f"{name} = {value!r}: must be a number above {low:g}")
+
+
+def require_size(name: str, value: object, low: int) -> None:
+    """Raise unless a size is an integer of at least `low`."""
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < low:
+        raise ValueError(f"{name} = {value!r}: must be an integer of at least {low}")

@@ -1,0 +1,177 @@
+"""Training side by side: dynamical mean-field theory beside gradient descent, with the Hessian's spectrum."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+from firstlight.measure.hessian import extreme_eigenpairs, hessian_operator
+from firstlight.network.phase_descent import DescentPath, descend, orthogonal_rows
+from firstlight.phase_transition.model import Model, require_number, require_size
+from firstlight.rng import RNGLike, SeedLike, generator
+from firstlight.study.cost import Cost
+from firstlight.theory.phase_transition.dmft import default_times, dmft, memory_bytes
+from firstlight.theory.phase_transition.path import DmftPath
+
+_LOWEST = 6  # eigenpairs among which the informative one is looked for
+
+
+@dataclass(frozen=True)
+class Problem(Model):
+    """Gradient descent of a two-layer network on multi-index data.
+
+    Parameters
+    ----------
+    delta : float
+        δ = n/d, samples per dimension.
+    d : int
+        Number of dimensions of the experiment.
+    step_size : float
+        η.
+    steps : int
+        T.
+    hold_hard : bool
+        Keep the overlap with the hard directions at zero, in both doors. Otherwise theory follows it from its
+        typical size r/√d.
+    spectrum : bool
+        Whether to compute the Hessian's spectrum at the recorded steps.
+
+    The other fields are those of `Model`.
+
+    Examples
+    --------
+    >>> problem = Problem(delta=3.0, d=300, steps=8)
+    >>> theory, experiment = problem.predict(samples=1 << 10), problem.simulate(rng=0)
+    >>> bool(abs(theory.train_loss[-1] / experiment.train_loss[-1] - 1) < 0.15)
+    True
+    """
+
+    delta: float = 3.0
+    d: int = 1000
+    step_size: float = 0.25
+    steps: int = 64
+    hold_hard: bool = True
+    spectrum: bool = True
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        require_number("delta", self.delta)
+        require_number("step_size", self.step_size)
+        require_size("steps", self.steps, 1)
+        require_size("d", self.d, max(self.law.k, self.student.width) + 1)
+
+    def predict(self, rng: RNGLike | SeedLike = 0, *, samples: int = 1 << 13) -> xr.Dataset:
+        """Follow training in the limit of many dimensions.
+
+        Parameters
+        ----------
+        rng : SPEC 7 rng, default 0
+            Scrambles the theory's own samples.
+        samples : int, default 8192
+            How many.
+
+        Returns
+        -------
+        Dataset
+            Over ``time``: train_loss, test_loss, train_error, test_error, cosine (squared, with the hidden
+            directions), norm (over ``neuron``), and with `spectrum` largest_eigenvalue, hidden_eigenvalue
+            (lowest outlier in the hard directions, or the bulk's edge if there is none) and hidden_overlap.
+        """
+        start = 0.0 if self.hold_hard else self.init_scale / np.sqrt(self.d)
+        path = dmft(
+            self.law, self.student, self.delta, self.step_size, self.steps, samples, generator(rng),
+            self.hold_hard, start_overlap=start,
+        )  # fmt: skip
+        at = np.array(path.times)
+        cosine = (path.overlap[at] ** 2).sum(axis=(1, 2)) / path.norm[at].sum(axis=1)
+        found = _table(at, path, at, path.norm[at], cosine)
+        if self.spectrum and self.hold_hard:
+            found = found.assign(self._predicted_spectra(path))
+        return found.assign(converged=True)
+
+    def _predicted_spectra(self, path: DmftPath) -> dict[str, Any]:
+        rows = []
+        for index in range(len(path.times)):
+            spectrum = path.spectrum(index)
+            left = [o for o in spectrum.outliers if o.side == "left"]
+            lowest = (left[0].value, left[0].overlap) if left else (spectrum.left_edge, 0.0)
+            rows.append((spectrum.right_edge, *lowest))
+        return _spectra(rows)
+
+    def simulate(self, rng: RNGLike | SeedLike = None, *, batch: int | None = None) -> xr.Dataset:
+        """Train one network of finite size.
+
+        Parameters
+        ----------
+        rng : SPEC 7 rng, optional
+            Draws data and initialisation.
+        batch : int, optional
+            Samples per step; by default all.
+
+        Returns
+        -------
+        Dataset
+            The observables of `predict`; hidden_eigenvalue belongs to the eigenvector, among the six lowest,
+            that lies most along the hard directions.
+        """
+        rng = generator(rng)
+        n = round(self.delta * self.d)
+        drawn = self.law.sample(n, self.d, rng)
+        fresh = self.law.sample(max(n // 2, 1000), self.d, rng, drawn.directions)
+        W = orthogonal_rows(self.d, self.student.width, self.init_scale, rng)
+        hard = drawn.directions @ self.hard
+        path = descend(
+            self.network, (drawn.X, drawn.y), (fresh.X, fresh.y), W, drawn.directions, self.step_size,
+            self.steps, times=default_times(self.steps), held=hard if self.hold_hard else None,
+            batch=batch, rng=rng,
+        )  # fmt: skip
+        norm = np.einsum("taa->ta", path.gram)
+        cosine = (path.overlap**2).sum(axis=(1, 2)) / norm.sum(axis=1)
+        found = _table(path.times, path, slice(None), norm, cosine)
+        if self.spectrum and self.hold_hard:
+            found = found.assign(self._measured_spectra(path, drawn.X, drawn.y, hard))
+        return found
+
+    def _measured_spectra(self, path: DescentPath, X: np.ndarray, y: np.ndarray, hard: np.ndarray) -> dict:
+        rows, m = [], self.student.width
+        for W in path.weights:
+            H = hessian_operator(
+                X, y, W, self.student.a, self.student.sigma, self.student.penalty,
+                ridge=self.ridge, offset=self.offset,
+            )  # fmt: skip
+            low = extreme_eigenpairs(H, m, min(_LOWEST, m * self.d - 1), tolerance=1e-4)
+            high = extreme_eigenpairs(H, m, 1, "right", tolerance=1e-4)
+            overlap = low.overlap(hard).sum(axis=1)
+            best = int(np.argmax(overlap))
+            rows.append((high.values[0], low.values[best], overlap[best]))
+        return _spectra(rows)
+
+    def cost(self, door: str, **options: Any) -> Cost:
+        """Tell what a trial costs."""
+        m, T = self.student.width, self.steps
+        if door == "simulate":
+            n = self.delta * self.d
+            return Cost(4 * n * self.d * m * (T + 300), 8 * 1.5 * n * self.d)
+        samples = int(options.get("samples", 1 << 13))
+        return Cost(samples * (T**3 * m**3 / 3 + 100 * T * T * m), memory_bytes(self.student, T, samples))
+
+
+def _table(
+    times: np.ndarray, path: DmftPath | DescentPath, at: Any, norm: np.ndarray, cosine: np.ndarray
+) -> xr.Dataset:
+    curves = {
+        name: ("time", getattr(path, name)[at])
+        for name in ("train_loss", "test_loss", "train_error", "test_error")
+    }
+    return xr.Dataset(
+        {**curves, "norm": (("time", "neuron"), norm), "cosine": ("time", cosine)},
+        {"time": times, "neuron": np.arange(norm.shape[1])},
+    )
+
+
+def _spectra(rows: list) -> dict[str, Any]:
+    names = ("largest_eigenvalue", "hidden_eigenvalue", "hidden_overlap")
+    return {
+        name: ("time", np.array(column)) for name, column in zip(names, zip(*rows, strict=True), strict=True)
+    }

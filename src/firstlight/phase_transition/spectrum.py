@@ -1,0 +1,137 @@
+"""The Hessian at initialisation: theory's density and outliers beside the eigenvalues of a drawn one."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+from firstlight.measure.hessian import hessian_operator
+from firstlight.network.phase_descent import orthogonal_rows
+from firstlight.phase_transition.model import Model, require_number, require_size
+from firstlight.rng import RNGLike, SeedLike, generator
+from firstlight.study.cost import Cost
+from firstlight.theory.phase_transition.hessian import hessian_spectrum
+
+
+@dataclass(frozen=True)
+class SpectrumProblem(Model):
+    """The Hessian of the empirical risk at a random initialisation.
+
+    Parameters
+    ----------
+    delta : float
+        δ = n/d.
+    d : int
+        Dimensions of the experiment; it forms the whole Hessian, of size m d.
+    low, high : float
+        Range of eigenvalues in which the density is compared.
+    bins : int
+        How many bins.
+
+    The other fields are those of `Model`.
+
+    Examples
+    --------
+    >>> problem = SpectrumProblem(delta=14.262, d=200)
+    >>> theory, experiment = problem.predict(samples=1 << 11), problem.simulate(rng=0)
+    >>> bool(abs(theory.hidden_eigenvalue - experiment.hidden_eigenvalue) < 0.15)
+    True
+    """
+
+    delta: float = 7.606
+    d: int = 400
+    low: float = -1.5
+    high: float = 4.0
+    bins: int = 44
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        require_number("delta", self.delta)
+        require_size("d", self.d, max(self.law.k, self.student.width) + 1)
+        require_size("bins", self.bins, 2)
+        if not self.low < self.high:
+            raise ValueError(f"low = {self.low}, high = {self.high}: must increase")
+
+    @property
+    def _edges(self) -> np.ndarray:
+        return np.linspace(self.low, self.high, self.bins + 1)
+
+    def predict(self, rng: RNGLike | SeedLike = 0, *, samples: int = 1 << 13) -> xr.Dataset:
+        """Compute the limit of the spectrum.
+
+        Parameters
+        ----------
+        rng : SPEC 7 rng, default 0
+            Scrambles the theory's own samples.
+        samples : int, default 8192
+            How many.
+
+        Returns
+        -------
+        Dataset
+            density over ``eigenvalue`` (bin centres), smallest_eigenvalue and largest_eigenvalue (edges, or
+            outliers beyond them), hidden_eigenvalue and hidden_overlap (the lowest outlier in the hard
+            directions; the bulk's edge and 0 if there is none).
+        """
+        found = hessian_spectrum(self.law, self.student, self.delta, samples=samples, rng=rng)
+        left = [o for o in found.outliers if o.side == "left"]
+        hidden = (left[0].value, left[0].overlap) if left else (found.left_edge, 0.0)
+        every = [o.value for o in (*found.outliers, *found.other_outliers)]
+        edges = self._edges
+        inner = edges[:-1, None] + np.diff(edges)[:, None] * np.array([1, 3, 5, 7]) / 8
+        return self._dataset(
+            found.density(inner, width=2e-3).mean(axis=1),
+            min(found.left_edge, *every) if every else found.left_edge,
+            max(found.right_edge, *every) if every else found.right_edge,
+            hidden,
+        ).assign(converged=not (found.left_pinned or found.right_pinned))
+
+    def simulate(self, rng: RNGLike | SeedLike = None) -> xr.Dataset:
+        """Draw data and a network, and compute all eigenvalues of its Hessian.
+
+        Returns
+        -------
+        Dataset
+            The observables of `predict`; hidden_eigenvalue belongs to the eigenvector, among the twelve
+            lowest, that lies most along the hard directions.
+        """
+        rng = generator(rng)
+        drawn = self.law.sample(round(self.delta * self.d), self.d, rng)
+        m = self.student.width
+        W = orthogonal_rows(self.d, m, self.init_scale, rng)
+        H = hessian_operator(
+            drawn.X, drawn.y, W, self.student.a, self.student.sigma, self.student.penalty,
+            ridge=self.ridge, offset=self.offset,
+        )  # fmt: skip
+        values, vectors = np.linalg.eigh(np.array([H @ row for row in np.eye(m * self.d)]))
+        hard = drawn.directions @ self.hard
+        parts = vectors[:, :12].T.reshape(12, m, self.d) @ hard
+        overlap = (parts**2).sum(axis=(1, 2))
+        best = int(np.argmax(overlap))
+        density = np.histogram(values, self._edges)[0] / (values.size * np.diff(self._edges))
+        return self._dataset(density, values[0], values[-1], (values[best], overlap[best]))
+
+    def _dataset(
+        self, density: np.ndarray, low: float, high: float, hidden: tuple[float, float]
+    ) -> xr.Dataset:
+        edges = self._edges
+        scalars: dict[str, Any] = {
+            "smallest_eigenvalue": low, "largest_eigenvalue": high,
+            "hidden_eigenvalue": hidden[0], "hidden_overlap": hidden[1],
+        }  # fmt: skip
+        return xr.Dataset(
+            {"density": ("eigenvalue", density), **scalars}, {"eigenvalue": 0.5 * (edges[1:] + edges[:-1])}
+        )
+
+    def cost(self, door: str, **options: Any) -> Cost:
+        """Tell what a trial costs."""
+        m = self.student.width
+        size = m * self.d
+        if door == "simulate":
+            return Cost(
+                4 * self.delta * self.d**2 * m * size + 9 * size**3,
+                8 * (self.delta * self.d**2 + 3 * size**2),
+            )
+        samples = int(options.get("samples", 1 << 13))
+        return Cost(self.bins * 4000 * min(samples, 4096) * m**3, 400 * samples * m * m)

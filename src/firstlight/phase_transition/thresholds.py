@@ -1,0 +1,184 @@
+"""Thresholds as Problems: delta_alg beside Monte-Carlo, delta_NN beside where gradient descent succeeds."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+import xarray as xr
+
+from firstlight.data.multi_index import MultiIndex
+from firstlight.network.phase_descent import descend, orthogonal_rows
+from firstlight.phase_transition.model import Model, require_number, require_size
+from firstlight.rng import RNGLike, SeedLike, generator
+from firstlight.study.cost import Cost
+from firstlight.study.problem import Assumption
+from firstlight.theory.phase_transition.alg import delta_alg
+from firstlight.theory.phase_transition.delta_nn import delta_nn
+from firstlight.theory.phase_transition.subspaces import subspaces
+
+SUCCESS = 0.2  # squared cosine with the hidden directions that counts as having found them
+
+
+@dataclass(frozen=True)
+class AlgProblem:
+    """The algorithmic threshold of a target without easy directions.
+
+    Parameters
+    ----------
+    target : str
+        y = φ(z).
+    noise : float
+        Standard deviation of the label's noise.
+    draws : int
+        Samples of the Monte-Carlo door.
+
+    Examples
+    --------
+    >>> problem = AlgProblem("sign(z1*z2)", draws=200_000)
+    >>> theory, brute = problem.predict(), problem.simulate(rng=0)
+    >>> bool(abs(theory.delta_alg / brute.delta_alg - 1) < 0.03)
+    True
+    """
+
+    room: ClassVar[str] = "phase_transition"
+    room_version: ClassVar[int] = 1
+    references: ClassVar[tuple[str, ...]] = ("montanari2026phase",)
+
+    target: str = "z1**2"
+    noise: float = 0.0
+    draws: int = 1_000_000
+
+    def __post_init__(self) -> None:
+        MultiIndex(self.target, noise=self.noise)
+        require_size("draws", self.draws, 1000)
+
+    def predict(self, rng: RNGLike | SeedLike = 0) -> xr.Dataset:
+        """Compute delta_alg, with its error estimate; NaN stands for infinity."""
+        found = delta_alg(MultiIndex(self.target, noise=self.noise), rng)
+        finite = bool(np.isfinite(found.value))
+        return xr.Dataset(
+            {
+                "delta_alg": found.value if finite else np.nan,
+                "directions": found.directions.shape[1],
+                "error": found.residual if finite else np.nan,
+                "converged": found.converged and finite,
+            }
+        )
+
+    def simulate(self, rng: RNGLike | SeedLike = None) -> xr.Dataset:
+        """Estimate it by brute force: second moments in bins of equal counts, from drawn coordinates.
+
+        Products of two independent halves of the draws are free of the bins' noise.
+        """
+        rng = generator(rng)
+        law = MultiIndex(self.target, noise=self.noise)
+        k = law.k
+        bins = max(20, self.draws // 50)
+        tables = []
+        for _ in range(2):
+            z = rng.standard_normal((self.draws // 2, k))
+            y = law.law(z) + self.noise * rng.standard_normal(len(z))
+            # ties are broken at random, so that a label of few values makes many bins of the same kind
+            order = np.lexsort((rng.random(len(y)), y))[: len(y) // bins * bins].reshape(bins, -1)
+            tables.append(np.einsum("bia,bic->bac", z[order], z[order]) / order.shape[1] - np.eye(k))
+        product = np.einsum("nab,ncd->adbc", *tables).reshape(k * k, k * k) / bins
+        swap = np.eye(k * k).reshape(k, k, k, k).transpose(1, 0, 2, 3).reshape(k * k, k * k)
+        fold = 0.5 * (np.eye(k * k) + swap)
+        top = float(np.linalg.eigvalsh(fold @ (0.5 * (product + product.T)) @ fold)[-1])
+        return xr.Dataset({"delta_alg": 1 / top if top > 5 / self.draws**0.5 else np.nan})
+
+    def assumptions(self) -> tuple[Assumption, ...]:
+        """Return what the theory assumes, each checked for this problem."""
+        easy = subspaces(MultiIndex(self.target, noise=self.noise)).easy.shape[1]
+        return (Assumption("no easy direction", "fails" if easy else "holds", f"{easy} easy directions"),)
+
+
+@dataclass(frozen=True)
+class ThresholdProblem(Model):
+    """delta_NN of a network, beside the samples per dimension at which gradient descent succeeds.
+
+    Parameters
+    ----------
+    steps : int
+        Steps that theory follows before it extrapolates.
+    step_size : float
+        η; 0 lets theory choose a stable one (the experiment then takes 0.1).
+    d : int
+        Dimensions of the experiment.
+    train_steps : int
+        Steps of the experiment.
+    deltas : tuple of float
+        Increasing samples per dimension at which the experiment trains.
+
+    The other fields are those of `Model`. At the sizes of experiments success comes 15 to 30 per cent below
+    delta_NN, and moves up with d: growth by a power of time is enough there.
+
+    Examples
+    --------
+    >>> problem = ThresholdProblem(steps=16, d=100, train_steps=60, deltas=(0.5, 8.0))
+    >>> bool(0.5 < problem.simulate(rng=0).delta_nn < 8.1)
+    True
+    """
+
+    steps: int = 64
+    step_size: float = 0.25
+    d: int = 300
+    train_steps: int = 400
+    deltas: tuple[float, ...] = (1.2, 1.5, 1.9, 2.4, 3.0, 3.8, 4.8)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        require_size("steps", self.steps, 8)
+        require_size("train_steps", self.train_steps, 1)
+        require_number("step_size", self.step_size, -1e-300)
+        require_size("d", self.d, max(self.law.k, self.student.width) + 1)
+        if not len(self.deltas) or min(self.deltas) <= 0 or not (np.diff(self.deltas) > 0).all():
+            raise ValueError(f"deltas = {self.deltas!r}: must be positive and increasing")
+
+    def predict(self, rng: RNGLike | SeedLike = 0, *, samples: int = 1 << 13) -> xr.Dataset:
+        """Compute delta_NN, its uncertainty, delta_alg, and the curve delta_NN(T) over ``time``."""
+        found = delta_nn(self.law, self.student, self.step_size or None, self.steps, samples=samples, rng=rng)
+        good = found.converged and np.isfinite(found.value)
+        return xr.Dataset(
+            {
+                "delta_nn": found.value if good else np.nan,
+                "error": found.residual if good else np.nan,
+                "delta_alg": found.delta_alg,
+                "threshold": ("time", found.curve),
+                "edge": ("time", found.edges),
+                "converged": bool(good),
+            },
+            {"time": found.times},
+            attrs={"route": found.route},
+        )
+
+    def simulate(self, rng: RNGLike | SeedLike = None) -> xr.Dataset:
+        """Train at each of `deltas` and report where success sets in (the middle in log delta)."""
+        rng = generator(rng)
+        eta = self.step_size or 0.1
+        success = []
+        for delta in self.deltas:
+            drawn = self.law.sample(round(delta * self.d), self.d, rng)
+            W = orthogonal_rows(self.d, self.student.width, self.init_scale, rng)
+            data = (drawn.X, drawn.y)
+            path = descend(
+                self.network, data, data, W, drawn.directions, eta, self.train_steps, times=[self.train_steps]
+            )
+            success.append((path.overlap**2).sum() / np.trace(path.gram[-1]) > SUCCESS)
+        # one run at each delta: the count of successes places the onset, whatever their order
+        grid = np.log(
+            np.array([self.deltas[0] ** 2 / self.deltas[min(1, len(self.deltas) - 1)], *self.deltas])
+        )
+        first = len(self.deltas) - int(np.sum(success))
+        if first == len(self.deltas):
+            return xr.Dataset({"delta_nn": np.nan})
+        return xr.Dataset({"delta_nn": float(np.exp(0.5 * (grid[first] + grid[first + 1])))})
+
+    def cost(self, door: str, **options: object) -> Cost:
+        """Tell what a trial costs."""
+        m = self.student.width
+        if door == "simulate":
+            n = sum(self.deltas) * self.d
+            return Cost(4 * n * self.d * m * self.train_steps, 8 * max(self.deltas) * self.d**2)
+        samples = 1 << 13
+        return Cost(30 * samples * self.steps**3 * m**3 / 3, 4 * samples * self.steps**2 * m * m)

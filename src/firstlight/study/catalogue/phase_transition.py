@@ -1,0 +1,167 @@
+"""Studies of phase transitions of feature learning: thresholds, spectra, training, and when it succeeds."""
+
+from firstlight.study.spec import Arm, FigureSpec, Scale
+from firstlight.study.sweep import Study
+
+_ROOM = "firstlight.phase_transition"
+_STEP = "sign(abs(z1) - 1.4820733)"
+_LABELS = {
+    "delta": "samples per dimension δ",
+    "delta_nn": "$δ_{NN}$",
+    "delta_alg": "$δ_{alg}$",
+    "threshold": "$δ_{NN}(T)$",
+    "time": "step",
+    "init_scale": "length of the first-layer rows at the start",
+    "hidden_eigenvalue": "informative eigenvalue",
+    "hidden_overlap": "squared overlap with the hidden direction",
+    "cosine": "squared cosine with the hidden direction",
+    "escape_time": "escape time (steps)",
+}
+_TARGETS = [
+    "z1**2", "abs(z1)", _STEP, "He3(z1)**2", "cos(2*z1)", "tanh(z1**2 - 1)", "z1*z2", "sign(z1*z2)",
+    "z1**2 + z2**2", "z1*z2 + 0.3*z1**2", "max(abs(z1), abs(z2))", "z1**2 + z2**2 + z3**2", "z1*z2*z3",
+    "sign(z1*z2*z3)",
+]  # fmt: skip
+_QUICK_THEORY = Arm("predict", {"samples": 1 << 11}, label="theory")
+_SUCCESS = Arm("simulate", label="gradient descent succeeds (finite d)")
+
+
+def _thresholds(name: str, what: str, axis: dict, paper: dict, fixed: dict, log_x: bool = False) -> Study:
+    """Make a study of delta_NN against one property of the network."""
+    return Study(
+        name=f"phase/delta-nn-vs-{name}",
+        description=f"delta_NN against {what}: theory's limit, and where finite descents succeed",
+        problem=f"{_ROOM}:ThresholdProblem",
+        axes=axis,
+        fixed={"target": _STEP, "step_size": 0.0, "steps": 24, "d": 100, "train_steps": 600, **fixed},
+        arms={"descent": _SUCCESS, "theory": _QUICK_THEORY},
+        trials=2,
+        observables=("delta_nn", "delta_alg"),
+        figure=FigureSpec(labels=_LABELS, log_x=log_x),
+        scales={"paper": Scale(trials=8, axes=paper, fixed={"steps": 128, "d": 1000, "train_steps": 2000})},
+        tolerance=0.3,
+    )
+
+
+STUDIES = (
+    Study(
+        name="phase/delta-alg",
+        description="Algorithmic thresholds of fourteen targets: quadrature beside Monte-Carlo",
+        problem=f"{_ROOM}:AlgProblem",
+        axes={"target": _TARGETS},
+        fixed={"draws": 200_000},
+        arms={"monte_carlo": Arm("simulate", label="Monte-Carlo"), "theory": Arm("predict")},
+        trials=2,
+        observables=("delta_alg",),
+        figure=FigureSpec(x="target", labels=_LABELS, log_y=True),
+        scales={"paper": Scale(trials=8, fixed={"draws": 4_000_000})},
+    ),
+    Study(
+        name="phase/hessian-spectrum",
+        description="The Hessian's density at initialisation, below and above the threshold, for m = 1, 2, 4",
+        problem=f"{_ROOM}:SpectrumProblem",
+        axes={"delta": [2.0, 8.0], "width": [1, 2, 4]},
+        fixed={"target": _STEP, "init_scale": 0.5, "d": 100, "low": -2.0, "high": 7.0, "bins": 30},
+        arms={"eigenvalues": Arm("simulate"), "theory": Arm("predict", {"samples": 1 << 9})},
+        trials=2,
+        figure=FigureSpec(x="eigenvalue", hue="delta", panels="width", labels=_LABELS),
+        scales={"paper": Scale(trials=8, fixed={"d": 600, "bins": 90})},
+    ),
+    Study(
+        name="phase/outlier-vs-delta",
+        description="The informative eigenvalue and its overlap leave the bulk at the threshold",
+        problem=f"{_ROOM}:SpectrumProblem",
+        axes={"delta": [2.0, 4.0, 6.0, 9.0, 14.0, 20.0]},
+        fixed={"target": _STEP, "d": 150, "bins": 2},
+        arms={"eigenvalues": Arm("simulate"), "theory": Arm("predict", {"samples": 1 << 11})},
+        trials=3,
+        observables=("hidden_eigenvalue", "hidden_overlap", "smallest_eigenvalue"),
+        figure=FigureSpec(x="delta", labels=_LABELS, log_x=True),
+        scales={"paper": Scale(trials=10, fixed={"d": 1000})},
+    ),
+    Study(
+        name="phase/dmft-vs-gd",
+        description="Gradient descent with the hard overlap held at zero, beside its mean-field theory",
+        problem=f"{_ROOM}:Problem",
+        axes={"delta": [2.0, 5.0], "width": [1, 2]},
+        fixed={"target": _STEP, "d": 300, "steps": 16, "step_size": 0.15},
+        arms={"descent": Arm("simulate"), "theory": Arm("predict", {"samples": 1 << 11})},
+        trials=3,
+        figure=FigureSpec(x="time", hue="delta", labels=_LABELS),
+        scales={"paper": Scale(trials=10, fixed={"d": 2000, "steps": 64})},
+    ),
+    Study(
+        name="phase/delta-nn-vs-time",
+        description="delta_NN(T), nearly linear in the bulk's edge, which is how its limit is found",
+        problem=f"{_ROOM}:ThresholdProblem",
+        axes={"init_scale": [0.8]},
+        fixed={"target": _STEP, "steps": 48},
+        arms={"theory": Arm("predict", {"samples": 1 << 12}, label="theory")},
+        trials=1,
+        observables=("threshold", "edge", "delta_nn"),
+        figure=FigureSpec(x="time", labels=_LABELS),
+        scales={"paper": Scale(axes={"init_scale": [0.4, 0.8, 1.2]}, fixed={"steps": 192})},
+    ),
+    _thresholds(
+        "init", "the initial length of the weights", {"init_scale": [0.4, 0.8]},
+        {"init_scale": [0.2, 0.4, 0.8, 1.2, 1.6]}, {},
+    ),
+    _thresholds("width", "the width", {"width": [1, 2]}, {"width": [1, 2, 4]}, {"steps": 16}),
+    _thresholds(
+        "activation", "the activation", {"activation": ["tanh_squared", "gelu"]},
+        {"activation": ["tanh_squared", "gelu", "softplus", "silu"]}, {"second_layer": 1.0},
+    ),
+    _thresholds("loss", "the loss", {"loss": ["square", "logistic"]}, {"loss": ["square", "logistic"]}, {}),
+    Study(
+        name="phase/learning-curve",
+        description="How often gradient descent succeeds, with the parameter-free theory V(t) of finite d",
+        problem=f"{_ROOM}:LearningProblem",
+        axes={"delta": [1.0, 1.5, 2.0, 2.5, 3.0, 4.0], "d": [100, 200]},
+        fixed={"target": _STEP, "steps": 200, "theory_steps": 32},
+        arms={"descent": Arm("simulate"), "theory": Arm("predict", {"samples": 1 << 10}, label="V(t)")},
+        trials=6,
+        observables=("success",),
+        figure=FigureSpec(x="delta", hue="d", labels=_LABELS),
+        scales={
+            "paper": Scale(
+                trials=40, axes={"d": [500, 1000, 2000]}, fixed={"steps": 2000, "theory_steps": 128}
+            )
+        },
+        tolerance=0.25,
+    ),
+    Study(
+        name="phase/escape-time",
+        description="The time to leave the plateau grows as the logarithm of the dimension",
+        problem=f"{_ROOM}:LearningProblem",
+        axes={"d": [100, 200, 400, 800]},
+        fixed={
+            "target": _STEP, "second_layer": 1.5, "offset": -0.5, "delta": 6.0, "step_size": 0.12,
+            "steps": 80, "theory_steps": 48,
+        },
+        arms={"descent": Arm("simulate"), "theory": Arm("predict", {"samples": 1 << 11}, label="V(t)")},
+        trials=4,
+        observables=("escape_time", "success"),
+        figure=FigureSpec(x="d", labels=_LABELS, log_x=True),
+        scales={
+            "paper": Scale(
+                trials=20, axes={"d": [250, 500, 1000, 2000, 4000]}, fixed={"steps": 200, "theory_steps": 96}
+            )
+        },
+        tolerance=0.25,
+    ),
+    Study(
+        name="phase/grokking",
+        description="Training error falls at once, test error waits for the hidden direction",
+        problem=f"{_ROOM}:Problem",
+        axes={"d": [200, 400, 800]},
+        fixed={
+            "target": _STEP, "second_layer": 1.5, "offset": -0.5, "delta": 6.0, "step_size": 0.12,
+            "steps": 64, "hold_hard": False, "spectrum": False,
+        },
+        arms={"descent": Arm("simulate"), "theory": Arm("predict", {"samples": 1 << 11})},
+        trials=3,
+        observables=("train_error", "test_error", "cosine"),
+        figure=FigureSpec(x="time", hue="d", labels=_LABELS),
+        scales={"paper": Scale(trials=20, axes={"d": [500, 1000, 2000, 4000]}, fixed={"steps": 128})},
+    ),
+)  # fmt: skip

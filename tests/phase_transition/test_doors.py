@@ -1,0 +1,175 @@
+"""The room's doors and command line: the same observables on both sides, and legible refusals."""
+
+import json
+
+import numpy as np
+import pytest
+import typer
+from typer.testing import CliRunner
+
+import firstlight.phase_transition as room
+from firstlight.cli import phase
+from firstlight.phase_transition import (
+    AlgProblem,
+    LearningProblem,
+    Problem,
+    SpectrumProblem,
+    ThresholdProblem,
+)
+
+TARGET = "sign(abs(z1) - 1.4820733)"
+
+
+def test_training_agrees():
+    problem = Problem(delta=3.0, d=600, steps=16)
+    theory = problem.predict(samples=1 << 12)
+    runs = [problem.simulate(rng=seed) for seed in range(3)]
+    assert set(runs[0].data_vars) | {"converged"} == set(theory.data_vars)
+    mean = sum(runs) / len(runs)
+    # n = 1800: the share of positive labels scatters by 6 %, by 3.5 % in the mean of three, and moves all
+    np.testing.assert_allclose(mean.train_loss, theory.train_loss, rtol=0.05)
+    np.testing.assert_allclose(mean.test_loss, theory.test_loss, rtol=0.07)
+    np.testing.assert_allclose(mean.norm, theory.norm, rtol=0.15)
+    np.testing.assert_allclose(mean.cosine, 0, atol=1e-20)
+    np.testing.assert_allclose(mean.largest_eigenvalue, theory.largest_eigenvalue, rtol=0.08)
+    late = mean.sel(time=16), theory.sel(time=16)
+    assert float(late[0].hidden_eigenvalue) == pytest.approx(float(late[1].hidden_eigenvalue), abs=0.08)
+    assert float(late[0].hidden_overlap) == pytest.approx(float(late[1].hidden_overlap), abs=0.12)
+
+
+def test_the_hard_overlap_can_be_set_free():
+    problem = Problem(delta=8.0, d=400, steps=32, hold_hard=False, step_size=0.2)
+    theory, run = problem.predict(samples=1 << 12), problem.simulate(rng=1)
+    assert float(theory.cosine[-1]) > 0.5  # far above the threshold both find it
+    assert float(run.cosine[-1]) > 0.5
+    assert "hidden_overlap" not in run
+
+
+@pytest.mark.parametrize("width", [1, 2])
+def test_spectra_agree(width):
+    problem = SpectrumProblem(delta=6.0, d=250, width=width, second_layer=1.0, init_scale=0.5)
+    theory = problem.predict(samples=1 << 11)
+    runs = sum(problem.simulate(rng=seed) for seed in range(3)) / 3
+    bin_width = float(np.diff(theory.eigenvalue).mean())
+    # histograms of 250 eigenvalues in bins that hold a few: counting error, summed over bins
+    assert float(np.abs(runs.density - theory.density).sum() * bin_width) < 0.25
+    assert float(runs.hidden_eigenvalue) == pytest.approx(float(theory.hidden_eigenvalue), abs=0.1)
+    assert float(runs.hidden_overlap) == pytest.approx(float(theory.hidden_overlap), abs=0.12)
+
+
+@pytest.mark.parametrize("target", ["z1**2", "sign(z1*z2)", "z1*z2"])
+def test_delta_alg_against_brute_force(target):
+    problem = AlgProblem(target, draws=400_000)
+    # noise of the products of two halves: about 2/sqrt(draws) of the eigenvalue, and wide bins in the tails
+    assert float(problem.simulate(rng=0).delta_alg) == pytest.approx(
+        float(problem.predict().delta_alg), rel=0.04
+    )
+
+
+def test_infinite_thresholds_are_nan_with_a_flag():
+    problem = AlgProblem("sign(z1*z2*z3)", draws=100_000)
+    assert np.isnan(float(problem.predict().delta_alg))
+    assert not bool(problem.predict().converged)
+    assert np.isnan(float(problem.simulate(rng=0).delta_alg))
+
+
+def test_learning_below_and_above():
+    few, many = (LearningProblem(delta=delta, d=200, steps=80, theory_steps=24) for delta in (1.0, 7.0))
+    low, high = few.predict(samples=1 << 10), many.predict(samples=1 << 10)
+    assert float(low.success) < 0.2 < 0.6 < float(high.success)
+    assert np.mean([float(many.simulate(rng=s).success) for s in range(3)]) > 0.6
+    assert np.mean([float(few.simulate(rng=s).success) for s in range(3)]) < 0.5
+
+
+def test_the_experimental_threshold():
+    problem = ThresholdProblem(steps=16, d=120, train_steps=150, deltas=(0.6, 1.2, 2.4, 4.8, 9.6))
+    found = np.mean([float(problem.simulate(rng=seed).delta_nn) for seed in range(3)])
+    assert 0.7 < found < 6
+
+
+def test_assumptions():
+    verdicts = {a.name: a.verdict for a in Problem().assumptions()}
+    assert verdicts["curvature bounded below"] == "holds"
+    assert verdicts["a hard direction exists"] == "holds"
+    verdicts = {a.name: a.verdict for a in Problem(target="z1**2").assumptions()}
+    assert verdicts["curvature bounded below"] == "fails"
+    assert {a.verdict for a in Problem(target="z1").assumptions()} >= {"fails"}
+    assert AlgProblem("z1").assumptions()[0].verdict == "fails"
+
+
+def test_costs_grow_with_sizes():
+    for small, large in ((Problem(d=200), Problem(d=400)), (LearningProblem(d=200), LearningProblem(d=400))):
+        assert large.cost("simulate").flops > 3 * small.cost("simulate").flops
+        assert large.cost("predict").bytes > 0
+    assert SpectrumProblem(d=400).cost("simulate").flops > SpectrumProblem(d=200).cost("simulate").flops
+    assert SpectrumProblem().cost("predict").flops > 0
+    assert ThresholdProblem(steps=128).cost("predict").flops > ThresholdProblem().cost("predict").flops
+    assert ThresholdProblem().cost("simulate").flops > 0
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: Problem(delta=0.0), "delta"),
+        (lambda: Problem(d=1), "d = 1"),
+        (lambda: Problem(steps=0), "steps"),
+        (lambda: Problem(step_size=-1.0), "step_size"),
+        (lambda: Problem(width=0), "width"),
+        (lambda: Problem(width=3, second_layer=(1.0, 1.0)), "another length"),
+        (lambda: Problem(activation="relu"), "twice differentiable"),
+        (lambda: Problem(target="z1 + nothing"), "target"),
+        (lambda: SpectrumProblem(low=1.0, high=0.0), "low"),
+        (lambda: SpectrumProblem(bins=1), "bins"),
+        (lambda: AlgProblem("z1**2", draws=10), "draws"),
+        (lambda: ThresholdProblem(deltas=(2.0, 1.0)), "deltas"),
+        (lambda: LearningProblem(theory_steps=1), "theory_steps"),
+    ],
+)
+def test_bad_fields(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()
+
+
+def test_every_public_name_is_there():
+    assert all(hasattr(room, name) for name in room.__all__)
+
+
+def command(*arguments):
+    app = typer.Typer()
+    app.command("delta-alg")(phase.delta_alg)
+    app.command("delta-nn")(phase.delta_nn)
+    app.command("staircase")(phase.staircase)
+    return CliRunner().invoke(app, arguments)
+
+
+def test_commands():
+    assert "0.5 ±" in command("delta-alg", "z1**2").output
+    facts = json.loads(command("delta-alg", "z1**2", "--json").output)
+    assert facts["delta_alg"] == pytest.approx(0.5, rel=1e-5)
+    assert json.loads(command("delta-alg", "sign(z1*z2*z3)", "--json").output)["delta_alg"] == "inf"
+    stages = json.loads(command("staircase", "z1 + sign(z1*z2)*0.1 + z2**2", "--json").output)["stages"]
+    assert stages[0]["threshold"] == 0.0
+    assert "stage 1" in command("staircase", "z1").output
+    facts = json.loads(
+        command(
+            "delta-nn", TARGET, "--init-scale", "0.8", "--steps", "16", "--samples", "2048", "--json"
+        ).output
+    )
+    assert facts["delta_nn_at_time"][0] == pytest.approx(4.74, rel=0.01)
+    assert facts["delta_alg"] == pytest.approx(0.7666, rel=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("delta-alg", "import os"), "target"),
+        (("staircase", "z1 +"), "target"),
+        (("delta-nn", TARGET, "--second-layer", "a,b"), "second_layer"),
+        (("delta-nn", TARGET, "--activation", "relu"), "twice differentiable"),
+        (("delta-nn", "z1**2"), "unbounded below"),
+    ],
+)
+def test_commands_refuse(arguments, message):
+    found = command(*arguments)
+    assert found.exit_code == 2
+    assert message in found.output
