@@ -34,12 +34,14 @@ _MODULES = (
     "measure",
     "network",
     "one_step",
+    "phase_transition",
     "references",
     "rng",
     "show",
     "solvers",
     "study",
     "theory",
+    "unseen_classes",
 )
 
 __all__ = ["Activation", "GaussianMixture", "MultiIndex", "Solved", "activation", "cite", "compare"]

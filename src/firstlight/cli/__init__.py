@@ -8,6 +8,7 @@ import typer
 from firstlight import __version__
 from firstlight.cli.cite import cite
 from firstlight.cli.data import app as data_app
+from firstlight.cli.phase import delta_alg, delta_nn, staircase
 from firstlight.cli.report import report
 from firstlight.cli.study import app as study_app
 
@@ -37,6 +38,9 @@ def _options(
 
 app.command()(cite)
 app.command()(report)
+app.command("delta-alg")(delta_alg)
+app.command("delta-nn")(delta_nn)
+app.command()(staircase)
 app.add_typer(data_app, name="data")
 app.add_typer(study_app, name="study")
 
