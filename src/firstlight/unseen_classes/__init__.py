@@ -25,12 +25,20 @@ from firstlight.theory.unseen_classes.operator_norm import operator_norm_bound, 
 from firstlight.theory.unseen_classes.retrieval import predict_recall_at_k
 from firstlight.theory.unseen_classes.similarity import train_unseen_similarity
 from firstlight.theory.unseen_classes.tangent import tangent_kernel
+from firstlight.unseen_classes.analysis import analyse
 from firstlight.unseen_classes.doors import predict_classes, simulate_classes
-from firstlight.unseen_classes.problem import ImageProblem, Problem, RotationProblem, SideProblem
+from firstlight.unseen_classes.problem import (
+    ClassProblem,
+    ImageProblem,
+    Problem,
+    RotationProblem,
+    SideProblem,
+)
 from firstlight.unseen_classes.step import Step
 from firstlight.unseen_classes.structure import GradientProblem, NormProblem
 
 __all__ = [
+    "ClassProblem",
     "Emergence",
     "FeatureNetwork",
     "GradientProblem",
@@ -43,6 +51,7 @@ __all__ = [
     "Step",
     "UnseenData",
     "alignment",
+    "analyse",
     "bulk_covariance",
     "class_alignment",
     "class_elasticity",

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
+import xarray as xr
 
 from firstlight.data.unseen import (
     UnseenData,
@@ -14,7 +15,7 @@ from firstlight.data.unseen import (
     prepared,
     rotation,
 )
-from firstlight.unseen_classes.base import UnseenProblem
+from firstlight.unseen_classes.base import UnseenProblem, over_two_classes
 from firstlight.unseen_classes.step import one_of, whole
 
 
@@ -71,6 +72,36 @@ class Problem(UnseenProblem):
 
 
 @dataclass(frozen=True, kw_only=True)
+class ClassProblem(Problem):
+    """One unseen class at a given angle to μ, and a second across: the numbers of the first alone.
+
+    Parameters
+    ----------
+    cosine : float
+        In [-1, 1].
+    **problem
+        The other fields of `Problem`; `cosines` is set.
+
+    Examples
+    --------
+    >>> ClassProblem(cosine=0.5, dimension=64, samples=64, unseen_samples=20).predict(0).alignment.ndim
+    0
+    """
+
+    cosine: float
+
+    def __post_init__(self) -> None:
+        if not -1 <= self.cosine <= 1:
+            raise ValueError(f"cosine = {self.cosine}: must lie in [-1, 1]")
+        object.__setattr__(self, "cosines", (self.cosine, 0.0))
+        super().__post_init__()
+
+    def told(self, found: xr.Dataset) -> xr.Dataset:
+        """Return the numbers of the first class."""
+        return found.isel({"class": 0, "other": 1}, drop=True)
+
+
+@dataclass(frozen=True, kw_only=True)
 class SideProblem(UnseenProblem):
     """Two unseen classes of fixed norm and separation, on opposite sides of the training boundary or on the
     same.
@@ -90,9 +121,8 @@ class SideProblem(UnseenProblem):
     Examples
     --------
     >>> problem = SideProblem(along=2.0, side="opposite", dimension=64, samples=64, unseen_samples=20)
-    >>> found = problem.predict(0)
-    >>> [round(float(t)) for t in np.sign(found.similarity)]
-    [1, -1]
+    >>> 0.5 < float(problem.predict(0).mean_recall) <= 1
+    True
     """
 
     along: float
@@ -129,6 +159,10 @@ class SideProblem(UnseenProblem):
         return gaussian_classes(
             rng, self.dimension, self.samples, self.train_norm, means, self.unseen_samples
         )
+
+    def told(self, found: xr.Dataset) -> xr.Dataset:
+        """Return means over the two classes, which mirror each other."""
+        return over_two_classes(found)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -185,6 +219,10 @@ class RotationProblem(UnseenProblem):
         unseen = [around(rng, sign * centre, self.variance, count) for sign in (1, -1)]
         return UnseenData(x, y, np.vstack(unseen), np.repeat([10, 11], count))
 
+    def told(self, found: xr.Dataset) -> xr.Dataset:
+        """Return means over the two classes, which mirror each other."""
+        return over_two_classes(found)
+
 
 @dataclass(frozen=True, kw_only=True)
 class ImageProblem(UnseenProblem):
@@ -204,8 +242,8 @@ class ImageProblem(UnseenProblem):
     Examples
     --------
     >>> found = ImageProblem(train="3,8", per_class=20).predict(0)
-    >>> found.sizes["class"]
-    8
+    >>> found.sizes["class"], int(found.alignment.notnull().sum())
+    (10, 8)
     """
 
     images: str = "digits"
@@ -225,6 +263,12 @@ class ImageProblem(UnseenProblem):
     def sample(self, rng: np.random.Generator) -> UnseenData:
         """Draw training and unseen samples, centred and scaled."""
         return prepared(image_classes(rng, self.images, self._classes, self.per_class))
+
+    def told(self, found: xr.Dataset) -> xr.Dataset:
+        """Return all classes, the trained ones without values: so training sets can be laid side by side."""
+        trained = np.array([int(name) for name in self._classes])
+        every = np.union1d(found["class"].values, trained)
+        return found.reindex({"class": every, "other": every})
 
 
 def _check_sizes(problem: "Problem | SideProblem") -> None:

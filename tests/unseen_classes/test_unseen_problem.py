@@ -1,0 +1,212 @@
+"""The doors of the room: same observables, same samples, refusals, assumptions, and the comparison."""
+
+import pickle
+
+import numpy as np
+import pytest
+
+import firstlight
+from firstlight import unseen_classes as room
+from firstlight.data.unseen import around, image_classes, paper_training, rotation
+from firstlight.references import cite
+from firstlight.study.address import address
+from firstlight.study.catalogue import catalogue
+from firstlight.study.cost import cost_of
+
+SMALL = {"dimension": 48, "samples": 48, "unseen_samples": 15, "width": 128}
+PROBLEMS = {
+    "classes": room.Problem(**SMALL),
+    "one class": room.ClassProblem(cosine=0.5, **SMALL),
+    "sides": room.SideProblem(along=1.0, side="same", **SMALL),
+    "rotations": room.RotationProblem(tau=0.02, **SMALL),
+    "digits": room.ImageProblem(train="1,4", per_class=10, width=128),
+    "digits, several": room.ImageProblem(train="1,4,7", per_class=10, width=128, loss="softmax"),
+    "gradient": room.GradientProblem(size=48),
+    "norm": room.NormProblem(size=48, law="truncated"),
+}
+
+
+@pytest.mark.parametrize("name", PROBLEMS)
+def test_doors(name):
+    problem = PROBLEMS[name]
+    predicted, measured = problem.predict(3), problem.simulate(3)
+    assert set(predicted.data_vars) == set(measured.data_vars)
+    for observable in predicted.data_vars:
+        assert predicted[observable].dims == measured[observable].dims
+    if "similarity" in predicted:  # both doors draw the same samples
+        np.testing.assert_array_equal(predicted["similarity"], measured["similarity"])
+    again = problem.simulate(3)
+    for observable in measured.data_vars:
+        np.testing.assert_array_equal(measured[observable], again[observable])
+    assert pickle.loads(pickle.dumps(problem)) == problem
+    assert len(address(problem)) == 32
+    assert all(str(one) for one in problem.assumptions())
+    assert "Emergence of Alignment" in cite(problem)
+
+
+def test_compare_and_several_steps():
+    problem = room.Problem(**SMALL)
+    found = firstlight.compare(problem, trials=2, rng=0, paired=True)
+    assert "alignment_gap" in found
+    one, many = problem.simulate(0), problem.simulate(0, steps=5)
+    assert not np.allclose(one.alignment, many.alignment)
+    np.testing.assert_array_equal(one.alignment_before, many.alignment_before)
+    with pytest.raises(ValueError, match="steps = 0"):
+        problem.simulate(0, steps=0)
+    assert cost_of(problem, "simulate", {}).flops > 0
+    assert cost_of(problem, "predict", {}).bytes > 0
+
+
+def test_a_step_of_no_strength_changes_nothing():
+    for found in (room.Problem(kappa=0.0, **SMALL).predict(0), room.Problem(tau=0.0, **SMALL).simulate(0)):
+        np.testing.assert_allclose(found.alignment, found.alignment_before, atol=1e-12)
+        np.testing.assert_allclose(found.elasticity, 0, atol=1e-12)
+        assert float(found.mean_recall) == float(found.mean_recall_before)
+
+
+def test_assumptions_notice_what_fails():
+    fails = {
+        one.name for one in room.Problem(train_norm=0.0, scale=1.0, head="rademacher", **SMALL).assumptions()
+        if one.verdict == "fails"
+    }  # fmt: skip
+    assert {
+        "class means differ",
+        "output before the step negligible",
+        "Gaussian heads",
+        "wide network",
+    } <= fails
+    assert room.NormProblem(law="truncated").assumptions()[0].verdict == "fails"
+    assert room.NormProblem(mean=0.5).assumptions()[0].verdict == "holds"
+
+
+def test_sample_geometry():
+    rng = np.random.default_rng(0)
+    for side, sign in (("opposite", -1), ("same", 1)):
+        problem = room.SideProblem(along=1.2, side=side, dimension=30, samples=20, unseen_samples=4000)
+        data = problem.sample(rng)
+        first, second = (data.unseen[data.unseen_labels == c].mean(axis=0) for c in (10, 11))
+        # means of 4000 samples in 30 dimensions: errors of sqrt(30/4000) = 0.09
+        assert np.linalg.norm(first) == pytest.approx(4, abs=0.2)
+        assert np.linalg.norm(first - second) == pytest.approx(4, abs=0.2)
+        axis = data.train[data.train_labels == 1].mean(axis=0) - data.train[data.train_labels == -1].mean(
+            axis=0
+        )
+        assert np.sign(axis @ first) * np.sign(axis @ second) == sign
+    x, y, v = paper_training(rng, 50, 400, "balls")
+    assert np.linalg.norm(v) == pytest.approx(2 * np.sqrt(50))
+    assert (np.linalg.norm(x - y[:, None] * v, axis=1) <= np.sqrt(50) + 1e-9).all()
+    x, y, v = paper_training(rng, 50, 400, "spheres")
+    np.testing.assert_allclose(np.linalg.norm(x - y[:, None] * v, axis=1), np.sqrt(50))
+    turned = [abs((rotation(rng, 60, spread) @ np.eye(60)[0])[0]) for spread in (0.01, 100.0)]
+    assert turned[0] > 0.99
+    assert turned[1] < 0.6
+    assert around(rng, np.array([0.0, 3.0]), 4.0, 5000)[:, 0].std() == pytest.approx(2, rel=0.05)
+
+
+def test_user_data():
+    data = room.prepared(image_classes(np.random.default_rng(0), "digits", [3, 8], 40))
+    assert (data.train**2).sum(axis=1).mean() == pytest.approx(64)
+    np.testing.assert_allclose(data.train.mean(axis=0), 0, atol=1e-12)
+    found = room.analyse(data, room.Step(width=512))
+    direct = room.predict_classes(data, room.Step(width=512))
+    for name in ("similarity", "alignment", "alignment_before", "elasticity", "recall", "recall_before"):
+        np.testing.assert_allclose(found[name], direct[name], rtol=1e-9)
+        if name in ("alignment", "elasticity", "recall"):
+            low, high = found[f"{name}_interval"].values.T
+            assert ((low <= found[name]) & (found[name] <= high)).all()
+    assert ((found.recall_interval >= 0) & (found.recall_interval <= 1)).all()
+    assert int(found.elasticity_rank.sel({"class": int(found["class"][found.elasticity.argmax()])})) == 1
+    pairs = found.pair_recall.values
+    assert ((pairs >= 0) & (pairs <= 1)).all()
+    # two classes alone are easier to tell apart than all eight together
+    assert pairs.mean() >= float(found.mean_recall) - 1e-12
+
+
+def test_intervals_cover_what_other_samples_give():
+    rng = np.random.default_rng(5)
+    many = room.Problem(dimension=40, samples=60, unseen_samples=600, width=64, cosines=(0.0, 0.9)).sample(
+        rng
+    )
+    step = room.Step(tau=0.6, bulk="none")
+    truth = room.analyse(many, step)
+    inside, trials = np.zeros(3), 40
+    for _ in range(trials):
+        pick = np.concatenate([rng.choice(np.flatnonzero(many.unseen_labels == c), 40, replace=False)
+                               for c in (10, 11)])  # fmt: skip
+        few = room.UnseenData(many.train, many.train_labels, many.unseen[pick], many.unseen_labels[pick])
+        found = room.analyse(few, step)
+        for place, name in enumerate(("alignment", "elasticity", "similarity")):
+            low, high = found[f"{name}_interval"].values[1]
+            inside[place] += low <= float(truth[name][1]) <= high
+    # nominally 95 %; normal intervals from 40 samples of a skewed quantity cover less, the mean cosine 85 %
+    assert (inside / trials > 0.75).all()
+
+
+def test_classes_of_one_member_are_left_out_and_said():
+    rng = np.random.default_rng(0)
+    x, y = rng.normal(size=(60, 6)), np.repeat([0, 1, 2, 3, 4, 5], 10)
+    y[-1] = 99
+    data = room.prepared(room.split_classes(x, y, [0, 1]))
+    found = room.analyse(data, room.Step(width=64))
+    lone = found.sel({"class": 99})
+    assert int(found.excluded) == 1
+    assert np.isnan(lone.recall)
+    assert np.isnan(lone.alignment)
+    assert np.isnan(lone.recall_rank)
+    assert np.isfinite(lone.elasticity)
+    simulated = room.simulate_classes(data, room.Step(width=64), rng)
+    assert np.isnan(simulated.recall.sel({"class": 99}))
+    assert np.isfinite(simulated.similarity_alignment)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: room.Problem(width=0), "width = 0"),
+        (lambda: room.Problem(k=0), "k = 0"),
+        (lambda: room.Problem(kappa=-1.0), "kappa = -1.0"),
+        (lambda: room.Problem(scale=0.0), "scale = 0.0"),
+        (lambda: room.Problem(loss="hinge"), "loss = 'hinge'"),
+        (lambda: room.Problem(head="cauchy"), "head = 'cauchy'"),
+        (lambda: room.Problem(bulk="half"), "bulk = 'half'"),
+        (lambda: room.Problem(metric="l1"), "metric = 'l1'"),
+        (lambda: room.Problem(initial="zeros"), "initial = 'zeros'"),
+        (lambda: room.Problem(activation="quadratic"), "c_1 = E σ'"),
+        (lambda: room.Problem(cosines=(2.0, 0.0)), "cosines"),
+        (lambda: room.Problem(cosines=(0.5,)), "cosines"),
+        (lambda: room.Problem(dimension=4), "dimension = 4"),
+        (lambda: room.Problem(train_norm=np.nan), "train_norm = nan"),
+        (lambda: room.ClassProblem(cosine=1.5), "cosine = 1.5"),
+        (lambda: room.SideProblem(along=5.0, side="same"), "along = 5.0"),
+        (lambda: room.SideProblem(along=1.0, side="left"), "side = 'left'"),
+        (lambda: room.RotationProblem(length=0.0), "length = 0.0"),
+        (lambda: room.RotationProblem(spread=-1.0), "spread = -1.0"),
+        (lambda: room.RotationProblem(family="cubes"), "family = 'cubes'"),
+        (lambda: room.ImageProblem(train="1"), "train = '1'"),
+        (lambda: room.ImageProblem(train="1,x").predict(0), "no class 'x'"),
+        (lambda: room.GradientProblem(size=2), "size = 2"),
+        (lambda: room.GradientProblem(inputs="cauchy"), "inputs"),
+        (lambda: room.NormProblem(law="cauchy"), "law"),
+        (lambda: room.split_classes(np.eye(4), [0, 1, 2, 3], [0]), "at least two different"),
+        (lambda: room.split_classes(np.eye(4), [0, 1, 2, 3], [0, 1, 2]), "at least two classes must stay"),
+        (lambda: room.split_classes(np.eye(4), [0, 1, 2, 3], [0, 7]), "no class '7'"),
+        (lambda: room.UnseenData(np.eye(2), np.array([0, 1]), np.eye(3)[:2], np.array([2, 3])), "3 features"),
+        (lambda: room.UnseenData(np.eye(2), np.arange(2), np.eye(2), np.arange(1, 3)), "class 1 is among"),
+        (lambda: room.prepared(room.UnseenData(np.ones((2, 1)), np.array([0, 1]), np.ones((2, 1)),
+                                               np.array([2, 3]))), "all samples are equal"),
+        (lambda: room.analyse(PROBLEMS["sides"].sample(np.random.default_rng(0)), room.Step(), level=1), "level"),
+    ],
+)  # fmt: skip
+def test_bad_input(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()
+
+
+def test_studies_build_at_both_scales():
+    studies = {name: study for name, study in catalogue().items() if name.startswith("unseen/")}
+    assert len(studies) >= 10
+    for study in studies.values():
+        for scale in ("quick", "paper"):
+            chosen = study.at(scale)
+            problem = chosen.build(next(chosen.points()))
+            assert problem.room == "unseen_classes"
