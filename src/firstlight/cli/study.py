@@ -83,7 +83,7 @@ def list_(as_json: AsJson = False) -> None:
     """Print the names of the catalogue, one line each, with the cost at each scale."""
     from firstlight.study.catalogue import catalogue
     from firstlight.study.cost import duration
-    from firstlight.study.estimate import rough_seconds
+    from firstlight.study.rough import rough_seconds
 
     rows: list[dict[str, Any]] = []
     for study in catalogue().values():

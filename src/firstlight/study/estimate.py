@@ -1,22 +1,19 @@
 """The dry run: how long a study will take and how much memory it needs, from a few small trials."""
 
 import math
-import subprocess
-import sys
 import time
 import tracemalloc
 from collections import Counter
 from dataclasses import dataclass, replace
-from functools import lru_cache
 
 import numpy as np
 
 from firstlight.study.cost import Cost, cost_of, duration
-from firstlight.study.engines import cores
+from firstlight.study.engines import Local, cores
 from firstlight.study.spec import Scalar
 from firstlight.study.store import Store
 from firstlight.study.sweep import Point, Study
-from firstlight.study.trial import Task, one_thread, perform, tasks
+from firstlight.study.trial import Task, perform, tasks
 
 _SAMPLE = 2000
 _PROBE = 0.5  # seconds that the largest calibration trial may take
@@ -94,8 +91,8 @@ def estimate(study: Study, store: Store | None = None, workers: int | None = Non
     >>> expected.records, expected.missing, expected.note
     (15, 15, 'calibrated by small trials')
     """
-    points, slots = _sample(study), cores() if workers is None else max(workers, 1)
-    share = (study.size + _refined(study)) / len(points)
+    points, slots = sample(study), cores() if workers is None else max(workers, 1)
+    share = (study.size + refined(study)) / len(points)
     done = _finished(study, points, store)
     once = replace(
         study,
@@ -110,12 +107,14 @@ def estimate(study: Study, store: Store | None = None, workers: int | None = Non
         needs.append(_need(mine, lacking))
     missing = share * sum(need.missing for need in needs)
     busy = share * sum(need.work for need in needs) / min(slots, cores())
-    waiting = missing * _OVERHEAD + (_startup() if workers != 0 and missing else 0.0)
+    waiting = missing * _OVERHEAD
+    if workers != 0 and missing:
+        waiting += _startup([need.cheapest for need in needs], sum(need.shortest for need in needs))
     processes = 1 + (slots if workers != 0 else 0)
     told = all(need.told for need in needs)
     return Estimate(
-        points=study.size + _refined(study),
-        records=(study.size + _refined(study)) * (study.records // study.size),
+        points=study.size + refined(study),
+        records=(study.size + refined(study)) * (study.records // study.size),
         missing=round(missing),
         seconds=max(busy, *(need.longest for need in needs)) + waiting,
         memory=processes * _resident() + slots * max(need.peak for need in needs),
@@ -126,11 +125,13 @@ def estimate(study: Study, store: Store | None = None, workers: int | None = Non
 
 @dataclass(frozen=True)
 class _Need:
-    """What one arm still needs at the sampled points; `longest` and `peak` are those of a single trial."""
+    """What one arm still needs at the sampled points; times of single trials, and the peak of one."""
 
     missing: int
     work: float
     longest: float
+    shortest: float
+    cheapest: Task
     peak: float
     disk: float
     told: bool
@@ -138,7 +139,7 @@ class _Need:
 
 def _need(first: list[Task], lacking: list[int]) -> _Need:
     """Add up an arm's missing trials, of which `first` holds one at each point."""
-    said = [cost_of(task.problem, task.door, task.options) for task in first]
+    said = [cost_of(task.problem(), task.door, task.options) for task in first]
     loads = [cost or Cost(1.0, 1.0) for cost in said]
     told = None not in said
     fit = _calibrate([(load.flops, load.bytes, task) for load, task in zip(loads, first, strict=True)], told)
@@ -148,6 +149,8 @@ def _need(first: list[Task], lacking: list[int]) -> _Need:
         missing=sum(lacking),
         work=sum(count * each for count, each, _ in left),
         longest=max((each for _, each, _ in left), default=0.0),
+        shortest=min(seconds),
+        cheapest=first[int(np.argmin(seconds))],
         peak=fit.memory * max((load.bytes for _, _, load in left), default=0.0),
         disk=fit.body * sum(lacking),
         told=told,
@@ -164,8 +167,15 @@ def _finished(study: Study, points: list[Point], store: Store | None) -> Counter
     return counts
 
 
-def _sample(study: Study) -> list[Point]:
-    """Return all points, or of a large grid an even sample that spreads over every axis."""
+def sample(study: Study) -> list[Point]:
+    """Return all points, or of a large grid an even sample that spreads over every axis.
+
+    Examples
+    --------
+    >>> from firstlight.study.demo import STUDY
+    >>> len(sample(STUDY))
+    3
+    """
     if study.size <= _SAMPLE:
         return list(study.points())
     # A stride near the golden section meets all residues, so no axis is stuck at one value.
@@ -175,7 +185,15 @@ def _sample(study: Study) -> list[Point]:
     return [study.point(i * stride % study.size) for i in range(_SAMPLE)]
 
 
-def _refined(study: Study) -> int:
+def refined(study: Study) -> int:
+    """Return how many points a study's refinement may add.
+
+    Examples
+    --------
+    >>> from firstlight.study.demo import STUDY
+    >>> refined(STUDY)
+    0
+    """
     if study.refine is None:
         return 0
     return study.refine.budget * study.size // len(study.axes[study.refine.axis])
@@ -222,12 +240,15 @@ def _resident() -> float:
     return float(psutil.Process().memory_info().rss)
 
 
-@lru_cache(maxsize=1)
-def _startup() -> float:
-    """Return the seconds until a worker process has imported what it needs."""
-    start = time.perf_counter()
-    subprocess.run([sys.executable, "-c", "import firstlight.study.trial"], check=False)
-    return time.perf_counter() - start
+def _startup(cold: list[Task], warm: float) -> float:
+    """Return the seconds until a fresh worker has imported, loaded and compiled what its trials need."""
+    machine, start = Local(1), time.perf_counter()
+    try:
+        for task in cold:
+            machine.submit(perform, task).result()
+        return max(time.perf_counter() - start - warm, 0.0)
+    finally:
+        machine.close(kill=True)
 
 
 def guard(study: Study, force: bool, workers: int | None = None) -> None:
@@ -253,47 +274,3 @@ def guard(study: Study, force: bool, workers: int | None = None) -> None:
     """
     if study.records > MOST_RECORDS and not force:
         raise ValueError(f"{study.name}: {estimate(study, None, workers)}; force it (--force) if you mean it")
-
-
-def rough_seconds(study: Study) -> float | None:
-    """Guess the work in a study without running any of it; None where its Problems tell no cost.
-
-    Parameters
-    ----------
-    study : Study
-        At its scale.
-
-    Returns
-    -------
-    float or None
-        Seconds on one core that multiplies matrices as fast as this one; good for an order of magnitude.
-
-    Examples
-    --------
-    >>> from firstlight.study.demo import STUDY
-    >>> rough_seconds(STUDY) < 1
-    True
-    """
-    points = _sample(study)[:: max(1, study.size // 50)]
-    total = 0.0
-    for point in points:
-        problem = study.build(point)
-        for arm in study.arms.values():
-            cost = cost_of(problem, arm.door, arm.options)
-            if cost is None:
-                return None
-            total += cost.flops * arm.count(study.trials)
-    return total / len(points) * (study.size + _refined(study)) / _flops_per_second()
-
-
-@lru_cache(maxsize=1)
-def _flops_per_second() -> float:
-    n = 400
-    matrix = np.ones((n, n))
-    with one_thread():
-        times = []
-        for _ in range(5):
-            start = time.perf_counter()
-            matrix @ matrix
-            times.append(time.perf_counter() - start)
-    return 2 * n**3 / min(times)

@@ -168,14 +168,7 @@ class Study:
 
     def build(self, point: Mapping[str, Scalar]) -> Problem:
         """Make the Problem of a point; a refusal names the point."""
-        where = ", ".join(f"{name} = {value!r}" for name, value in point.items())
-        try:
-            problem = resolve(self.problem)(**self.fixed, **point)
-        except (TypeError, ValueError) as error:
-            raise ValueError(f"{self.name} at {where}: {error}") from error
-        if missing := [door for door in _DOORS if not hasattr(problem, door)]:
-            raise ValueError(f"{self.name} at {where}: {type(problem).__name__} has no {missing[0]!r}")
-        return problem
+        return build(self.name, self.problem, self.fixed, point)
 
     def at(self, scale: str) -> "Study":
         """Return the study at a scale: one without scales, with that scale's overrides in place."""
@@ -219,6 +212,38 @@ def resolve(problem: str | Callable[..., Any]) -> Callable[..., Any]:
     if not callable(found):
         raise ValueError(f"problem = {problem!r}: is not callable")
     return found
+
+
+def build(
+    name: str, factory: str | Callable[..., Any], fixed: Mapping[str, Any], point: Mapping[str, Scalar]
+) -> Problem:
+    """Make a Problem from its factory and fields; a refusal names the study and the point.
+
+    Parameters
+    ----------
+    name : str
+        The study's.
+    factory : callable or str
+    fixed, point : mapping
+        The fields.
+
+    Returns
+    -------
+    Problem
+
+    Examples
+    --------
+    >>> build("demo/x", "firstlight.study.demo:Exponential", {"samples": 10}, {"rate": 2.0})
+    Exponential(rate=2.0, samples=10)
+    """
+    where = ", ".join(f"{axis} = {value!r}" for axis, value in point.items())
+    try:
+        problem = resolve(factory)(**fixed, **point)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{name} at {where}: {error}") from error
+    if missing := [door for door in _DOORS if not hasattr(problem, door)]:
+        raise ValueError(f"{name} at {where}: {type(problem).__name__} has no {missing[0]!r}")
+    return problem
 
 
 def _check_axes(axes: object) -> None:

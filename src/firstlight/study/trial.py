@@ -4,7 +4,8 @@ import hashlib
 import json
 import sys
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -19,9 +20,10 @@ from firstlight.study.codec import Record, pack
 from firstlight.study.compare import converged_only
 from firstlight.study.problem import Problem
 from firstlight.study.spec import unknown
-from firstlight.study.sweep import Point, Study
+from firstlight.study.sweep import Point, Study, build
 
 _FORMAT = 1  # raised when the meaning of a record changes, so that old ones are not read as new
+_KEPT = 8  # Problems that a process keeps at hand
 
 
 @dataclass(frozen=True)
@@ -41,18 +43,39 @@ class Task:
     point: Point
     arm: str
     trial: int
-    problem: Problem
     door: str
     options: Mapping[str, Any]
     seed: int
-    key: str
     observables: tuple[str, ...]
+    factory: str | Callable[..., Problem]
+    fixed: Mapping[str, Any]
+    key: str
+    room: tuple[str, int]
+
+    def problem(self) -> Problem:
+        """Return the trial's Problem; a worker builds it from its fields, which travel lighter than data."""
+        if self.key not in _BUILT:
+            built = build(self.study, self.factory, self.fixed, self.point)
+            if address(built).hex() != self.key or (built.room, built.room_version) != self.room:
+                raise RuntimeError("the worker builds another problem here: its code or its files differ")
+            _remember(self.key, built)
+        return _BUILT[self.key]
 
     def record(self, **content: Any) -> Record:
         """Return the record of this trial with the given result or failure."""
         blank = {"layout": None, "body": None, "message": None}
         place = (self.address, self.study, json.dumps(self.point), self.arm, self.trial)
         return Record(*place, **{**blank, **content})
+
+
+_BUILT: OrderedDict[str, Problem] = OrderedDict()
+
+
+def _remember(key: str, problem: Problem) -> None:
+    """Keep the last few Problems, for the trials that follow at the same points."""
+    _BUILT[key] = problem
+    while len(_BUILT) > _KEPT:
+        _BUILT.popitem(last=False)
 
 
 def tasks(study: Study, points: Iterable[Point]) -> Iterator[Task]:
@@ -79,15 +102,15 @@ def tasks(study: Study, points: Iterable[Point]) -> Iterator[Task]:
     kept = tuple(study.observables)
     for point in points:
         problem = study.build(point)
-        key = address(problem)
+        key, room = address(problem), (problem.room, problem.room_version)
+        _remember(key.hex(), problem)
         for name, arm in study.arms.items():
-            room = (problem.room, problem.room_version)
             base = address(_FORMAT, room, key, arm.door, dict(arm.options), study.seed, sorted(kept))
             for trial in range(arm.count(study.trials)):
                 place = hashlib.sha256(base + trial.to_bytes(8, "little")).digest()
                 yield Task(
-                    place, study.name, point, name, trial, problem, arm.door, arm.options,
-                    study.seed, key.hex(), kept,
+                    place, study.name, point, name, trial, arm.door, arm.options, study.seed, kept,
+                    study.problem, study.fixed, key.hex(), room,
                 )  # fmt: skip
 
 
@@ -140,7 +163,7 @@ def perform(task: Task) -> Record:
     try:
         with one_thread():
             rng = stream(task.seed, "point", task.key, "trial", task.trial)
-            found = getattr(task.problem, task.door)(rng, **task.options)
+            found = getattr(task.problem(), task.door)(rng, **task.options)
         layout, body = pack(_kept(converged_only(found), task.observables))
     except Exception as error:  # whatever a trial raises must not stop the others
         message = f"{type(error).__name__}: {error}"
