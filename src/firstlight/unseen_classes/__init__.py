@@ -26,6 +26,7 @@ from firstlight.theory.unseen_classes.retrieval import predict_recall_at_k
 from firstlight.theory.unseen_classes.similarity import train_unseen_similarity
 from firstlight.theory.unseen_classes.tangent import tangent_kernel
 from firstlight.unseen_classes.analysis import analyse
+from firstlight.unseen_classes.deep import DeepProblem
 from firstlight.unseen_classes.doors import predict_classes, simulate_classes
 from firstlight.unseen_classes.problem import (
     ClassProblem,
@@ -39,6 +40,7 @@ from firstlight.unseen_classes.structure import GradientProblem, NormProblem
 
 __all__ = [
     "ClassProblem",
+    "DeepProblem",
     "Emergence",
     "FeatureNetwork",
     "GradientProblem",

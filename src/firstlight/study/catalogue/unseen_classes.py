@@ -12,7 +12,16 @@ _ARMS = {
     "network": Arm("simulate", label="network"),
     "theory": Arm("predict", paired=True, label="predicted kernel"),
 }
+_DEEP = {
+    "network": Arm("simulate", label="deep network"),
+    "theory": Arm("predict", paired=True, label="one step on pixels"),
+}
 _LABELS = {
+    "similarity_alignment": "Spearman, similarity → alignment",
+    "similarity_recall": "Spearman, similarity → Recall@1",
+    "alignment_recall": "Spearman, alignment → Recall@1",
+    "kendall_w": "Kendall's W of the three",
+    "mean_alignment": "alignment (cosine)",
     "cosine": "cosine to the training direction",
     "along": "unseen means along the training direction",
     "mean_recall": "Recall@1 after the step",
@@ -173,5 +182,36 @@ STUDIES = (
         observables=_IMAGES,
         figure=FigureSpec(x="train", draw="firstlight.show.unseen:relations", labels=_LABELS),
         scales={"paper": Scale(trials=2, axes={"train": _splits(30, 4)}, fixed={"per_class": 170})},
+    ),
+    Study(
+        name="unseen/cnn",
+        description="a small CNN on five classes, five unseen: rank agreement along training (needs torch)",
+        problem=f"{_ROOM}DeepProblem",
+        axes={"images": ["fashion-mnist", "mnist"]},
+        fixed={"train": "random", "per_class": 40, "epochs": 4, "model": "cnn"},
+        arms=_DEEP,
+        trials=5,
+        observables=(
+            "similarity_alignment", "similarity_recall", "alignment_recall", "kendall_w", "mean_recall",
+        ),
+        figure=FigureSpec(x="epoch", hue="images", labels=_LABELS),
+        scales={"paper": Scale(trials=20, fixed={"per_class": 600, "epochs": 20})},
+    ),
+    Study(
+        name="unseen/metric-learning",
+        description="two metric-learning losses: alignment and Recall@1 of unseen classes (needs torch)",
+        problem=f"{_ROOM}DeepProblem",
+        axes={"loss": ["normalised-softmax", "contrastive"]},
+        fixed={"images": "fashion-mnist", "train": "random", "per_class": 40, "epochs": 4, "model": "cnn"},
+        arms=_DEEP,
+        trials=5,
+        observables=("alignment_recall", "similarity_recall", "mean_alignment", "mean_recall"),
+        figure=FigureSpec(x="epoch", hue="loss", labels=_LABELS),
+        scales={
+            "paper": Scale(
+                trials=10,
+                fixed={"per_class": 600, "epochs": 20, "model": "resnet18", "width": 64, "embedding": 128},
+            )
+        },
     ),
 )  # fmt: skip

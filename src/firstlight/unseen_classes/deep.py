@@ -1,0 +1,128 @@
+"""Deep networks on images: similarity, alignment and Recall@1 of unseen classes along training."""
+
+from dataclasses import dataclass, fields
+from typing import ClassVar
+
+import numpy as np
+import xarray as xr
+
+from firstlight.data.images import load_images
+from firstlight.data.unseen import UnseenData, image_classes, prepared
+from firstlight.measure.agreement import rank_agreement
+from firstlight.measure.retrieval import recall_at_k
+from firstlight.measure.similarity import alignment
+from firstlight.network.deep import Training, embeddings_along_training
+from firstlight.rng import RNGLike, SeedLike, generator
+from firstlight.study.problem import Assumption
+from firstlight.theory.unseen_classes.covariance import label_covariance
+from firstlight.theory.unseen_classes.similarity import train_unseen_similarity
+from firstlight.unseen_classes.doors import predict_classes
+from firstlight.unseen_classes.step import Step, whole
+
+_RELATIONS = ("similarity_alignment", "similarity_recall", "alignment_recall")
+
+
+@dataclass(frozen=True)
+class DeepProblem(Training):
+    """Train a deep network on some classes of a set of images and follow its embeddings of the others.
+
+    Parameters
+    ----------
+    images : str, default "fashion-mnist"
+        "fashion-mnist", "mnist" or "digits".
+    train : str, default "0,1,2,3,4"
+        Classes to train on, two to seven of the ten; or "random": five, drawn for each trial.
+    per_class : int, default 100
+        Samples of each class.
+    **training
+        The fields of `firstlight.network.deep.Training`.
+
+    Examples
+    --------
+    >>> DeepProblem(images="digits", per_class=20).predict(0).sizes["epoch"]
+    5
+    """
+
+    images: str = "fashion-mnist"
+    train: str = "0,1,2,3,4"
+    per_class: int = 100
+
+    room: ClassVar[str] = "unseen_classes"
+    room_version: ClassVar[int] = 1
+    references: ClassVar[tuple[str, ...]] = ("unseen2025emergence",)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        whole("per_class", self.per_class, 2)
+        if self.train != "random" and not 2 <= len(set(self._classes)) <= 7:
+            raise ValueError(
+                f"train = {self.train!r}: two to seven classes, separated by commas, or 'random'"
+            )
+
+    @property
+    def _classes(self) -> list[str]:
+        return [part.strip() for part in self.train.split(",") if part.strip()]
+
+    def sample(self, rng: np.random.Generator) -> UnseenData:
+        """Draw images of all classes, as rows of pixels."""
+        drawn = self.train == "random"
+        classes = [str(c) for c in rng.choice(10, 5, replace=False)] if drawn else self._classes
+        return image_classes(rng, self.images, classes, self.per_class)
+
+    def predict(self, rng: RNGLike | SeedLike = None) -> xr.Dataset:
+        """Return what one step of a two-layer network on the pixels would give, the same at every epoch."""
+        found = predict_classes(prepared(self.sample(generator(rng))), Step(loss="softmax"))
+        size = np.abs(found["similarity"].values)
+        numbers = {name: float(found[name]) for name in _RELATIONS}
+        numbers |= _agreement(size, found["alignment"].values, found["recall"].values)
+        numbers |= {
+            "mean_alignment": float(found["alignment"].mean()),
+            "mean_recall": float(found["mean_recall"]),
+        }
+        epochs = np.arange(self.epochs + 1)
+        columns = {name: ("epoch", np.full(len(epochs), value)) for name, value in numbers.items()}
+        return xr.Dataset(columns, {"epoch": epochs})
+
+    def simulate(self, rng: RNGLike | SeedLike = None) -> xr.Dataset:
+        """Train, and measure embeddings before training and after every epoch.
+
+        The similarity of an unseen class is |Bᵀμ| of the embeddings, centred with the mean of the training
+        ones.
+        """
+        stream = generator(rng)
+        data = self.sample(stream)
+        shape = load_images(self.images).train.shape[1:]
+        labels = np.unique(data.train_labels, return_inverse=True)[1]
+        training = Training(**{item.name: getattr(self, item.name) for item in fields(Training)})
+        pairs = embeddings_along_training(
+            data.train.reshape(-1, *shape), labels, data.unseen.reshape(-1, *shape), training, stream
+        )
+        rows = [_measured(UnseenData(a, data.train_labels, b, data.unseen_labels)) for a, b in pairs]
+        columns = {name: ("epoch", np.array([row[name] for row in rows])) for name in rows[0]}
+        return xr.Dataset(columns, {"epoch": np.arange(self.epochs + 1)})
+
+    def assumptions(self) -> tuple[Assumption, ...]:
+        """Return what the theory assumes and a deep network does not give."""
+        return (
+            Assumption("two layers, one step", "fails", f"{self.model}, {self.epochs} epochs"),
+            Assumption("Gaussian pre-activations", "not checkable", "weights move in all layers"),
+        )
+
+
+def _measured(raw: UnseenData) -> dict[str, float]:
+    data = prepared(raw)
+    cosine = np.diag(alignment(data.unseen, data.unseen_labels, "cosine")).copy()
+    recall = recall_at_k(data.unseen, data.unseen_labels)
+    beta = label_covariance(data.train, data.train_labels, "softmax")
+    size = np.abs(train_unseen_similarity(beta, data.unseen, data.unseen_labels)["similarity"].values)
+    columns = {"similarity": size, "alignment": cosine, "recall": recall.by_class}
+    found = {}
+    for name in _RELATIONS:
+        a, b = name.split("_")
+        found[name] = float(rank_agreement(columns[a], columns[b], resamples=0)["spearman"])
+    found |= _agreement(size, cosine, recall.by_class)
+    return found | {"mean_alignment": float(cosine.mean()), "mean_recall": recall.overall}
+
+
+def _agreement(*scores: np.ndarray) -> dict[str, float]:
+    return {"kendall_w": float(rank_agreement(*scores, resamples=0)["kendall_w"])}
