@@ -1,7 +1,9 @@
 """Walk the alignment phase in the limit of small initialisation, exact to rounding."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -97,14 +99,14 @@ def _start(
 
 def _trace(
     X: np.ndarray, y: np.ndarray, start: np.ndarray, second: np.ndarray, speed: float, until: float
-) -> tuple[list[np.ndarray], list[np.ndarray], np.ndarray]:
+) -> tuple[list[np.ndarray], list[np.ndarray], np.ndarray, np.ndarray]:
     """Run the kernel on all neurons, in threads; a neuron that fills its room is run again with more."""
     import numba
 
     from firstlight.theory.early_alignment import events
 
     points, rows = _cut_dimension(X, start)
-    gram = points @ points.T
+    gram, begun = points @ points.T, _begin(points, y, rows)
     status = np.empty(len(start), dtype=np.int64)
     numbers: list[np.ndarray] = [np.empty((0, 5))] * len(start)
     data: list[np.ndarray] = [np.empty(0, np.int64)] * len(start)
@@ -113,12 +115,10 @@ def _trace(
     while pending.size:
         floats, integers = np.empty((len(pending), room, 5)), np.empty((len(pending), room), np.int64)
         counts, ends = np.empty(len(pending), np.int64), np.empty(len(pending), np.int64)
-        W, v = rows[pending], second[pending]
-
-        def run(part: np.ndarray) -> None:
-            events.trace(
-                points, gram, y, W, v, speed, until, part, floats, integers, counts, ends  # noqa: B023
-            )  # fmt: skip
+        work = rows[pending], *(part[pending] for part in begun)
+        run = partial(
+            _run, (points, gram, y, *work, second[pending], speed, until), (floats, integers, counts, ends)
+        )
 
         parts = [np.arange(k, len(pending), 8 * threads) for k in range(min(8 * threads, len(pending)))]
         with ThreadPoolExecutor(threads) as pool:
@@ -129,7 +129,22 @@ def _trace(
         full = pending[ends == events.FULL]
         # A runaway would need more events than any separable problem has, many times over.
         pending, room = (full, 4 * room) if room < 1000 * len(y) + 100_000 else (full[:0], room)
-    return numbers, data, status
+    return numbers, data, status, begun[0]
+
+
+def _run(given: tuple[Any, ...], written: tuple[np.ndarray, ...], part: np.ndarray) -> None:
+    from firstlight.theory.early_alignment import events
+
+    trace: Callable[..., None] = events.trace
+    trace(*given, part, *written)
+
+
+def _begin(X: np.ndarray, y: np.ndarray, W: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return Xw, c and Xc of each row w, with what is on a wall to rounding put exactly there."""
+    Q = W @ X.T
+    Q[np.abs(Q) <= 4e-16 * np.linalg.norm(X, axis=1)] = 0.0
+    C = ((Q > 0) * y) @ X
+    return Q, C, C @ X.T
 
 
 def _cut_dimension(X: np.ndarray, start: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -150,13 +165,11 @@ def _assemble(
     second: np.ndarray,
     speed: float,
     until: float,
-    found: tuple[list[np.ndarray], list[np.ndarray], np.ndarray],
+    found: tuple[list[np.ndarray], list[np.ndarray], np.ndarray, np.ndarray],
 ) -> AlignmentPath:
     from firstlight.theory.early_alignment import events
 
-    numbers, data, status = found
-    q = start @ X.T
-    q[np.abs(q) <= 4e-16 * np.linalg.norm(X, axis=1)] = 0.0  # as in the kernel
+    numbers, data, status, q = found
     first_level = (q > 0).astype(float)
     final = first_level.copy()
     for j in range(len(start)):

@@ -24,28 +24,36 @@ ROUNDING = 1e-13  # below this, relative to the natural scale, a speed or a dist
 SETTLED, DEAD, STILL, TRUNCATED, FULL, VANISHED = range(6)
 
 Data = namedtuple("Data", "X gram norms y")
-# q = Xw, b = Xc; level: 1 on, 0 off, between: sliding; side: the same as +1, -1, 0; changed: data of one
+# q = Xw, b = Xc; level: 1 on, 0 off, between: sliding; side: the same as +1, -1, 0; met, changed: data of one
 # event; tally: how many data act, how many of them slide.
-Neuron = namedtuple("Neuron", "w c q b level side changed tally")
+Neuron = namedtuple("Neuron", "w c q b level side ratio met changed tally")
 
 _compiled = njit(nogil=True, cache=True, error_model="numpy")
 
 
 @_compiled
-def trace(X, gram, y, W, second, gain, until, chosen, numbers, which, counts, status):  # type: ignore[no-untyped-def]
+def trace(X, gram, y, W, Q, C, B, second, gain, until, chosen, numbers, which, counts, status):  # type: ignore[no-untyped-def]
     """Walk the neurons in `chosen`; write the events, the number of records, and how the walk ended.
 
-    Row r of ``numbers[j]`` is (time, log ‖w‖, advance along c since the event before, v/‖w‖, new level) and
+    Rows of W are unit vectors w, of Q and B their Xw and Xc, of C their c; they are worked on in place. Row r
+    of ``numbers[j]`` is (time, log ‖w‖, advance along c since the event before, v/‖w‖, new level) and
     ``which[j, r]`` the datum; several rows at one time are one event.
     """
     data = Data(X, gram, np.sqrt(np.diag(gram).copy()), y)
+    n = len(y)
+    level, side, ratio = np.empty(n), np.empty(n), np.empty(n)
+    met, changed, tally = np.empty(n, np.int64), np.empty(n, np.int64), np.zeros(2)
     for j in chosen:
-        counts[j], status[j] = _walk(data, W[j], second[j], gain, until, numbers[j], which[j])
+        neuron = Neuron(W[j], C[j], Q[j], B[j], level, side, ratio, met, changed, tally)
+        for i in range(n):
+            level[i] = 1.0 if Q[j, i] > 0 else 0.0
+            side[i] = 2 * level[i] - 1
+        tally[0], tally[1] = level.sum(), 0.0
+        counts[j], status[j] = _walk(data, neuron, second[j], gain, until, numbers[j], which[j])
 
 
 @_compiled
-def _walk(data, start, v, gain, until, numbers, which):  # type: ignore[no-untyped-def]
-    neuron = _begin(data, start)
+def _walk(data, neuron, v, gain, until, numbers, which):  # type: ignore[no-untyped-def]
     w, c = neuron.w, neuron.c
     move = np.sign(v) if v != 0 else np.sign(_dot(w, c))
     imbalance, smallest = v * v - 1, ROUNDING * data.norms.max()
@@ -58,12 +66,10 @@ def _walk(data, start, v, gain, until, numbers, which):  # type: ignore[no-untyp
         if C <= smallest:  # noqa: SIM300
             return count, STILL
         a = _dot(w, c) / C
-        across = 0.0
-        for k in range(len(w)):
-            across += (w[k] - (a / C) * c[k]) ** 2
+        across = _distance_squared(w, c, a / C)
         K = imbalance + across
-        met, first, move, turned = _next(data, neuron, move, a, K, C)
-        if len(met) == 0 and not turned:
+        walls, first, move, turned = _next(data, neuron, move, a, K, C)
+        if walls == 0 and not turned:
             return count, SETTLED
         a_end = -move * np.sqrt(-K) if turned else a + move * first * C
         v_end = 0.0 if turned else move * np.sqrt(max(K + a_end * a_end, 0.0))
@@ -78,26 +84,12 @@ def _walk(data, start, v, gain, until, numbers, which):  # type: ignore[no-untyp
             _advance(neuron, step, 1 / length)
             v, imbalance, log_norm = v_end / length, imbalance / length**2, log_norm + np.log(length)
             move = -move if turned else move
-            found = _release(data, neuron) if turned else _arrive(data, neuron, move, met)
+            found = _release(data, neuron) if turned else _arrive(data, neuron, move, walls)
         if count + found > len(which):
             return count, FULL
         count = _record(neuron, found, time, log_norm, step, v, numbers, which, count)
         if vanished:
             return count, VANISHED
-
-
-@_compiled
-def _begin(data, start):  # type: ignore[no-untyped-def]
-    n = len(data.y)
-    w, c, q = start.copy(), np.zeros(len(start)), data.X @ start
-    level, side = np.zeros(n), np.full(n, -1.0)
-    for i in range(n):
-        if abs(q[i]) <= 4e-16 * data.norms[i]:
-            q[i] = 0.0
-        if q[i] > 0:
-            level[i], side[i] = 1.0, 1.0
-            c += data.y[i] * data.X[i]
-    return Neuron(w, c, q, data.X @ c, level, side, np.empty(n, np.int64), np.array([level.sum(), 0.0]))
 
 
 @_compiled
@@ -111,53 +103,75 @@ def _start_on_walls(data, neuron, move):  # type: ignore[no-untyped-def]
 
 @_compiled
 def _next(data, neuron, move, a, K, C):  # type: ignore[no-untyped-def]
-    """Find the first walls ahead: their data, their distance in units of c, and which way v points there.
+    """Find the first walls ahead: how many, their distance in units of c, and which way v points there.
 
     If K < 0 and a shrinks, v changes sign at |a| = √-K. A neuron that slides stops there for an event of its
     own (`turned`); any other walks its line back, to the first wall behind it.
     """
-    best, first, second = _nearest(neuron, data.norms, move, C)
+    walls, first = _nearest(neuron, data.norms, move, C)
     turned = False
     if K < 0 and move * a < 0 and first * C >= abs(a) - np.sqrt(-K):
         turned = neuron.tally[1] > 0
         if not turned:
             move = -move
-            best, first, second = _nearest(neuron, data.norms, move, C)
-    if best >= 0 and second <= first + ROUNDING / C:
-        met = _met(neuron, data.norms, move, C, first + ROUNDING / C)
-    else:
-        met = np.full(1 if best >= 0 else 0, best)
-    return met, first, move, turned
+            walls, first = _nearest(neuron, data.norms, move, C)
+    return walls, first, move, turned
 
 
 @_compiled
 def _nearest(neuron, norms, move, C):  # type: ignore[no-untyped-def]
-    """Return the datum of the first wall that way, its distance in units of c, and the runner-up's."""
-    best, first, second = -1, np.inf, np.inf
-    for i in range(len(norms)):
-        speed = -neuron.side[i] * move * neuron.b[i]
-        if speed > ROUNDING * C * norms[i]:
-            gap = max(neuron.side[i] * neuron.q[i], 0.0)
-            if gap < second * speed:  # a division only where it counts
-                second = gap / speed
-                if second < first:
-                    best, first, second = i, second, first
-    return best, first, second
+    """Put into `met` the data whose walls come first that way; return how many, and how far in units of c."""
+    side, q, b, ratio = neuron.side, neuron.q, neuron.b, neuron.ratio
+    for i in range(len(q)):  # no branches, so that the compiler can use vector instructions
+        speed = -side[i] * move * b[i]
+        gap = side[i] * q[i]
+        gap = gap if gap > 0 else 0.0
+        ratio[i] = gap / speed if speed > ROUNDING * C * norms[i] else np.inf
+    first = _least(ratio)
+    if first == np.inf:
+        return 0, first
+    cut, walls, k = first + ROUNDING / C, 0, 0
+    for i in range(len(q)):
+        walls += ratio[i] <= cut
+    i = 0
+    while k < walls:
+        if ratio[i] <= cut:
+            neuron.met[k] = i
+            k += 1
+        i += 1
+    return walls, first
 
 
 @_compiled
-def _met(neuron, norms, move, C, cut):  # type: ignore[no-untyped-def]
-    """Return all data whose walls lie no farther than `cut`."""
-    speed = -move * neuron.side * neuron.b
-    gap = np.maximum(neuron.side * neuron.q, 0.0)
-    return np.flatnonzero((speed > ROUNDING * C * norms) & (gap <= cut * speed))
+def _least(values):  # type: ignore[no-untyped-def]
+    """Return the minimum, in four interleaved chains: one alone would wait for itself at each step."""
+    whole = len(values) // 4 * 4
+    m0 = m1 = m2 = m3 = np.inf
+    for i in range(0, whole, 4):
+        m0 = values[i] if values[i] < m0 else m0
+        m1 = values[i + 1] if values[i + 1] < m1 else m1
+        m2 = values[i + 2] if values[i + 2] < m2 else m2
+        m3 = values[i + 3] if values[i + 3] < m3 else m3
+    least = min(min(m0, m1), min(m2, m3))
+    for i in range(whole, len(values)):
+        least = min(least, values[i])
+    return least
 
 
-@_compiled
+@njit(nogil=True, cache=True, fastmath={"reassoc", "contract"})
 def _dot(x, y):  # type: ignore[no-untyped-def]
     total = 0.0
     for k in range(len(x)):
         total += x[k] * y[k]
+    return total
+
+
+@njit(nogil=True, cache=True, fastmath={"reassoc", "contract"})
+def _distance_squared(w, c, share):  # type: ignore[no-untyped-def]
+    """‖w - share c‖², from the difference itself: ‖w‖² - a² would cancel where w lies along c."""
+    total = 0.0
+    for k in range(len(w)):
+        total += (w[k] - share * c[k]) ** 2
     return total
 
 
@@ -181,10 +195,11 @@ def _advance(neuron, step, scale):  # type: ignore[no-untyped-def]
 
 
 @_compiled
-def _arrive(data, neuron, move, met):  # type: ignore[no-untyped-def]
+def _arrive(data, neuron, move, walls):  # type: ignore[no-untyped-def]
     """Let each datum whose wall was met cross it or join the sliding ones; return how many levels changed."""
-    found, joined = 0, 0
-    for i in met:
+    found, joined, met = 0, 0, neuron.met
+    for k in range(walls):
+        i = met[k]
         neuron.q[i] = 0.0
         if data.y[i] * move > 0:  # a wall that repels is crossed
             _set_level(data, neuron, i, 1 - neuron.level[i])
@@ -216,7 +231,8 @@ def _vanish(neuron):  # type: ignore[no-untyped-def]
 def _record(neuron, found, time, log_norm, step, v, numbers, which, count):  # type: ignore[no-untyped-def]
     for k in range(found):
         i = neuron.changed[k]
-        numbers[count] = (time, log_norm, step if k == 0 else 0.0, v, neuron.level[i])
+        numbers[count, 0], numbers[count, 1], numbers[count, 3] = time, log_norm, v
+        numbers[count, 2], numbers[count, 4] = step if k == 0 else 0.0, neuron.level[i]
         which[count] = i
         count += 1
     return count
@@ -251,29 +267,37 @@ def _release(data, neuron):  # type: ignore[no-untyped-def]
 @_compiled
 def _settle(data, neuron, move, on_wall, found):  # type: ignore[no-untyped-def]
     """Find the shares of the data on attracting walls; return how many changed, appended to `changed`."""
+    if len(on_wall) == 1:
+        i = on_wall[0]
+        alone = neuron.level[i] + move * neuron.b[i] / data.gram[i, i]
+        return _take_share(data, neuron, i, min(max(alone, 0.0), 1.0), found)
     size = len(on_wall)
     H, pull, share = np.empty((size, size)), np.empty(size), np.empty(size)
     for k in range(size):
         pull[k], share[k] = move * neuron.b[on_wall[k]], neuron.level[on_wall[k]]
         for r in range(size):
             H[k, r] = data.gram[on_wall[k], on_wall[r]]
-    if size == 1:
-        share[0] = min(max(share[0] + pull[0] / H[0, 0], 0.0), 1.0)
-    else:
-        _shares(H, pull, share)
+    _shares(H, pull, share)
     more = 0
     for k in range(size):
-        i = on_wall[k]
-        if abs(share[k] - round(share[k])) < ROUNDING:  # the last active datum has share 0, but for rounding
-            share[k] = round(share[k])
-        if share[k] != neuron.level[i]:
-            _set_level(data, neuron, i, share[k])
-            neuron.changed[found + more] = i
-            more += 1
+        more += _take_share(data, neuron, on_wall[k], share[k], found + more)
     for k in range(size):
         if neuron.side[on_wall[k]] == 0:
-            neuron.b[on_wall[k]] = 0.0  # exactly zero in theory: no drift off the wall
+            neuron.b[on_wall[k]] = 0.0  # the changes of the others have moved it
     return more
+
+
+@_compiled
+def _take_share(data, neuron, i, share, found):  # type: ignore[no-untyped-def]
+    if abs(share - round(share)) < ROUNDING:  # the last active datum has share 0, but for rounding
+        share = float(round(share))
+    if share == neuron.level[i]:
+        return 0
+    _set_level(data, neuron, i, share)
+    if neuron.side[i] == 0:
+        neuron.b[i] = 0.0  # exactly zero in theory: no drift off the wall
+    neuron.changed[found] = i
+    return 1
 
 
 @_compiled

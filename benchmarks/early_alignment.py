@@ -1,0 +1,140 @@
+"""Exact alignment against SciPy's integrators at equal accuracy, and late flow against the best of them.
+
+The rows of the exact solver say how many times faster it is than an integrator that reaches an accuracy:
+ratio = integrator / exact. Each integrator is tried from loose to tight, and timed once.
+"""
+
+import itertools
+import resource
+import time
+from functools import partial
+
+import numpy as np
+from scipy.integrate import solve_ivp
+
+from benchmarks import best_of
+from firstlight import early_alignment as room
+from firstlight.data.cache import ImagesNotFetched
+from firstlight.data.images import pair
+from firstlight.data.separable import separable, toy
+from firstlight.network.flow import integrate
+
+TOLERANCE = {"rtol": 1e-12, "atol": 1e-8}  # the flow's own: absolute, with the same floor
+Row = tuple[str, float, float, float, str]
+
+
+def start(h: int, d: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    W = rng.normal(size=(h, d))
+    return W / np.linalg.norm(W, axis=1, keepdims=True), rng.choice([-1.0, 1.0], h)
+
+
+def limit_dynamics(
+    X: np.ndarray, y: np.ndarray, W: np.ndarray, s: np.ndarray, t: float, method: str, rtol: float
+):
+    """Directions at time t from u' = s (c - <u, c> u), all neurons at once, as an ODE solver sees them."""
+    h, d = W.shape
+
+    def rhs(_: float, state: np.ndarray) -> np.ndarray:
+        u = state.reshape(h, d)
+        c = ((u @ X.T > 0) * y) @ X * s[:, None]
+        return (c - np.einsum("jd,jd->j", u, c)[:, None] * u).ravel()
+
+    end = solve_ivp(rhs, (0, t), W.ravel(), method, rtol=rtol, atol=rtol).y[:, -1].reshape(h, d)
+    return end / np.linalg.norm(end, axis=1, keepdims=True)
+
+
+def against_integrators(
+    n: int, d: int, h: int, accuracy: float, target: str, ladder: dict[str, list[float]]
+) -> Row:
+    """Compare one problem at the time of its last event: all kinks have been passed by then."""
+    rng = np.random.default_rng(0)
+    X, y = separable(n, d, 0.2, rng)
+    W, s = start(h, d, rng)
+    path = room.align(X, y, W, s)  # compiles, too
+    t = path.last_event
+    exact = path.direction(t)
+    measured = best_of(lambda: room.align(X, y, W, s).direction(t))
+    cheapest = np.inf
+    for method, tolerances in ladder.items():
+        for rtol in tolerances:
+            begin = time.perf_counter()
+            error = np.abs(limit_dynamics(X, y, W, s, t, method, rtol) - exact).max()
+            spent = time.perf_counter() - begin
+            print(f"  n={n} {method} rtol={rtol:.0e}: error {error:.1e}, {spent:.2f} s")
+            if error <= accuracy:
+                cheapest = min(cheapest, spent)
+                break
+            if spent > cheapest:
+                break
+    label = f"exact path n={n}, D={d}, h={h} against {' or '.join(ladder)} of error {accuracy:g} (s)"
+    return label, measured, cheapest, cheapest / measured, target
+
+
+def mnist() -> list[Row]:
+    """All MNIST zeros and ones, exactly; the floor is the Gram matrix alone."""
+    try:
+        X, y = pair("mnist", 0, 1)
+    except ImagesNotFetched as missing:
+        print(f"  skipped: {missing}")
+        return []
+    X = X - X.mean(axis=0)
+    W, v = room.gaussian_start(50, X.shape[1], 1.0, rng=0)
+    floor = best_of(lambda: X @ X.T, 1)
+    begin = time.perf_counter()
+    path = room.align(X, y, W, second_layer=v)
+    measured = time.perf_counter() - begin
+    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
+    print(
+        f"  MNIST 0/1: {len(y)} images, {len(path.events)} events, complete: {path.complete.all()}, "
+        f"peak memory {memory:.2f} GB"
+    )
+    return [("exact path, MNIST 0/1, 12 665 images, 50 neurons, against its Gram matrix (s)",
+             measured, floor, measured / floor, "<= 30")]  # fmt: skip
+
+
+def late_flow(name: str, X: np.ndarray, y: np.ndarray, h: int) -> Row:
+    """Flow from the end of alignment to t = 1e6 against SciPy on the same right-hand side and tolerance."""
+    W, s = start(h, X.shape[1], np.random.default_rng(1))
+    path = room.align(X, y, W, s)
+    first = np.full(h, -15.0)
+    t0 = path.quiet_until(first, 1e-6, 1e6)
+    live = path.fate != 0
+    u, growth, _ = path.state(t0)
+    u, rho, s = u[live], (first + growth)[live], s[live]
+    measured = best_of(partial(integrate, X, y, u, rho, s, [1e6], start=t0, tolerance=TOLERANCE["atol"]), 5)
+    h, d = u.shape
+
+    def rhs(t: float, state: np.ndarray, log: bool) -> np.ndarray:
+        v, r = state[: h * d].reshape(h, d), state[h * d :]
+        q = v @ X.T
+        z = y * ((s * np.exp(np.minimum(2 * r, 600))) @ np.maximum(q, 0))
+        G = ((q > 0) * (y * np.exp(np.minimum(-z + (t if log else 0.0), 600)))) @ X * s[:, None]
+        along = np.einsum("jd,jd->j", v, G)
+        return np.concatenate([(G - along[:, None] * v).ravel(), along])
+
+    state = np.concatenate([u.ravel(), rho])
+    spans = {"log t": (np.log(t0), np.log(1e6)), "t": (t0, 1e6)}
+    floors = {}
+    with np.errstate(over="ignore", invalid="ignore"):
+        for method, clock in itertools.product(("DOP853", "LSODA", "RK45"), spans):
+            job = partial(solve_ivp, rhs, spans[clock], state, method, args=(clock == "log t",), **TOLERANCE)
+            floors[f"{method} in {clock}"] = best_of(job, 3)
+    best = min(floors, key=floors.__getitem__)
+    print(f"  {name}: " + ", ".join(f"{label} {1e3 * spent:.0f} ms" for label, spent in floors.items()))
+    label = f"flow to t = 1e6, {name}, against SciPy's best, {best} (s)"
+    return label, measured, floors[best], measured / floors[best], "<= 1.5"
+
+
+def run() -> list[Row]:
+    """Return (name, measured, floor, ratio, target) for each benchmark of the room."""
+    return [
+        # RK45 is the integrator of the specification; RK23, cheaper here, is printed beside it.
+        against_integrators(50, 20, 200, 5e-5, ">= 300", {"RK45": [1e-8, 1e-9]}),
+        against_integrators(50, 20, 200, 5e-5, ">= 50", {"RK23": [1e-6, 1e-7, 1e-8]}),
+        against_integrators(
+            500, 100, 1000, 1e-3, ">= 10", {"RK23": [1e-3, 1e-4, 1e-5], "RK45": [1e-4, 1e-5]}
+        ),
+        *mnist(),
+        late_flow("toy", *toy(), h=50),
+        late_flow("cone n=20, D=10, h=200", *separable(20, 10, 0.2, 0), h=200),
+    ]
