@@ -13,6 +13,7 @@ from firstlight.activations import Activation
 from firstlight.activations.duals import correlation
 
 _TOLERANCE = 1e-10
+_TILE = 128
 _LARGEST = 60  # at |ρ| = 0.9 the ReLU's remainder beyond is 1e-6 of its second moment
 
 
@@ -55,7 +56,7 @@ def second_moments(activation: Activation, mean: np.ndarray, covariance: np.ndar
     """
     variance = np.diag(covariance).copy()
     if activation.closed_dual is not None and not mean.any():
-        return activation.dual(variance[:, None], variance[None, :], covariance)
+        return _closed_form(activation, variance, covariance)
     std = np.sqrt(variance)
     rho = correlation(variance[:, None], variance[None, :], covariance)
     np.fill_diagonal(rho, 0.0)
@@ -66,6 +67,18 @@ def second_moments(activation: Activation, mean: np.ndarray, covariance: np.ndar
         total += column[:, None] * column
     np.fill_diagonal(total, activation.mean_square(mean, std))
     return total
+
+
+def _closed_form(activation: Activation, variance: np.ndarray, covariance: np.ndarray) -> np.ndarray:
+    """Integrate pairs tile by tile, so that each stays in the cache, and only above the diagonal."""
+    result = np.empty_like(covariance)
+    tiles = [slice(start, start + _TILE) for start in range(0, len(variance), _TILE)]
+    for i, rows in enumerate(tiles):
+        for columns in tiles[i:]:
+            tile = activation.dual(variance[rows, None], variance[columns], covariance[rows, columns])
+            result[rows, columns] = tile
+            result[columns, rows] = tile.T
+    return result
 
 
 def cross_moments(

@@ -5,6 +5,7 @@ from functools import cached_property
 
 import numpy as np
 from scipy import linalg
+from scipy.linalg import blas
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,10 +99,12 @@ class Spiked:
         return plain
 
     def colour(self, white: np.ndarray) -> np.ndarray:
-        """Turn rows of independent standard normals into rows with covariance Σ, in place."""
+        """Turn rows of independent standard normals into rows with covariance Σ, in place if contiguous."""
         strengths, basis = self._principal
         if strengths.size:
-            white += ((white @ basis) * (np.sqrt(1 + strengths) - 1)) @ basis.T
+            extra = (white @ basis) * (np.sqrt(1 + strengths) - 1)
+            # BLAS adds in place where NumPy would form a second matrix as large as the sample
+            white = blas.dgemm(1.0, basis, extra.T, beta=1.0, c=white.T, overwrite_c=True).T
         if self.scale != 1:
             white *= np.sqrt(self.scale)
         return white

@@ -52,24 +52,20 @@ class TwoLayer:
         """Return f at the rows of x."""
         return features(x, self.first_layer, self.activation) @ self.second_layer
 
-    def descent_direction(self, x: np.ndarray, y: np.ndarray) -> np.ndarray:
-        """Return G, minus the gradient in F of half the mean squared error on (x, y); shape (k, n)."""
+    def descent_direction(self, x: np.ndarray, y: np.ndarray, factor: float = 1.0) -> np.ndarray:
+        """Return `factor` times minus the gradient in F of half the mean squared error on (x, y): (k, n)."""
         outer = self.second_layer / np.sqrt(len(self.second_layer))
-        preactivation = x @ self.first_layer.T
-        residual = (y - self.activation(preactivation) @ outer) / len(y)
-        pull = self.activation.derivative(preactivation)
-        del preactivation  # a trial must not hold more matrices than it needs
-        if outer.ndim == 1:
-            pull *= residual[:, None]
-            pull *= outer
-        else:
-            pull *= residual @ outer.T
+        pull = x @ self.first_layer.T
+        for rows in _chunks(pull):
+            residual = (y[rows] - self.activation(pull[rows]) @ outer) * (factor / len(y))
+            slope = self.activation.derivative(pull[rows])
+            slope *= np.outer(residual, outer) if outer.ndim == 1 else residual @ outer.T
+            pull[rows] = slope
         return pull.T @ x
 
     def step(self, x: np.ndarray, y: np.ndarray, step_size: float) -> "TwoLayer":
         """Return the network after one gradient step of the first layer: F + step_size · G."""
-        moved = self.descent_direction(x, y)
-        moved *= step_size
+        moved = self.descent_direction(x, y, step_size)
         moved += self.first_layer
         return TwoLayer(moved, self.second_layer, self.activation)
 
@@ -83,9 +79,16 @@ def features(x: np.ndarray, first_layer: np.ndarray, activation: Activation) -> 
     >>> features(np.eye(2), np.eye(2), activation("linear")).round(6).tolist()
     [[0.707107, 0.0], [0.0, 0.707107]]
     """
-    values = activation(x @ first_layer.T)
-    values /= np.sqrt(len(first_layer))
+    values = x @ first_layer.T
+    for rows in _chunks(values):
+        np.divide(activation(values[rows]), np.sqrt(len(first_layer)), out=values[rows])
     return values
+
+
+def _chunks(matrix: np.ndarray) -> list[slice]:
+    """Rows that fit the cache together: element-wise work on a whole matrix would wait for memory."""
+    step = max(1, 65_536 // matrix.shape[1])
+    return [slice(start, start + step) for start in range(0, len(matrix), step)]
 
 
 def ridge_readout(phi: np.ndarray, y: np.ndarray, ridges: np.ndarray) -> np.ndarray:

@@ -1,11 +1,13 @@
 """The doors of the room `one_step`."""
 
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 import xarray as xr
+from threadpoolctl import threadpool_limits
 
 from firstlight.activations import Activation
 from firstlight.data.structured import check_choice, structured_data
@@ -184,15 +186,18 @@ class Problem(Setting):
         check_choice("method", method, ("deterministic", "asymptotic"))
         rng = generator(rng)
         if method == "asymptotic":
-            values = asymptotic(
-                self.mixture, self.labels, self.sigma, k=self.k, m=self.m, m_gradient=self.gradient_samples,
-                step_size=self.step_size, ridges=self.ridges, rng=rng, draws=draws,
-            )  # fmt: skip
+            with threadpool_limits(1, "blas"):  # threads cost more than they bring on matrices this small
+                values = asymptotic(
+                    self.mixture, self.labels, self.sigma, k=self.k, m=self.m,
+                    m_gradient=self.gradient_samples, step_size=self.step_size, ridges=self.ridges,
+                    rng=rng, draws=draws,
+                )  # fmt: skip
             return dataset(self, values, convention, method=method)
         check_choice("equivalent", equivalent, ("auto", "one covariance", "class-wise"))
         chosen = choose_equivalent(self.mixture) if equivalent == "auto" else equivalent
         stream = streams(rng)
-        start, x, y = first_stage(self, stream["weights"], stream["gradient"])
+        with ThreadPoolExecutor(1) as ahead:
+            start, x, y = first_stage(self, stream, ahead)
         first, second = start.first_layer, start.second_layer
         trained = stepped_first_layer(first, second, self.sigma, x, y, self.step_size)
         update = (trained - first).T @ second

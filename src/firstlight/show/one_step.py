@@ -12,6 +12,8 @@ from firstlight.study.sweep import Study
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+_TICKS = (-100, -30, -10, -5, 0, 5, 10, 30, 100, 300, 1000, 3000, 10_000)
+
 
 def _paired_gap(found: xr.Dataset, arm: str, reference: str = "network") -> tuple[xr.DataArray, xr.DataArray]:
     """Relative gap of an arm's test error to the network's in percent, over paired trials: mean and s.e.m."""
@@ -104,10 +106,15 @@ def degrees(study: Study, found: xr.Dataset) -> "Figure":
             ax.axhspan(centre - spread, centre + spread, color=style.COLOURS[1], alpha=0.25, linewidth=0)
             ax.axhline(centre, color=style.COLOURS[1], label="conditional Gaussian ± s.e.m.")
             ax.axhline(0, color="#333333", linewidth=0.8)
-            ax.set_yscale("symlog", linthresh=10)
-            ax.set(title=f"β = {beta:g}", xlabel="degree of the surrogate", xticks=list(arms))
+            ax.set_yscale("symlog", linthresh=10, linscale=1.5)
+            low = min(-12.0, 1.5 * float(np.nanmin(mean - error)))
+            ax.set(ylim=(low, max(30.0, 1.8 * float(np.nanmax(mean + error)))), xticks=list(arms))
+            ax.set_yticks([t for t in _TICKS if low <= t <= ax.get_ylim()[1]], minor=False)
+            ax.set_yticks([], minor=True)
+            ax.yaxis.set_major_formatter("{x:g}")
+            ax.set(title=f"β = {beta:g}", xlabel="degree of the surrogate")
         drawn.axes[0].set_ylabel("test error minus the network's, %")
-        drawn.axes[0].legend(loc="upper right")
+        drawn.legend(*drawn.axes[0].get_legend_handles_labels(), loc="outside right center")
         drawn.suptitle(study.figure.title or study.description, fontsize=11)
         drawn.supxlabel(caption(study, found), fontsize=7.5, color="#666666")
     return drawn

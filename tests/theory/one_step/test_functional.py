@@ -38,7 +38,7 @@ def _log_determinant(kernel, g, ridge_term, r):
 
 
 def test_r_is_stationary_and_slopes_are_derivatives(kernel):
-    functional = Functional(kernel)
+    functional = Functional(kernel, 1e-12)
     g = np.random.default_rng(1).uniform(5, 20, K)
     r = _stationary(functional, g)
     base = _log_determinant(kernel, g, 1.0, r)
@@ -53,7 +53,7 @@ def test_r_is_stationary_and_slopes_are_derivatives(kernel):
 
 
 def test_errors_are_derivatives_of_the_energy(kernel):
-    functional, m, ridge = Functional(kernel), 60, 1e-2
+    functional, m, ridge = Functional(kernel, 1e-12), 60, 1e-2
     solved = functional.solve(m, ridge, tolerance=1e-12)
     assert solved.converged
     u, r = solved.value
@@ -85,7 +85,7 @@ def test_it_stands_for_a_matrix():
         mean=np.zeros((1, 1)), slope=np.full((1, 1), 0.6), rest=np.full((1, 1), 0.3), profile=np.ones((1, 1)),
         shares=np.ones(1), weights=np.ones(1), labels=np.zeros(1), width=k, dimension=n,
     )  # fmt: skip
-    functional = Functional(kernel)
+    functional = Functional(kernel, 1e-12)
     solved = functional.solve(count, ridge)
     assert solved.converged
     rows = rng.normal(size=(k, n)) / np.sqrt(n)

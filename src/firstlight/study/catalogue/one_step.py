@@ -89,7 +89,7 @@ STUDIES = (
         axes={"alpha": Range(0.0, 1.0, 6), "activation": ["relu", "tanh"]},
         fixed={**_SQUARE, "beta": 0.74},
         arms=_ARMS,
-        trials=4,
+        trials=6,
         observables=_ERRORS,
         figure=_figure("alpha", log_y=True),
         scales={
@@ -107,7 +107,7 @@ STUDIES = (
         axes={"beta": Range(0.0, 1.0, 5), "alpha": [0.0, 0.5, 1.0]},
         fixed={**_SQUARE, "activation": "relu"},
         arms=_ARMS,
-        trials=4,
+        trials=6,
         observables=_ERRORS,
         figure=FigureSpec(x="beta", hue="alpha", labels=_LABELS, log_y=True),
         scales={"paper": Scale(trials=20, fixed=_PAPER_SQUARE, axes={"beta": Range(0.0, 1.0, 10)})},
@@ -137,7 +137,7 @@ STUDIES = (
         axes={"spike_alignment": Range(-1.0, 1.0, 7), "activation": ["relu", "tanh"]},
         fixed={**_SQUARE, "alpha": 0.5, "beta": 0.74},
         arms=_ARMS,
-        trials=4,
+        trials=6,
         observables=_ERRORS,
         figure=_figure("spike_alignment"),
         scales={
@@ -152,10 +152,13 @@ STUDIES = (
         name="one-step/rank",
         description="Errors against the number of spikes in each class",
         problem=_SCALED,
-        axes={"rank": [1, 2, 4, 6, 8, 10], "activation": ["relu", "tanh"]},
+        axes={"rank": [1, 2, 4, 7, 10], "activation": ["relu", "tanh"]},
         fixed={**_SQUARE, "alpha": 0.5, "beta": 0.74},
-        arms=_ARMS,
-        trials=4,
+        arms={
+            **_ARMS,
+            "asymptotic": Arm("predict", {"method": "asymptotic", "draws": 2}, label="network-free"),
+        },
+        trials=6,
         observables=_ERRORS,
         figure=_figure("rank"),
         scales={
@@ -200,7 +203,7 @@ STUDIES = (
             "conditional_gaussian": Arm("simulate", {"model": "conditional_gaussian"}),
             "deterministic": Arm("predict", paired=True, label="deterministic equivalent"),
         },
-        trials=4,
+        trials=6,
         observables=_ERRORS,
         figure=FigureSpec(labels=_LABELS, draw="firstlight.show.one_step:degrees"),
         scales={

@@ -141,23 +141,19 @@ def pooled_equivalents(
     values, coordinates, back = spectrum(omega, b)
     values = np.where(values > 1e-13 * values.max(), values, 0.0)
     coordinates = np.where(values > 0, coordinates, 0.0)  # b lies in the range of Ω
-    table = []
-    for m in sizes:
-        row = []
-        for ridge in ridges:
-            kappa, converged = effective_ridge(values, m, float(ridge))
-            shifted = np.where(values + kappa > 0, values + kappa, 1.0)
-            share = values / shifted
-            gamma = float((share**2).sum()) / m
-            mean = coordinates / shifted
-            risk = label_square - float((coordinates * mean * (2 - share)).sum())
-            test = risk / (1 - gamma) if gamma < 1 else np.inf
-            kept = 1 - float(share.sum()) / m  # λ/κ, also where both vanish
-            spread = float((share / shifted).sum()) / m
-            readout = back(mean[None])[0]
-            by_class = moments.risk(readout[None])[0] + gamma * test
-            train = kept**2 * test if kept > 1e-12 else 0.0
-            square = float(mean @ mean) + test * spread
-            row.append(Equivalent(test, train, by_class, square, readout, converged))
-        table.append(row)
-    return table
+    cells = [(m, *effective_ridge(values, m, float(ridge))) for m in sizes for ridge in ridges]
+    shifts = [np.where(values + kappa > 0, values + kappa, 1.0) for _, kappa, _ in cells]
+    readouts = back(np.array([coordinates / shifted for shifted in shifts]))
+    risks = moments.risk(readouts)
+    found = []
+    for (m, _, converged), shifted, readout, by_class in zip(cells, shifts, readouts, risks, strict=True):
+        share = values / shifted
+        gamma = float((share**2).sum()) / m
+        mean = coordinates / shifted
+        risk = label_square - float((coordinates * mean * (2 - share)).sum())
+        test = risk / (1 - gamma) if gamma < 1 else np.inf
+        kept = 1 - float(share.sum()) / m  # λ/κ, also where both vanish
+        train = kept**2 * test if kept > 1e-12 else 0.0
+        square = float(mean @ mean) + test * float((share / shifted).sum()) / m
+        found.append(Equivalent(test, train, by_class + gamma * test, square, readout, converged))
+    return [found[start : start + len(ridges)] for start in range(0, len(found), len(ridges))]

@@ -12,7 +12,7 @@ Its derivatives in g are traces against the law of the features at κ, so they g
 each sample sees, and the way in which fluctuations of the read-out spread.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -70,12 +70,12 @@ class Errors:
     weight_square: float
 
 
-def compress(matrix: np.ndarray, tolerance: float = 1e-5) -> tuple[np.ndarray, np.ndarray]:
+def compress(matrix: np.ndarray, tolerance: float) -> tuple[np.ndarray, np.ndarray]:
     """Factor a smooth kernel (N, K) into (N, R) times (R, K) with R small.
 
     Examples
     --------
-    >>> left, right = compress(np.ones((4, 3)))
+    >>> left, right = compress(np.ones((4, 3)), 1e-6)
     >>> left.shape, bool(np.allclose(left @ right, 1))
     ((4, 1), True)
     """
@@ -87,18 +87,24 @@ def compress(matrix: np.ndarray, tolerance: float = 1e-5) -> tuple[np.ndarray, n
 class Functional:
     """L(g, r) and its derivatives for one kernel; see the module's head.
 
-    Both kernels are factored, so that the determinants are those of small matrices.
+    Both kernels are factored, so that the determinants are those of small matrices. What the factors leave
+    out is too weak to be learnt; it counts as noise.
 
     Parameters
     ----------
     kernel : Kernel
+    tolerance : float, default 1e-3
+        Smallest singular value that is kept, relative to the largest.
     """
 
-    def __init__(self, kernel: Kernel) -> None:
-        self.kernel = kernel
+    def __init__(self, kernel: Kernel, tolerance: float = 1e-3) -> None:
         count = len(kernel.mean)
-        slope_left, slope_right = compress(kernel.slope)
-        mean_left, mean_right = compress(kernel.mean)
+        slope_left, slope_right = compress(kernel.slope, tolerance)
+        mean_left, mean_right = compress(kernel.mean, tolerance)
+        left_out = (kernel.slope - slope_left @ slope_right) ** 2 + (
+            kernel.mean - mean_left @ mean_right
+        ) ** 2
+        self.kernel = kernel = replace(kernel, rest=kernel.rest + left_out)
         # every determinant: multiplicity, neuron factor, neuron weight, input factor
         self.terms = [
             (kernel.dimension * share, slope_left, profile / (count * kernel.dimension), slope_right)

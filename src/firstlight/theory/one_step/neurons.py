@@ -188,7 +188,7 @@ def draw_neurons(
     lengths = (1 + curvature * a * step.eigenvalues) ** 2 * (n - law.rank) / trace + rest * a**2 * step.square
     square = lengths @ step.shares
     profile = lengths / square[:, None]
-    if np.ptp(profile) < 1e-3:  # the step is too short to tell directions apart
+    if np.ptp(profile) < 0.05:  # the step is too short to tell directions apart: a second-order effect
         return Neurons(inside, np.sqrt(square), np.ones((len(nodes), 1)), np.ones(1))
     return Neurons(inside, np.sqrt(square), profile, step.shares)
 

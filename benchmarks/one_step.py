@@ -1,0 +1,75 @@
+"""One step: a trial against the bare BLAS/LAPACK calls it needs, a prediction against a trial, and memory."""
+
+import tracemalloc
+from functools import partial
+
+import numpy as np
+from scipy import linalg
+
+from benchmarks import best_of
+from firstlight.one_step import Problem
+
+N = 1000
+BLOCKS = 5  # test samples, in units of N
+
+
+def _floor(rng: np.random.Generator):
+    """The calls that a trial cannot avoid, on matrices that are already there.
+
+    gemm: pre-activations of the batch, the gradient, training features, and the features of five test blocks;
+    syrk: the Gram matrix (NumPy's `a.T @ a` on one array is the symmetric kernel); potrf, potrs: read-out.
+    """
+    first, x, pull = (rng.standard_normal((N, N)) for _ in range(3))
+    phi = rng.standard_normal((N, N)) / np.sqrt(N)
+    y = rng.standard_normal(N)
+
+    def calls():
+        _ = x @ first.T
+        _ = pull.T @ x
+        for _ in range(1 + BLOCKS):
+            _ = x @ first.T
+        gram = phi.T @ phi
+        gram[np.diag_indices_from(gram)] += 0.1
+        factor = linalg.cho_factor(gram, lower=True, overwrite_a=True, check_finite=False)
+        return linalg.cho_solve(factor, phi.T @ y, check_finite=False)
+
+    return calls
+
+
+def _peak(job) -> float:
+    tracemalloc.start()
+    job()
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    return peak / 2**20
+
+
+def run():
+    problem = Problem.scaled(n=N, k=N, m=N, alpha=0.5, beta=0.74)
+    path = Problem.scaled(n=N, k=N, m=N, alpha=0.5, beta=0.74, ridge=tuple(np.logspace(-6, 0, 10)))
+    sizes = [N // 2, N, 2 * N, 4 * N]
+    calls = _floor(np.random.default_rng(0))
+    calls(), problem.simulate(0), path.predict(0), problem.predict(0, method="asymptotic")  # warm up
+    floor, trial = np.inf, np.inf
+    for _ in range(5):  # in turns, so that a busy moment of the machine meets both
+        floor = min(floor, best_of(calls, 1))
+        trial = min(trial, best_of(lambda: problem.simulate(0), 1))
+    prediction = best_of(lambda: path.predict(0, sample_sizes=sizes), 3)
+    far = Problem.scaled(n=10**5, k=10**5, m=10**5, alpha=0.5, beta=0.74)
+    full = Problem.scaled(n=N, k=N, m=N, alpha=1.0, beta=1.0, label_direction="spikes")
+    free = max(best_of(partial(p.predict, 0, method="asymptotic"), 2) for p in (problem, far, full))
+    # what must be alive at once while the step is taken: the batch, F, the pull on each neuron, the gradient
+    held = 4 * 8 * N * N / 2**20
+    peak = _peak(lambda: problem.simulate(0))
+    return [
+        ("trial, 5 m test points (s)", trial, floor, trial / floor, "<= 1.3"),
+        (
+            "deterministic, 10 ridges x 4 sizes (s) against a trial",
+            prediction,
+            trial,
+            prediction / trial,
+            "<= 1.0",
+        ),
+        ("network-free, slowest of three, n up to 1e5 (s) against 2 s", free, 2.0, free / 2.0, "<= 1.0"),
+        ("peak memory of a trial (MiB) against four matrices", peak, held, peak / held, "<= 1.5"),
+    ]
