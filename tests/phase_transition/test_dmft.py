@@ -5,12 +5,13 @@ import pytest
 
 from firstlight import MultiIndex
 from firstlight.theory.phase_transition.cholesky import GrowingFactor
-from firstlight.theory.phase_transition.criterion import first_crossing, outlier_margin
+from firstlight.theory.phase_transition.criterion import last_crossing, outlier_margin
 from firstlight.theory.phase_transition.delta_nn import delta_nn
 from firstlight.theory.phase_transition.dmft import dmft
 from firstlight.theory.phase_transition.escape import escape_of, escape_time, success_size
-from firstlight.theory.phase_transition.hessian import initial_law
+from firstlight.theory.phase_transition.hessian import empirical_law, hessian_spectrum, initial_law
 from firstlight.theory.phase_transition.labels import draw, label_law
+from firstlight.theory.phase_transition.resolvent import Bulk
 from firstlight.theory.phase_transition.static import static_point
 from firstlight.theory.phase_transition.student import Student
 
@@ -129,6 +130,54 @@ def test_the_hessian_after_training():
     assert not [o for i in (0, 1) for o in below.spectrum(i).outliers if o.side == "left"]
 
 
+def test_the_law_of_a_simulated_network():
+    run, drawn = descend(TARGET, BASE, 3.0, 0.25, 16, 1500, np.random.default_rng(2))
+    law = empirical_law(TARGET, BASE, drawn.y, run[-1][1])
+    theory = dmft(TARGET, BASE, 3.0, 0.25, 16, 1 << 13, times=(16,)).spectrum(0)
+    found = hessian_spectrum(TARGET, BASE, 3.0, law)
+    # n = 4500: the class fractions scatter by 4 % and move the spectrum, overlaps by about 0.02
+    assert found.left_edge == pytest.approx(theory.left_edge, abs=0.04)
+    assert found.outliers[0].value == pytest.approx(theory.outliers[0].value, abs=0.05)
+    assert found.outliers[0].overlap == pytest.approx(theory.outliers[0].overlap, abs=0.06)
+
+
+def test_several_hard_directions():
+    target, d = MultiIndex("sign(z1*z2)"), 250
+    path = dmft(target, BASE, 3.0, 0.25, 16, 1 << 12)
+    squares = []
+    for seed in range(60):
+        run, drawn = descend(target, BASE, 3.0, 0.25, 16, d, np.random.default_rng(seed), hold=False)
+        overlaps = np.array([W[:, 0] @ drawn.directions for W, _ in run])
+        squares.append(d * overlaps[:, :, None] * overlaps[:, None, :])
+    mean = np.mean(squares, axis=0)
+    for t in (8, 16):  # a chi-square over 60 runs: 18 %
+        np.testing.assert_allclose(mean[t], path.hard_variance[t], rtol=0.45)
+        # what they share, free of that scatter: both directions grow together
+        expected = path.hard_variance[t, 0, 1] / np.trace(path.hard_variance[t])
+        assert mean[t, 0, 1] / np.trace(mean[t]) == pytest.approx(expected, abs=0.05)
+
+
+def test_logistic_loss_against_gradient_descent():
+    student = Student("tanh_squared", 1.5, 0.8, "logistic", offset=-0.5)
+    path = dmft(TARGET, student, 3.0, 0.5, 16, 1 << 12)
+    runs = [descend(TARGET, student, 3.0, 0.5, 16, 600, np.random.default_rng(s)) for s in range(4)]
+    losses = np.mean([[np.mean(student.risk(x.y, h)) for _, h in run] for run, x in runs], axis=0)
+    norms = np.mean([[float(np.sum(W**2)) for W, _ in run] for run, _ in runs], axis=0)
+    np.testing.assert_allclose(losses, path.train_loss, rtol=0.03)
+    np.testing.assert_allclose(norms, path.norm[:, 0], rtol=0.1)
+
+
+def test_a_neuron_can_hide_the_outlier_of_another():
+    # opposite signs at small initialisation: the blocks decouple, spectral methods with T = y and T = -y
+    student = Student("tanh_squared", (1.0, -1.0), 1e-3)
+    law = initial_law(TARGET, student, 1 << 10)
+    alone = initial_law(TARGET, Student("tanh_squared", 1.0, 1e-3), 1 << 10)
+    block, edge = outlier_margin(law, 1.5, 0.0, "block+sign")
+    assert block == pytest.approx(outlier_margin(alone, 1.5, 0.0, "bbp+sign")[0], abs=1e-3)
+    assert block < 0 < outlier_margin(law, 1.5, 0.0, "bbp+sign")[0]
+    assert edge > Bulk(law.D, law.weight, 1.5).left_edge().value
+
+
 def test_the_hard_variance_against_many_descents():
     d, steps = 300, 32
     path = dmft(TARGET, BASE, 2.2, 0.25, steps, 1 << 13)
@@ -148,7 +197,7 @@ def test_the_threshold_at_the_start():
     grid = np.linspace(4.6, 4.9, 7)
     margins = np.array([outlier_margin(law, float(x), 0.0, "bbp+sign")[0] for x in grid])
     # solved elsewhere as a pair of equations: 4.7415
-    assert first_crossing(grid, margins) == pytest.approx(4.7415, rel=2e-3)
+    assert last_crossing(grid, margins) == pytest.approx(4.7415, rel=2e-3)
 
 
 def test_small_initialisation_is_a_spectral_method():
@@ -159,7 +208,7 @@ def test_small_initialisation_is_a_spectral_method():
     margins = np.array([outlier_margin(law, float(x), 0.0, "bbp")[0] for x in grid])
     # D = 2(f - y), f = 0: preprocessing T = y
     expected = spectral_threshold(TARGET, lambda y: y).value
-    assert first_crossing(grid, margins) == pytest.approx(expected, rel=2e-3)
+    assert last_crossing(grid, margins) == pytest.approx(expected, rel=2e-3)
 
 
 @pytest.fixture(scope="module")
@@ -224,6 +273,7 @@ def test_growing_factor():
         (lambda: delta_nn(TARGET, BASE, criterion="any"), "criterion"),
         (lambda: delta_nn(TARGET, BASE, step_size=9.0, steps=8, samples=1 << 10), "step_size"),
         (lambda: escape_of(dmft(TARGET, BASE, 3.0, 0.1, 1, 64), 1), "d = 1"),
+        (lambda: empirical_law(TARGET, BASE, np.ones(3), np.ones((3, 2))), "expected"),
         (lambda: success_size(100, TARGET, BASE, 0.1, 1, [2.0, 1.0]), "deltas"),
     ],
 )

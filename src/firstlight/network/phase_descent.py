@@ -36,14 +36,24 @@ class Network:
 
     def output(self, X: np.ndarray, W: np.ndarray) -> np.ndarray:
         """f(x) of each row of X; W has shape (d, m)."""
-        return self.offset + self.activation(X @ W) @ self.second_layer
+        h = np.concatenate([X[part] @ W for part in _blocks(X)])
+        return self.offset + self.activation(h) @ self.second_layer
 
     def gradient(self, X: np.ndarray, y: np.ndarray, W: np.ndarray) -> np.ndarray:
         """Return the gradient of the mean loss plus penalty in W, shape (d, m)."""
-        h = X @ W
-        f = self.offset + self.activation(h) @ self.second_layer
-        force = self.loss.first(y, f)[:, None] * (self.second_layer * self.activation.derivative(h))
-        return X.T @ force / len(y) + self.ridge * W
+        total = np.zeros(W.shape[::-1])
+        for part in _blocks(X):  # each block of rows is used twice while in the cache: one pass over X
+            h = X[part] @ W
+            f = self.offset + self.activation(h) @ self.second_layer
+            force = self.loss.first(y[part], f)[:, None] * (self.second_layer * self.activation.derivative(h))
+            total += force.T @ X[part]
+        return total.T / len(y) + self.ridge * W
+
+
+def _blocks(X: np.ndarray) -> list[slice]:
+    """Cut the rows of X into blocks of about 1 MB."""
+    rows = max(8, (1 << 17) // X.shape[1])
+    return [slice(first, first + rows) for first in range(0, len(X), rows)]
 
 
 @dataclass(frozen=True)

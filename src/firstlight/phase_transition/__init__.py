@@ -19,6 +19,7 @@ from firstlight.theory.phase_transition.hessian import (
     CurvatureLaw,
     HessianSpectrum,
     Outlier,
+    empirical_law,
     hessian_spectrum,
 )
 from firstlight.theory.phase_transition.path import DmftPath
@@ -53,6 +54,7 @@ __all__ = [
     "delta_alg",
     "delta_nn",
     "dmft",
+    "empirical_law",
     "escape_time",
     "hessian_spectrum",
     "loss",

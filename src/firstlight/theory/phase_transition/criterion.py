@@ -7,14 +7,23 @@ from firstlight.solvers import bracketing_root
 from firstlight.theory.phase_transition.hessian import CurvatureLaw, margin
 from firstlight.theory.phase_transition.resolvent import Branch, Bulk
 
-CRITERIA = ("bbp+sign", "bbp")
+CRITERIA = ("bbp+sign", "bbp", "block+sign")
 
 
 def outlier_margin(law: CurvatureLaw, delta: float, ridge: float, criterion: str) -> tuple[float, float]:
     """Return the margin, negative if there is an informative outlier, and the bulk's left edge.
 
     Under "bbp+sign" a bulk that ends above zero is not enough to leave: the outlier must be negative too.
+    "block+sign" asks each neuron's own diagonal block instead, and returns the most negative margin: with
+    second-layer weights of opposite signs one neuron's bulk can hide another's outlier, which still is an
+    eigenvector where the blocks decouple (small initialisation, σ'(0) = 0).
     """
+    if criterion == "block+sign":
+        blocks = [
+            CurvatureLaw(law.D[:, j : j + 1, j : j + 1], law.weight, law.second)
+            for j in range(law.D.shape[1])
+        ]
+        return min(outlier_margin(block, delta, ridge, "bbp+sign") for block in blocks)
     bulk = Bulk(law.D, law.weight, delta)
     edge = bulk.left_edge()
     point = edge.point
@@ -25,26 +34,26 @@ def outlier_margin(law: CurvatureLaw, delta: float, ridge: float, criterion: str
 
 def _branch_at(bulk: Bulk, edge: Branch, z: float) -> Branch:
     """Return the branch point at z, left of the edge."""
-    point = edge
 
     def gap(p: float) -> float:
-        nonlocal point
-        point = bulk.follow(p, point.P) or point
-        return point.z - z
+        return bulk.reach(p, edge).z - z
 
     high = 1.5 * edge.p
     while gap(high) > 0:
         high *= 1.5
-    gap(bracketing_root(gap, edge.p, high, tolerance=1e-10).value)
-    return point
+    return bulk.reach(bracketing_root(gap, edge.p, high, tolerance=1e-10).value, edge)
 
 
-def first_crossing(grid: np.ndarray, margins: np.ndarray) -> float:
-    """Return where the margin first turns negative, interpolated in log delta; NaN if nowhere."""
-    turned = np.flatnonzero((margins[:-1] > 0) & (margins[1:] <= 0))
-    if not turned.size:
+def last_crossing(grid: np.ndarray, margins: np.ndarray) -> float:
+    """Return where the margin turns negative for good, interpolated in log delta; NaN if not on the grid.
+
+    At a finite time a bulk that has not yet risen above zero can make a window of negative margins at smaller
+    delta, which closes as time goes on; so the last crossing counts.
+    """
+    positive = np.flatnonzero(margins > 0)
+    if not positive.size or positive[-1] == len(grid) - 1:
         return np.nan
-    i = int(turned[0])
+    i = int(positive[-1])
     curve = PchipInterpolator(np.log(grid), margins)
     root = bracketing_root(lambda x: float(curve(x)), np.log(grid[i]), np.log(grid[i + 1]))
     return float(np.exp(root.value))

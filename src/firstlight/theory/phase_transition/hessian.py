@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.spatial import cKDTree
 
 from firstlight.data.multi_index import MultiIndex
 from firstlight.rng import RNGLike, SeedLike, generator
@@ -114,6 +115,57 @@ def initial_law(
     return CurvatureLaw(D, drawn.weight, drawn.second, np.hstack([drawn.normals, drawn.easy]))
 
 
+def empirical_law(
+    target: MultiIndex | str,
+    student: Student,
+    y: np.ndarray,
+    h: np.ndarray,
+    easy: np.ndarray | None = None,
+    rng: RNGLike | SeedLike = 0,
+) -> CurvatureLaw:
+    """Return the law of the curvature of a simulated network, from its samples.
+
+    Parameters
+    ----------
+    target : MultiIndex or str
+        The law of the label.
+    student : Student
+        The network.
+    y : ndarray of shape (n,)
+        Labels.
+    h : ndarray of shape (n, m)
+        Pre-activations of the trained network on its training samples.
+    easy : ndarray of shape (n, e), optional
+        Easy coordinates of the samples, if the target has easy directions.
+    rng : SPEC 7 rng, default 0
+        For the label's law, if several coordinates are hard.
+
+    Returns
+    -------
+    CurvatureLaw
+        The conditional second moments are those of the nearest slice of (y, easy coordinates).
+
+    Examples
+    --------
+    >>> target, student = MultiIndex("sign(abs(z1) - 1)"), Student("tanh_squared", 1.0, 0.8)
+    >>> law = empirical_law(target, student, np.array([1.0, -1.0]), np.zeros((2, 1)))
+    >>> law.second.ravel().round(3).tolist()
+    [2.525, 0.291]
+    """
+    labels = label_law(as_target(target), rng)
+    e = labels.easy.shape[1]
+    known = np.zeros((len(y), 0)) if easy is None else np.asarray(easy, float)
+    if known.shape != (len(y), e) or h.shape != (len(y), student.width):
+        raise ValueError(
+            f"h, easy: shapes {h.shape} and {known.shape}, "
+            f"expected ({len(y)}, {student.width}) and ({len(y)}, {e})"
+        )
+    spread = max(float(np.std(labels.y)), 1e-300)
+    nodes = np.column_stack([labels.y / spread, labels.easy])
+    nearest = cKDTree(nodes).query(np.column_stack([np.asarray(y) / spread, known]))[1]
+    return CurvatureLaw(student.curvature(y, h), np.full(len(y), 1 / len(y)), labels.second[nearest])
+
+
 def hessian_spectrum(
     target: MultiIndex | str,
     student: Student,
@@ -134,7 +186,8 @@ def hessian_spectrum(
     delta : float
         Samples per dimension, positive.
     law : CurvatureLaw, optional
-        Where training stands: `DmftPath.law(i)`, or a simulated network's; by default the initialisation.
+        Where training stands: `DmftPath.law(i)`, or `empirical_law` of a simulated network; by default the
+        initialisation.
     samples : int, default 16384
         Nodes of the law at initialisation.
     rng : SPEC 7 rng, default 0
@@ -201,19 +254,16 @@ def _outliers(bulk: Bulk, edge: Edge, second: np.ndarray, ridge: float, side: st
     count = int((np.linalg.eigvalsh(signal(bulk, edge.point, second)) < 0).sum())
     found = []
     for rank in range(count):
-        point = edge.point
 
         def eigenvalue(p: float, rank: int = rank) -> float:
-            nonlocal point
-            point = bulk.follow(p, point.P) or point
+            point = bulk.reach(p, edge.point)
             return float(np.linalg.eigvalsh(signal(bulk, point, second))[rank])
 
         low, high = edge.point.p, 1.5 * edge.point.p
         while eigenvalue(high) < 0:
             low, high = high, 1.5 * high
         root = bracketing_root(eigenvalue, low, high, tolerance=1e-9)
-        eigenvalue(root.value)
-        found.append(_outlier(bulk, point, second, rank, ridge, side))
+        found.append(_outlier(bulk, bulk.reach(root.value, edge.point), second, rank, ridge, side))
     return found
 
 

@@ -6,6 +6,7 @@ import numpy as np
 
 from firstlight.theory.phase_transition.hessian import CurvatureLaw, HessianSpectrum, spectrum_of
 from firstlight.theory.phase_transition.labels import LabelSample
+from firstlight.theory.phase_transition.resolvent import Bulk
 from firstlight.theory.phase_transition.student import Student
 
 
@@ -61,4 +62,6 @@ class DmftPath:
 
     def stability(self, index: int) -> float:
         """Return step size × right edge at a recorded step; gradient descent is stable below 2."""
-        return self.step_size * self.spectrum(index).right_edge
+        law = self.law(index)
+        right = -Bulk(law.D, law.weight, self.delta).mirrored.left_edge().value
+        return self.step_size * (right + self.student.ridge)

@@ -118,6 +118,18 @@ class Bulk:
                 return Branch(p, P, z, 1 - float(np.abs(np.linalg.eigvals(memory)).max()))
         return None
 
+    def reach(self, p: float, known: Branch, depth: int = 0) -> Branch:
+        """Follow the physical branch from a known point to p, in smaller steps where one leads astray."""
+        if p == known.p:
+            return known
+        found = self.follow(p, known.P)
+        if found is not None and found.slack > -1e-6:
+            return found
+        if depth == 12:
+            raise RuntimeError(f"lost the branch between p = {known.p:.6g} and {p:.6g}")
+        half = self.reach(0.5 * (p + known.p), known, depth + 1)
+        return self.reach(p, half, depth + 1)
+
     def left_edge(self) -> Edge:
         """Find the left edge of the bulk: where the memory's spectral radius reaches one."""
         size = float(np.abs(self.D).max())

@@ -1,0 +1,81 @@
+"""Phase transitions: thresholds, spectra, DMFT and Lanczos against their budgets and dense solvers."""
+
+import subprocess
+import sys
+import time
+
+import numpy as np
+
+import firstlight.phase_transition as pt
+from benchmarks import best_of
+from firstlight.measure.hessian import extreme_eigenpairs, hessian_operator
+from firstlight.network.phase_descent import orthogonal_rows
+
+TARGET = pt.MultiIndex("sign(abs(z1) - 1.4820733)")
+BASE = pt.Student("tanh_squared", 1.0, 0.8)
+TWO = pt.Student("tanh_squared", (1.0, 0.5), 0.3)
+
+LARGE = """
+import numpy as np
+from firstlight.measure.hessian import extreme_eigenpairs, hessian_operator
+rng = np.random.default_rng(0)
+X = rng.standard_normal((16000, 4000))
+y = np.sign(np.abs(X[:, 0]) - 1.48)
+W = np.linalg.qr(rng.standard_normal((4000, 4)))[0]
+H = hessian_operator(X, y, W, np.ones(4), "tanh_squared")
+extreme_eigenpairs(H, 4, 5, tolerance=1e-4)
+peak = next(line for line in open("/proc/self/status") if line.startswith("VmHWM"))
+print(int(peak.split()[1]) * 1024 / X.nbytes)
+"""
+
+
+def budget(label: str, seconds: float, limit: float) -> tuple[str, float, float, float, str]:
+    return (f"{label}, s over its budget", seconds, limit, seconds / limit, "<= 1")
+
+
+def run() -> list[tuple[str, float, float, float, str]]:
+    rows = []
+    rows.append(budget("delta_alg, one coordinate", best_of(lambda: pt.delta_alg(TARGET), 3), 0.5))
+    found = []
+    seconds = best_of(lambda: found.append(pt.delta_alg("z1**2 + z2**2 + z3**2")), 1)
+    rows.append(budget("delta_alg, three coordinates", seconds, 10.0))
+    gap = abs(found[0].value / 1.5 - 1)
+    rows.append(("delta_alg, three coordinates: error / 0.5 %", gap, 0.005, gap / 0.005, "<= 1"))
+    seconds = best_of(lambda: pt.hessian_spectrum(TARGET, TWO, 1.963), 2)
+    rows.append(budget("Hessian's edges and outliers, two neurons", seconds, 5.0))
+
+    pt.dmft(TARGET, BASE, 3.0, 0.25, 4, 1 << 10)  # compiles
+    seconds = best_of(lambda: pt.dmft(TARGET, BASE, 3.0, 0.25, 128, 1 << 15, times=(128,)), 1)
+    rows.append(budget("DMFT, T = 128, 32768 samples", seconds, 10.0))
+    start = time.perf_counter()
+    threshold = pt.delta_nn(TARGET, BASE, 0.25, 128)
+    rows.append(budget("delta_NN of the base model", time.perf_counter() - start, 180.0))
+    share = threshold.residual / threshold.value
+    rows.append(("delta_NN of the base model: stated error / 2 %", share, 0.02, share / 0.02, "<= 1"))
+
+    rng = np.random.default_rng(0)
+    drawn = TARGET.sample(2000, 1000, rng)
+    W = orthogonal_rows(1000, 2, 0.5, rng)
+    H = hessian_operator(drawn.X, drawn.y, W, [1.0, 0.5], "tanh_squared")
+    lanczos = best_of(lambda: extreme_eigenpairs(H, 2, 5), 3)
+    dense = best_of(lambda: np.linalg.eigh(form(drawn, W)), 1)
+    rows.append(("dense eigh / Lanczos, d = 1000, m = 2", dense, lanczos, dense / lanczos, ">= 20"))
+    memory = float(
+        subprocess.run([sys.executable, "-c", LARGE], capture_output=True, text=True, check=True).stdout
+    )
+    rows.append(("Lanczos, d = 4000, m = 4, n = 16000: peak memory / data", memory, 1.0, memory, "<= 2"))
+    return rows
+
+
+def form(drawn: object, W: np.ndarray) -> np.ndarray:
+    """The Hessian itself, block by block."""
+    X, y, a = drawn.X, drawn.y, np.array([1.0, 0.5])  # type: ignore[attr-defined]
+    sigma = pt.Student("tanh_squared").sigma
+    h = X @ W
+    f, slope = sigma(h) @ a, a * sigma.derivative(h)
+    bend = (f - y)[:, None] * a * sigma.second_derivative(h)
+    blocks = [
+        [X.T @ ((slope[:, i] * slope[:, j] + (i == j) * bend[:, i])[:, None] * X) for j in range(2)]
+        for i in range(2)
+    ]
+    return np.block(blocks) / len(y)
