@@ -5,7 +5,7 @@ import pytest
 
 from firstlight import MultiIndex
 from firstlight.theory.phase_transition.cholesky import GrowingFactor
-from firstlight.theory.phase_transition.criterion import last_crossing, outlier_margin
+from firstlight.theory.phase_transition.criterion import first_crossing, outlier_margin
 from firstlight.theory.phase_transition.delta_nn import delta_nn
 from firstlight.theory.phase_transition.dmft import dmft
 from firstlight.theory.phase_transition.escape import escape_of, escape_time, success_size
@@ -197,7 +197,7 @@ def test_the_threshold_at_the_start():
     grid = np.linspace(4.6, 4.9, 7)
     margins = np.array([outlier_margin(law, float(x), 0.0, "bbp+sign")[0] for x in grid])
     # solved elsewhere as a pair of equations: 4.7415
-    assert last_crossing(grid, margins) == pytest.approx(4.7415, rel=2e-3)
+    assert first_crossing(grid, margins) == pytest.approx(4.7415, rel=2e-3)
 
 
 def test_small_initialisation_is_a_spectral_method():
@@ -208,7 +208,7 @@ def test_small_initialisation_is_a_spectral_method():
     margins = np.array([outlier_margin(law, float(x), 0.0, "bbp")[0] for x in grid])
     # D = 2(f - y), f = 0: preprocessing T = y
     expected = spectral_threshold(TARGET, lambda y: y).value
-    assert last_crossing(grid, margins) == pytest.approx(expected, rel=2e-3)
+    assert first_crossing(grid, margins) == pytest.approx(expected, rel=2e-3)
 
 
 @pytest.fixture(scope="module")

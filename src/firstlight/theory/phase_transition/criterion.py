@@ -44,16 +44,12 @@ def _branch_at(bulk: Bulk, edge: Branch, z: float) -> Branch:
     return bulk.reach(bracketing_root(gap, edge.p, high, tolerance=1e-10).value, edge)
 
 
-def last_crossing(grid: np.ndarray, margins: np.ndarray) -> float:
-    """Return where the margin turns negative for good, interpolated in log delta; NaN if not on the grid.
-
-    At a finite time a bulk that has not yet risen above zero can make a window of negative margins at smaller
-    delta, which closes as time goes on; so the last crossing counts.
-    """
-    positive = np.flatnonzero(margins > 0)
-    if not positive.size or positive[-1] == len(grid) - 1:
+def first_crossing(grid: np.ndarray, margins: np.ndarray) -> float:
+    """Return where the margin first turns negative, interpolated in log delta; NaN if nowhere on the grid."""
+    turned = np.flatnonzero((margins[:-1] > 0) & (margins[1:] <= 0))
+    if not turned.size:
         return np.nan
-    i = int(positive[-1])
+    i = int(turned[0])
     curve = PchipInterpolator(np.log(grid), margins)
     root = bracketing_root(lambda x: float(curve(x)), np.log(grid[i]), np.log(grid[i + 1]))
     return float(np.exp(root.value))

@@ -17,7 +17,7 @@ from firstlight.rng import RNGLike, SeedLike, generator
 from firstlight.solvers import Solved
 from firstlight.theory.phase_transition.alg import conditional_threshold
 from firstlight.theory.phase_transition.conditional import as_target
-from firstlight.theory.phase_transition.criterion import CRITERIA, last_crossing, outlier_margin
+from firstlight.theory.phase_transition.criterion import CRITERIA, first_crossing, outlier_margin
 from firstlight.theory.phase_transition.dmft import dmft
 from firstlight.theory.phase_transition.hessian import initial_law
 from firstlight.theory.phase_transition.labels import LabelLaw, LabelSample, draw, label_law
@@ -138,7 +138,7 @@ class _Scan:
             margins.append(point.margin)
             if point.margin > 0:
                 break
-        near = last_crossing(grid[: len(margins)][::-1], np.array(margins)[::-1])
+        near = first_crossing(grid[: len(margins)][::-1], np.array(margins)[::-1])
         if not np.isfinite(near):
             return None
         pair = near * np.array([0.95, 1.05])  # the margin is smooth: a line in log delta is enough between
@@ -176,7 +176,7 @@ class _Scan:
         times = [t for t in (4, 8, 16, 24, 32) if early / 4 <= t <= early] or [early]
         grid = self.floor * np.geomspace(1.0, _REACH, 14)
         margins, _ = self._table(grid, eta, early, times, max(samples // 4, 1 << 10), self.seeds[:1], False)
-        roots = [last_crossing(grid, row) for row in margins[0].T]
+        roots = [first_crossing(grid, row) for row in margins[0].T]
         if not np.isfinite(roots).any():
             empty = np.full(len(times), np.nan)
             return NetworkThreshold(
@@ -187,7 +187,7 @@ class _Scan:
         for _ in range(3):
             grid = np.geomspace(low, high, 8)
             margins, edges = self._table(grid, eta, steps, times, samples // 2, self.seeds, True)
-            curves = np.array([[last_crossing(grid, row) for row in half.T] for half in margins])
+            curves = np.array([[first_crossing(grid, row) for row in half.T] for half in margins])
             late = curves[:, -3:]
             if np.isfinite(late).all():
                 break
@@ -203,7 +203,7 @@ class _Scan:
             law = initial_law(self.target, self.student, samples, self.seeds[0])
             ridge = self.student.ridge
             states = np.array([outlier_margin(law, float(x), ridge, self.criterion) for x in grid])
-            value = last_crossing(grid, states[:, 0])
+            value = first_crossing(grid, states[:, 0])
             return value, float(np.interp(value, grid, states[:, 1]))
 
         near, _ = crossing(self.floor * np.geomspace(1.0, _REACH, 16), 1 << 10)
