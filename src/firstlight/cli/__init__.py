@@ -11,6 +11,7 @@ from firstlight.cli.data import app as data_app
 from firstlight.cli.phase import delta_alg, delta_nn, staircase
 from firstlight.cli.report import report
 from firstlight.cli.study import app as study_app
+from firstlight.cli.unseen import unseen
 
 app = typer.Typer(
     name="firstlight",
@@ -41,6 +42,7 @@ app.command()(report)
 app.command("delta-alg")(delta_alg)
 app.command("delta-nn")(delta_nn)
 app.command()(staircase)
+app.command()(unseen)
 app.add_typer(data_app, name="data")
 app.add_typer(study_app, name="study")
 
