@@ -36,7 +36,7 @@ def _thresholds(name: str, what: str, axis: dict, paper: dict, fixed: dict, log_
         fixed={"target": _STEP, "step_size": 0.0, "steps": 24, "d": 100, "train_steps": 600, **fixed},
         arms={"descent": _SUCCESS, "theory": _QUICK_THEORY},
         trials=2,
-        observables=("delta_nn", "delta_alg"),
+        observables=("delta_nn",),
         figure=FigureSpec(labels=_LABELS, log_x=log_x),
         scales={"paper": Scale(trials=8, axes=paper, fixed={"steps": 128, "d": 1000, "train_steps": 2000})},
         tolerance=0.3,
@@ -64,6 +64,7 @@ STUDIES = (
         fixed={"target": _STEP, "init_scale": 0.5, "d": 100, "low": -2.0, "high": 7.0, "bins": 30},
         arms={"eigenvalues": Arm("simulate"), "theory": Arm("predict", {"samples": 1 << 9})},
         trials=2,
+        observables=("density",),
         figure=FigureSpec(x="eigenvalue", hue="delta", panels="width", labels=_LABELS),
         scales={"paper": Scale(trials=8, fixed={"d": 600, "bins": 90})},
     ),
@@ -83,10 +84,11 @@ STUDIES = (
         name="phase/dmft-vs-gd",
         description="Gradient descent with the hard overlap held at zero, beside its mean-field theory",
         problem=f"{_ROOM}:Problem",
-        axes={"delta": [2.0, 5.0], "width": [1, 2]},
+        axes={"delta": [2.0, 3.0, 5.0]},
         fixed={"target": _STEP, "d": 300, "steps": 16, "step_size": 0.15},
         arms={"descent": Arm("simulate"), "theory": Arm("predict", {"samples": 1 << 11})},
         trials=3,
+        observables=("train_loss", "test_loss", "largest_eigenvalue", "hidden_eigenvalue", "hidden_overlap"),
         figure=FigureSpec(x="time", hue="delta", labels=_LABELS),
         scales={"paper": Scale(trials=10, fixed={"d": 2000, "steps": 64})},
     ),
@@ -99,7 +101,7 @@ STUDIES = (
         arms={"theory": Arm("predict", {"samples": 1 << 12}, label="theory")},
         trials=1,
         observables=("threshold", "edge", "delta_nn"),
-        figure=FigureSpec(x="time", labels=_LABELS),
+        figure=FigureSpec(x="time", labels=_LABELS, draw="firstlight.show.phase:limit"),
         scales={"paper": Scale(axes={"init_scale": [0.4, 0.8, 1.2]}, fixed={"steps": 192})},
     ),
     _thresholds(
@@ -121,7 +123,7 @@ STUDIES = (
         arms={"descent": Arm("simulate"), "theory": Arm("predict", {"samples": 1 << 10}, label="V(t)")},
         trials=6,
         observables=("success",),
-        figure=FigureSpec(x="delta", hue="d", labels=_LABELS),
+        figure=FigureSpec(x="delta", hue="d", labels=_LABELS, draw="firstlight.show.phase:learning"),
         scales={
             "paper": Scale(
                 trials=40, axes={"d": [500, 1000, 2000]}, fixed={"steps": 2000, "theory_steps": 128}

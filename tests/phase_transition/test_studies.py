@@ -1,0 +1,59 @@
+"""The room's studies: every point can be built, arms give what is drawn, special pictures are drawn."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from firstlight.show.figures import figure
+from firstlight.study.catalogue.phase_transition import STUDIES
+from firstlight.study.run import run
+from firstlight.study.spec import Arm
+
+BY_NAME = {study.name: study for study in STUDIES}
+WANTED = {
+    "delta-alg", "hessian-spectrum", "outlier-vs-delta", "dmft-vs-gd", "delta-nn-vs-time", "delta-nn-vs-init",
+    "delta-nn-vs-width", "delta-nn-vs-activation", "delta-nn-vs-loss", "learning-curve", "escape-time",
+    "grokking",
+}  # fmt: skip
+
+
+def test_all_wanted_studies_are_there():
+    assert {name.removeprefix("phase/") for name in BY_NAME} == WANTED
+    assert len(BY_NAME["phase/delta-alg"].axes["target"]) >= 12
+
+
+@pytest.mark.parametrize("name", BY_NAME)
+def test_every_point_can_be_built(name):
+    for scale in ("quick", "paper"):
+        study = BY_NAME[name].at(scale)
+        assert all(study.build(point) is not None for point in study.points())
+
+
+@pytest.mark.parametrize("name", sorted(set(BY_NAME) - {"phase/delta-nn-vs-width"}))
+def test_arms_give_what_is_drawn(name):
+    study = BY_NAME[name].at("quick")
+    fixed = {key: min(value, small) for key, small in (("steps", 8), ("theory_steps", 8), ("d", 60),
+             ("train_steps", 8), ("draws", 5000)) if (value := study.fixed.get(key))}  # fmt: skip
+    study = replace(study, fixed={**study.fixed, **fixed})
+    problem = study.build(study.point(0))
+    for arm in study.arms.values():
+        options = {key: 1 << 9 for key in arm.options if key == "samples"}
+        found = getattr(problem, arm.door)(rng=np.random.default_rng(0), **options)
+        assert set(study.observables) <= set(found.data_vars)
+
+
+def test_special_pictures(tmp_path):
+    study = BY_NAME["phase/learning-curve"].at("quick")
+    small = replace(
+        study, axes={"delta": [1.0, 6.0], "d": [40]}, trials=2, fixed={**study.fixed, "steps": 20}
+    )
+    found = run(small, tmp_path / "a.sqlite", workers=1)
+    assert found.attrs["failed"] == 0
+    labels = [text.get_text() for text in figure(small, found).axes[0].get_legend().get_texts()]
+    assert {"$δ_{alg}$", "descent, d = 40", "V(t), d = 40"} <= set(labels)
+    study = BY_NAME["phase/delta-nn-vs-time"].at("quick")
+    arms = {"theory": Arm("predict", {"samples": 1 << 10})}
+    small = replace(study, fixed={**study.fixed, "steps": 16}, arms=arms)
+    found = run(small, tmp_path / "b.sqlite", workers=1)
+    assert len(figure(small, found).axes) == 2
