@@ -1,4 +1,8 @@
-"""Studies of unseen classes: the published claims, one by one, with predictions beside networks."""
+"""Studies of unseen classes: the published claims, one by one, with predictions beside networks.
+
+A network of 2048 neurons fluctuates by some 3 % (sums of α² and α⁴ over its heads), so agreement means 10 %
+here.
+"""
 
 from itertools import combinations
 
@@ -35,6 +39,7 @@ _LABELS = {
     "elasticity": "elasticity per neuron",
     "similarity": "similarity |t|",
 }
+_DEEP_LABELS = {**_LABELS, "mean_recall": "Recall@1 of unseen classes"}
 _COSINES = (-1.0, -0.6, -0.3, 0.0, 0.3, 0.6, 1.0)
 _RELATIONS = (
     "similarity_alignment", "similarity_alignment_change", "snr_alignment", "similarity_elasticity",
@@ -50,10 +55,11 @@ def _against_similarity(name: str, description: str, observables: tuple[str, ...
         description=description,
         problem=f"{_ROOM}ClassProblem",
         axes={"kappa": [0.25, 4.0], "cosine": _COSINES},
-        fixed={"dimension": 160, "samples": 160, "width": 768, "unseen_samples": 80, "bulk": "diagonal"},
+        fixed={"dimension": 128, "samples": 128, "width": 2048, "unseen_samples": 60, "bulk": "diagonal"},
         arms=_ARMS,
         trials=3,
         observables=observables,
+        tolerance=0.1,
         figure=FigureSpec(x="cosine", hue="kappa", labels=_LABELS),
         scales={
             "paper": Scale(
@@ -73,6 +79,7 @@ def _image_pairs(name: str, images: str) -> Study:
         arms=_ARMS,
         trials=1,
         observables=_IMAGES,
+        tolerance=0.1,
         figure=FigureSpec(x="train", draw="firstlight.show.unseen:relations", labels=_LABELS),
         scales={"paper": Scale(trials=3, fixed={"per_class": 500})},
     )
@@ -102,10 +109,11 @@ STUDIES = (
         description="Recall@1 of two unseen classes: similarity helps on opposite sides, not on one",
         problem=f"{_ROOM}SideProblem",
         axes={"side": ["opposite", "same"], "along": [0.0, 0.4, 0.8, 1.2, 1.6, 1.95]},
-        fixed={"dimension": 160, "samples": 160, "width": 768, "unseen_samples": 100, "bulk": "diagonal"},
+        fixed={"dimension": 128, "samples": 128, "width": 2048, "unseen_samples": 80, "bulk": "diagonal"},
         arms=_ARMS,
         trials=3,
         observables=("mean_recall", "mean_recall_before", "alignment", "elasticity"),
+        tolerance=0.1,
         figure=FigureSpec(x="along", hue="side", labels=_LABELS),
         scales={
             "paper": Scale(
@@ -118,11 +126,12 @@ STUDIES = (
         description="set-up 1: unseen classes along ±v; Recall@1 rises before the step as well",
         problem=f"{_ROOM}RotationProblem",
         axes={"length": [0.02, 0.05, 0.1, 0.2, 0.4, 0.6, 0.9]},
-        fixed={"spread": 0.0, "variance": 1.0, "dimension": 200, "samples": 200, "width": 512, "tau": 0.02,
+        fixed={"spread": 0.0, "variance": 1.0, "dimension": 128, "samples": 128, "width": 2048, "tau": 0.02,
                "bulk": "diagonal"},
         arms=_ARMS,
         trials=3,
         observables=("cohesion", "elasticity", "mean_recall", "mean_recall_before"),
+        tolerance=0.1,
         figure=FigureSpec(x="length", log_x=True, labels=_LABELS),
         scales={
             "paper": Scale(trials=3, fixed={"dimension": 2048, "samples": 2048, "width": 2048, "tau": 0.011})
@@ -133,22 +142,25 @@ STUDIES = (
         description="set-up 2: unseen classes along ±Rv; the transition is at a rotation of ε√d ≈ 1",
         problem=f"{_ROOM}RotationProblem",
         axes={"spread": Range(0.1, 10.0, 9, log=True)},
-        fixed={"length": 0.008, "variance": 0.1, "dimension": 256, "samples": 256, "width": 512, "tau": 0.022,
-               "bulk": "diagonal"},
+        # 0.008 at d = 2048: t²/s² = 40 d length² is kept, else the samples' spread along β outweighs t
+        fixed={"length": 0.026, "variance": 0.1, "dimension": 192, "samples": 192, "width": 2048,
+               "tau": 0.022, "bulk": "diagonal"},
         arms=_ARMS,
         trials=4,
         observables=("similarity", "cohesion", "elasticity", "mean_recall", "mean_recall_before"),
+        tolerance=0.1,
         figure=FigureSpec(x="spread", log_x=True, labels=_LABELS),
         scales={
             "paper": Scale(
-                trials=10, fixed={"dimension": 2048, "samples": 2048, "width": 2048, "tau": 0.011},
+                trials=10,
+                fixed={"dimension": 2048, "samples": 2048, "width": 2048, "tau": 0.011, "length": 0.008},
                 axes={"spread": Range(0.1, 20.0, 30, log=True)},
             )
         },
     ),
     Study(
         name="unseen/rank-one",
-        description="the first gradient is of rank one in operator norm (error n^(-1/2)), not in Frobenius",
+        description="the gradient is of rank one in operator norm (error n^(-1/2)), not in Frobenius norm",
         problem=f"{_ROOM}GradientProblem",
         axes={"activation": ["shifted_relu", "erf"], "size": [48, 96, 192, 384]},
         arms={"network": Arm("simulate"), "theory": Arm("predict", paired=True)},
@@ -178,8 +190,9 @@ STUDIES = (
         axes={"train": _splits(12, 4)},
         fixed={"images": "digits", "per_class": 80, "width": 1024, "kappa": 4.0, "loss": "softmax"},
         arms=_ARMS,
-        trials=1,
+        trials=2,
         observables=_IMAGES,
+        tolerance=0.1,
         figure=FigureSpec(x="train", draw="firstlight.show.unseen:relations", labels=_LABELS),
         scales={"paper": Scale(trials=2, axes={"train": _splits(30, 4)}, fixed={"per_class": 170})},
     ),
@@ -194,7 +207,7 @@ STUDIES = (
         observables=(
             "similarity_alignment", "similarity_recall", "alignment_recall", "kendall_w", "mean_recall",
         ),
-        figure=FigureSpec(x="epoch", hue="images", labels=_LABELS),
+        figure=FigureSpec(x="epoch", hue="images", labels=_DEEP_LABELS),
         scales={"paper": Scale(trials=20, fixed={"per_class": 600, "epochs": 20})},
     ),
     Study(
@@ -206,7 +219,7 @@ STUDIES = (
         arms=_DEEP,
         trials=5,
         observables=("alignment_recall", "similarity_recall", "mean_alignment", "mean_recall"),
-        figure=FigureSpec(x="epoch", hue="loss", labels=_LABELS),
+        figure=FigureSpec(x="epoch", hue="loss", labels=_DEEP_LABELS),
         scales={
             "paper": Scale(
                 trials=10,
