@@ -47,7 +47,7 @@ def test_one_coordinate_closed_forms(target, value):
 @pytest.mark.parametrize(
     ("target", "value", "learnt"),
     [("sign(z1*z2)", np.pi**2 / 4, 2), ("z1*z2", 19 / 32, 2), ("z1**2 + z2**2", 1.0, 2),
-     ("z1**2 + z2**2 + z3**2", 1.5, 3)],
+     ("z1**2 + z2**2 + z3**2", 1.5, 3), ("z1**2 + z2**2 + z3**2 + z4**2", 2.0, 4)],
 )  # fmt: skip
 def test_several_coordinates_closed_forms(target, value, learnt):
     found = delta_alg(target)

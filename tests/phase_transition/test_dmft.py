@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 
 from firstlight import MultiIndex
+from firstlight.network.phase_descent import Network, orthogonal_rows
+from firstlight.network.phase_descent import descend as train
 from firstlight.theory.phase_transition.cholesky import GrowingFactor
 from firstlight.theory.phase_transition.criterion import first_crossing, outlier_margin
 from firstlight.theory.phase_transition.delta_nn import delta_nn
@@ -39,18 +41,18 @@ def descend(target, student, delta, step_size, steps, d, rng, hold=True):
 def test_against_gradient_descent():
     delta, steps, d = 3.0, 64, 2000
     path = dmft(TARGET, BASE, delta, 0.25, steps, 1 << 13)
-    losses, norms = [], []
-    for seed in range(2):
-        run, drawn = descend(TARGET, BASE, delta, 0.25, steps, d, np.random.default_rng(seed))
-        # the share of positive labels, p = .138 ± .0045 at n = 6000, moves the loss by 0.5 %: reweighted to p
-        weight = np.where(drawn.y > 0, 1 / (drawn.y > 0).mean(), 1 / (drawn.y < 0).mean())
-        share = np.where(drawn.y > 0, path.sample.weight[path.sample.y > 0].sum(), 0)
-        share = np.where(drawn.y < 0, path.sample.weight[path.sample.y < 0].sum(), share)
-        losses.append([np.mean(weight * share * BASE.risk(drawn.y, h)) for _, h in run])
-        norms.append([float(np.sum(W**2)) for W, _ in run])
-    np.testing.assert_allclose(np.mean(losses, axis=0), path.train_loss, rtol=0.01)
-    # single runs at d = 2000 scatter by some per cent in a norm that has shrunk to a tenth
-    np.testing.assert_allclose(np.mean(norms, axis=0), path.norm[:, 0], rtol=0.08)
+    network, losses, norms = Network(BASE.sigma, BASE.a, BASE.penalty), [], []
+    for seed in range(3):
+        rng = np.random.default_rng(seed)
+        drawn = TARGET.sample(round(delta * d), d, rng)
+        start, few = orthogonal_rows(d, 1, 0.8, rng), (drawn.X[:2], drawn.y[:2])
+        data = (drawn.X, drawn.y)
+        run = train(network, data, few, start, drawn.directions, 0.25, steps, held=drawn.directions)
+        losses.append(run.train_loss)
+        norms.append(run.gram[:, 0, 0])
+    # the promised accuracy; six runs agree to 0.04 % and 1.7 %
+    np.testing.assert_allclose(np.mean(losses, axis=0), path.train_loss, rtol=0.005)
+    np.testing.assert_allclose(np.mean(norms, axis=0), path.norm[:, 0], rtol=0.04)
 
 
 @pytest.mark.parametrize("second_layer", [(1.0, 0.5), (1.0, -1.0)])
