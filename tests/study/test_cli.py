@@ -1,12 +1,15 @@
 """The command line: words, JSON, exit codes."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
 
 from firstlight.cli.study import app
+from firstlight.study import demo
+from firstlight.study.spec import Scale
 
 TOML = """
 name = "tiny/cli"
@@ -107,6 +110,16 @@ def test_a_negative_size_names_its_point(study):
     assert "tiny/cli at rate = 1.0: samples = -20: must be at least 1" in refused.stderr
 
 
-def test_the_list_is_json_too():
-    assert isinstance(json.loads(call("list", "--json").stdout), list)
-    call("list")
+def test_the_list_tells_names_and_costs(monkeypatch):
+    silent = replace(demo.STUDY, name="demo/silent", problem="tiny:Silent", scales={"paper": Scale(trials=8)})
+    known = {study.name: study for study in (demo.STUDY, silent)}
+    monkeypatch.setattr("firstlight.study.catalogue.catalogue", lambda: known)
+    rows = {row["name"]: row["scales"] for row in json.loads(call("list", "--json").stdout)}
+    assert rows["demo/rate"]["quick"]["records"] == 15
+    assert rows["demo/rate"]["quick"]["seconds"] > 0
+    assert rows["demo/silent"]["paper"] == {"points": 3, "records": 27, "seconds": None}
+    lines = call("list").stdout.splitlines()
+    assert lines[0].startswith(
+        "demo/rate    mean and variance of waiting times against the rate (quick 15 records"
+    )
+    assert len(lines) == 2

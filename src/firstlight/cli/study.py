@@ -3,6 +3,7 @@
 import json
 import os
 import sys
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, replace
@@ -32,6 +33,7 @@ ScaleName = Annotated[str, typer.Option("--scale", help="quick or paper, or anot
 Trials = Annotated[int | None, typer.Option("--trials", min=1, help="Trials per point, instead of its own.")]
 Seed = Annotated[int | None, typer.Option("--seed", min=0, help="The seed, instead of its own.")]
 STORE = Path("out/study.sqlite")
+_PATIENCE = 5.0
 
 
 def _legible(command: Callable[..., None]) -> Callable[..., None]:
@@ -86,11 +88,14 @@ def list_(as_json: AsJson = False) -> None:
     from firstlight.study.rough import rough_seconds
 
     rows: list[dict[str, Any]] = []
+    start = time.monotonic()
     for study in catalogue().values():
         sizes = {}
         for scale in dict.fromkeys(("quick", *study.scales)):
             at = study.at(scale)
-            sizes[scale] = {"points": at.size, "records": at.records, "seconds": rough_seconds(at)}
+            # A list must not keep anybody waiting, however slowly a room tells its costs.
+            seconds = rough_seconds(at) if time.monotonic() - start < _PATIENCE else None
+            sizes[scale] = {"points": at.size, "records": at.records, "seconds": seconds}
         rows.append({"name": study.name, "description": study.description, "scales": sizes})
     if as_json:
         typer.echo(json.dumps(rows, indent=2))

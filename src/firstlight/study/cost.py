@@ -14,6 +14,7 @@ class Cost:
 
     A Problem may offer ``cost(door, **options) -> Cost``, with the door ("simulate" or "predict") and the
     same options as that door gets. Only ratios between sizes matter, so leading terms are enough.
+    It is asked often, so it should compute from the fields alone and draw no data.
 
     Parameters
     ----------

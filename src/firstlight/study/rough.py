@@ -10,6 +10,9 @@ from firstlight.study.estimate import refined, sample
 from firstlight.study.sweep import Study
 from firstlight.study.trial import one_thread
 
+_POINTS = 8
+_PATIENCE = 0.1  # seconds to spend on asking one study for its cost
+
 
 def rough_seconds(study: Study) -> float | None:
     """Guess the work in a study without running any of it; None where its Problems tell no cost.
@@ -30,8 +33,9 @@ def rough_seconds(study: Study) -> float | None:
     >>> rough_seconds(STUDY) < 1
     True
     """
-    points = sample(study)[:: max(1, study.size // 50)]
-    total = 0.0
+    points = sample(study)
+    points = points[:: -(-len(points) // _POINTS)]
+    total, asked, start = 0.0, 0, time.perf_counter()
     for point in points:
         problem = study.build(point)
         for arm in study.arms.values():
@@ -39,7 +43,10 @@ def rough_seconds(study: Study) -> float | None:
             if cost is None:
                 return None
             total += cost.flops * arm.count(study.trials)
-    return total / len(points) * (study.size + refined(study)) / _flops_per_second()
+        asked += 1
+        if time.perf_counter() - start > _PATIENCE:
+            break
+    return total / asked * (study.size + refined(study)) / _flops_per_second()
 
 
 @lru_cache(maxsize=1)
