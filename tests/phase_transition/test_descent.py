@@ -46,6 +46,10 @@ def test_eigenpairs_against_a_dense_solver():
     low = extreme_eigenpairs(H, 3, 3)
     np.testing.assert_allclose(low.values, exact[:3], rtol=1e-6)
     np.testing.assert_allclose(extreme_eigenpairs(H, 3, 2, "right").values, exact[-2:], rtol=1e-6)
+    single = hessian_operator(
+        drawn.X.astype(np.float32), drawn.y, W, network.second_layer, network.activation
+    )
+    np.testing.assert_allclose(extreme_eigenpairs(single, 3, 3).values, exact[:3], rtol=1e-5)
     expected = (vectors[:, 0].reshape(3, 12) @ drawn.directions[:, 0]) ** 2
     np.testing.assert_allclose(low.overlap(drawn.directions)[0], expected, atol=1e-6)
 
