@@ -165,6 +165,35 @@ def test_patterns_are_monotone_and_events_at_most_n(n, d, mu, seed):
         assert ((q > 0) == level)[np.abs(q) > 1e-12].all()
 
 
+@pytest.mark.parametrize("kind", ["separable", "unbalanced", "random labels"])
+def test_no_event_is_missed_among_many_data(kind):
+    """Above 100 data the kernel looks only at those that can be met soon; the patterns tell if it errs."""
+    rng = np.random.default_rng(0)
+    X, y = separable(180, 6, 0.1, rng, norms=(0.3, 3.0))
+    if kind == "random labels":
+        y = rng.choice([-1.0, 1.0], 180)
+    W, s = starts(rng, 12, 6)
+    path = (
+        align(X, y, W, second_layer=s * rng.uniform(0.2, 2, 12))
+        if kind == "unbalanced"
+        else align(X, y, W, s)
+    )
+    assert path.complete.all()
+    events = path.events
+    assert len(events) > 500
+    for event in events[::29]:  # at its event a datum lies on its wall
+        assert abs(path.direction(event["time"])[event["neuron"]] @ X[event["datum"]]) < 1e-10
+    level = (W @ X.T > 0).astype(float)
+    done = 0
+    for t in np.quantile(events["time"], np.linspace(0.02, 1, 40)):
+        while done < len(events) and events["time"][done] <= t:
+            level[events["neuron"][done], events["datum"][done]] = events["level"][done]
+            done += 1
+        q = path.direction(t) @ X.T
+        clear = np.abs(q) > 1e-9
+        assert np.array_equal(q[clear] > 0, level[clear] > 0.5)
+
+
 def test_the_state_is_continuous_across_events():
     X, y = separable(30, 6, 0.1, 0)
     W, s = starts(np.random.default_rng(0), 10, 6)

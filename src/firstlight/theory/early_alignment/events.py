@@ -20,6 +20,7 @@ from collections import namedtuple
 import numpy as np
 from numba import njit
 
+_BURST, _WORTHWHILE = 24, 100  # events of a sprint; data below which it does not pay
 ROUNDING = 1e-13  # below this, relative to the natural scale, a speed or a distance is rounding
 SETTLED, DEAD, STILL, TRUNCATED, FULL, VANISHED = range(6)
 
@@ -57,7 +58,7 @@ def _walk(data, neuron, v, gain, until, numbers, which):  # type: ignore[no-unty
     w, c = neuron.w, neuron.c
     move = np.sign(v) if v != 0 else np.sign(_dot(w, c))
     imbalance, smallest = v * v - 1, ROUNDING * data.norms.max()
-    time, log_norm = 0.0, 0.0
+    time, log_norm, pace = 0.0, 0.0, 0.0
     count = _record(neuron, _start_on_walls(data, neuron, move), time, log_norm, 0.0, v, numbers, which, 0)
     while True:
         if neuron.tally[0] == 0:
@@ -90,6 +91,107 @@ def _walk(data, neuron, v, gain, until, numbers, which):  # type: ignore[no-unty
         count = _record(neuron, found, time, log_norm, step, v, numbers, which, count)
         if vanished:
             return count, VANISHED
+        pace = 0.8 * pace + 0.2 * first if pace > 0 else first
+        if neuron.tally[1] == 0 and len(which) >= _WORTHWHILE and first < np.inf:
+            v, imbalance, time, log_norm, count, pace = _sprint(
+                data, neuron, move, v, imbalance, gain, until, time, log_norm, pace, numbers, which, count
+            )
+
+
+@_compiled
+def _sprint(data, neuron, move, v, imbalance, gain, until, time, log_norm, pace, numbers, which, count):  # type: ignore[no-untyped-def]
+    """Walk through plain events, looking only at the data that can be met soon; then bring all up to date.
+
+    A flip changes no speed by more than ‖xᵢ‖‖xₖ‖. So data that would not be met within `reach` even if every
+    flip of the sprint drew them nearer need not be looked at. Whatever is not a single plain crossing ends
+    the sprint, and is left to the main walk.
+    """
+    w, c, q, b, side = neuron.w, neuron.c, neuron.q, neuron.b, neuron.side
+    reach = _BURST * pace
+    near = _within_reach(data, neuron, move, reach)
+    flipped, change, place = np.empty(_BURST, np.int64), np.empty(_BURST), np.empty(_BURST)
+    walked, length, flips, smallest = 0.0, 1.0, 0, ROUNDING * data.norms.max()
+    while flips < _BURST and count < len(which) and neuron.tally[0] > 0:
+        C = np.sqrt(_dot(c, c))
+        if C <= smallest:  # noqa: SIM300
+            break
+        i, first = _only_nearest(neuron, near, data.norms, move, C, length)
+        a = _dot(w, c) / C
+        across = _distance_squared(w, c, a / C)
+        K, a_end = imbalance + across, a + move * first * C
+        if i < 0 or K < 0 or walked + first > reach:
+            break
+        v_end = move * np.sqrt(K + a_end * a_end)
+        later = time + _elapsed(v, a, v_end, a_end, K) / (gain * C)
+        new = 1 - neuron.level[i]
+        slides = (
+            data.y[i] * move < 0
+            and abs(move * b[i] / data.gram[i, i] + neuron.level[i] - 0.5) < 0.5 - ROUNDING
+        )
+        if slides or later > until or later == np.inf:
+            break
+        flipped[flips], change[flips] = i, data.y[i] * (new - neuron.level[i])
+        for k in near:
+            q[k] += move * first * b[k]
+            b[k] += change[flips] * data.gram[i, k]
+        for k in range(len(w)):
+            w[k] += move * first * c[k]
+            c[k] += change[flips] * data.X[i, k]
+        q[i], neuron.level[i], side[i] = 0.0, new, 2 * new - 1
+        neuron.tally[0] += 2 * new - 1
+        before, length, time, v = length, np.sqrt(a_end * a_end + across), later, v_end
+        walked += first
+        place[flips], neuron.changed[0] = walked, i
+        log_length = log_norm + np.log(length)
+        count = _record(neuron, 1, time, log_length, move * first / before, v / length, numbers, which, count)
+        flips += 1
+    _catch_up(data, neuron, near, move, walked, flipped[:flips], change, place, 1 / length)
+    pace = walked / (flips * length) if flips else 0.5 * pace
+    return v / length, imbalance / length**2, time, log_norm + np.log(length), count, pace
+
+
+@_compiled
+def _within_reach(data, neuron, move, reach):  # type: ignore[no-untyped-def]
+    near, found, slack = neuron.met, 0, _BURST * data.norms.max()
+    for k in range(len(near)):
+        speed = slack * data.norms[k] - neuron.side[k] * move * neuron.b[k]
+        near[found] = k
+        found += neuron.side[k] * neuron.q[k] < reach * speed
+    return near[:found].copy()
+
+
+@_compiled
+def _only_nearest(neuron, near, norms, move, C, length):  # type: ignore[no-untyped-def]
+    """Return the one datum whose wall comes first, and its distance; -1 if there is none, or a tie."""
+    best, first, second = -1, np.inf, np.inf
+    for k in near:
+        speed = -neuron.side[k] * move * neuron.b[k]
+        gap = max(neuron.side[k] * neuron.q[k], 0.0)
+        if speed > ROUNDING * C * norms[k] and gap < second * speed:
+            second = gap / speed
+            if second < first:
+                best, first, second = k, second, first
+    return (best if second > first + ROUNDING * length / C else -1), first
+
+
+@_compiled
+def _catch_up(data, neuron, near, move, walked, flipped, change, place, scale):  # type: ignore[no-untyped-def]
+    """Bring q and b of all data to the end of a sprint; those in `near` are there already."""
+    q, b = neuron.q, neuron.b
+    q_near, b_near = q[near], b[near]
+    for k in range(len(q)):
+        q[k] += move * walked * b[k]
+    for m in range(len(flipped)):
+        row, turn = data.gram[flipped[m]], change[m]
+        drift = move * (walked - place[m]) * turn
+        for k in range(len(q)):
+            q[k] += drift * row[k]
+            b[k] += turn * row[k]
+    q[near], b[near] = q_near, b_near
+    for k in range(len(q)):
+        q[k] *= scale
+    for k in range(len(neuron.w)):
+        neuron.w[k] *= scale
 
 
 @_compiled
