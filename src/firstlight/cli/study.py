@@ -2,6 +2,7 @@
 
 import json
 import os
+import shlex
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -160,8 +161,6 @@ def run(
 
 
 def _again() -> str:
-    import shlex
-
     return shlex.join([Path(sys.argv[0]).name, *sys.argv[1:]])
 
 
