@@ -1,5 +1,7 @@
 """DMFT against gradient descent, delta_NN against its known row and limit, static against dynamic."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -11,8 +13,14 @@ from firstlight.theory.phase_transition.criterion import first_crossing, outlier
 from firstlight.theory.phase_transition.delta_nn import delta_nn
 from firstlight.theory.phase_transition.dmft import dmft
 from firstlight.theory.phase_transition.escape import escape_of, escape_time, success_size
-from firstlight.theory.phase_transition.hessian import empirical_law, hessian_spectrum, initial_law
+from firstlight.theory.phase_transition.hessian import (
+    empirical_law,
+    hessian_spectrum,
+    initial_law,
+    spectrum_of,
+)
 from firstlight.theory.phase_transition.labels import draw, label_law
+from firstlight.theory.phase_transition.process import Process
 from firstlight.theory.phase_transition.resolvent import Bulk
 from firstlight.theory.phase_transition.static import static_point
 from firstlight.theory.phase_transition.student import Student
@@ -200,6 +208,39 @@ def test_the_threshold_at_the_start():
     margins = np.array([outlier_margin(law, float(x), 0.0, "bbp+sign")[0] for x in grid])
     # solved elsewhere as a pair of equations: 4.7415
     assert first_crossing(grid, margins) == pytest.approx(4.7415, rel=2e-3)
+
+
+def test_the_sign_of_the_outlier_counts():
+    law = initial_law(TARGET, BASE, 1 << 12)
+    outlier = spectrum_of(law, 20.0).outliers[0]
+    assert outlier.value > 0  # it has left the bulk, but descent along it does not pay
+    assert outlier_margin(law, 20.0, 0.0, "bbp")[0] < 0 < outlier_margin(law, 20.0, 0.0, "bbp+sign")[0]
+    # the two agree where the bulk ends below zero
+    below = [outlier_margin(law, 7.606, 0.0, name)[0] for name in ("bbp", "bbp+sign")]
+    assert below[0] == below[1] < 0
+
+
+def test_first_steps_in_closed_form():
+    target, student = MultiIndex("tanh(z1 + 1.5*(z2**2 - 1))"), Student("gelu", 1.0, 0.8)
+    path = dmft(target, student, 5.0, 0.4, 1, 1 << 15)
+    z = np.random.default_rng(0).standard_normal((2_000_000, 3))
+    y, h = target.law(z[:, :2]), 0.8 * z[:, 2:]
+    psi, D = student.force(y, h)[:, 0], student.curvature(y, h)[:, 0, 0]
+    # two million plain samples: 1e-3
+    assert path.overlap[1, 0, 0] == pytest.approx(-0.4 * np.mean(psi * z[:, 0]), rel=5e-3)
+    hard = z[:, 1] ** 2
+    grown = (0.8 * (1 - 0.4 * np.mean(D * hard))) ** 2 + 0.4**2 / 5.0 * np.mean(psi**2 * hard)
+    assert path.hard_variance[1, 0, 0] == pytest.approx(grown, rel=5e-3)
+
+
+def test_an_uninformative_direction_is_like_any_other():
+    # with E[g² | y] = 1 the hidden direction's variance is the share of any direction in |w|²
+    for student in (BASE, Student("tanh_squared", (1.0, -0.5), 0.8, ridge=0.1)):
+        drawn = draw(label_law(TARGET), 13 * student.width, 1 << 10)
+        blind = replace(drawn, second=np.ones_like(drawn.second))
+        path = Process(student, blind, 3.0, 0.2, 12, (12,), np.zeros((student.width, 0))).path()
+        expected = np.einsum("ttab->tab", path.covariance)
+        np.testing.assert_allclose(path.hard_variance, expected, atol=1e-5)  # the loop is in single precision
 
 
 def test_small_initialisation_is_a_spectral_method():
