@@ -1,6 +1,7 @@
 """Which Hermite degree a problem's polynomial surrogate needs, and whether it can be trusted."""
 
 import warnings
+from functools import cache
 
 from firstlight.network.setting import Setting
 from firstlight.rng import generator
@@ -43,12 +44,17 @@ def surrogate_degree(setting: Setting, degree: int | None) -> int:
     top = degree or by_rule or degrees.needed
     if top > degrees.reliable:
         sizes = ", ".join(f"{ratio:.3g}" for ratio in degrees.ratios[:top])
-        warnings.warn(
+        _warn_once(
             f"degree = {top}: too high for this size, the polynomial's tails grow beyond degree "
-            f"{degrees.reliable} (ratios by degree: {sizes}); prefer model='conditional_gaussian'",
-            DegreeWarning, stacklevel=3,
-        )  # fmt: skip
+            f"{degrees.reliable} (ratios by degree: {sizes}); prefer model='conditional_gaussian'"
+        )
     return top
+
+
+@cache
+def _warn_once(message: str) -> None:
+    """Warn, but not again for every trial of a study."""
+    warnings.warn(message, DegreeWarning, stacklevel=4)
 
 
 def needed_degree(problem: Setting) -> int:
