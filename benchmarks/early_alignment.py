@@ -134,6 +134,7 @@ def run() -> list[Row]:
         against_integrators(
             500, 100, 1000, 1e-3, ">= 10", {"RK23": [1e-3, 1e-4, 1e-5], "RK45": [1e-4, 1e-5]}
         ),
+        against_integrators(500, 100, 1000, 5e-5, ">= 10", {"RK23": [1e-6, 1e-7], "RK45": [1e-7]}),
         *mnist(),
         late_flow("toy", *toy(), h=50),
         late_flow("cone n=20, D=10, h=200", *separable(20, 10, 0.2, 0), h=200),

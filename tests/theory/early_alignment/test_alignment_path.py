@@ -167,7 +167,7 @@ def test_patterns_are_monotone_and_events_at_most_n(n, d, mu, seed):
 
 @pytest.mark.parametrize("kind", ["separable", "unbalanced", "random labels"])
 def test_no_event_is_missed_among_many_data(kind):
-    """Above 100 data the kernel looks only at those that can be met soon; the patterns tell if it errs."""
+    """The kernel looks only at the data that can be met soon; the patterns tell if it errs."""
     rng = np.random.default_rng(0)
     X, y = separable(180, 6, 0.1, rng, norms=(0.3, 3.0))
     if kind == "random labels":

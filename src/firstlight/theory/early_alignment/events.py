@@ -20,7 +20,7 @@ from collections import namedtuple
 import numpy as np
 from numba import njit
 
-_BURST, _WORTHWHILE = 24, 100  # events of a sprint; data below which it does not pay
+_BURST = 24  # events of a sprint
 ROUNDING = 1e-13  # below this, relative to the natural scale, a speed or a distance is rounding
 SETTLED, DEAD, STILL, TRUNCATED, FULL, VANISHED = range(6)
 
@@ -92,7 +92,7 @@ def _walk(data, neuron, v, gain, until, numbers, which):  # type: ignore[no-unty
         if vanished:
             return count, VANISHED
         pace = 0.8 * pace + 0.2 * first if pace > 0 else first
-        if neuron.tally[1] == 0 and len(which) >= _WORTHWHILE and first < np.inf:
+        if neuron.tally[1] == 0 and first < np.inf:
             v, imbalance, time, log_norm, count, pace = _sprint(
                 data, neuron, move, v, imbalance, gain, until, time, log_norm, pace, numbers, which, count
             )
