@@ -11,8 +11,9 @@ def test_blocks_add_up():
     whole, parts = ErrorTally(3, 2, values), ErrorTally(3, 2, values)
     whole.add(y, prediction, classes)
     for start in range(0, 100, 30):
-        part = slice(start, start + 30)
-        parts.add(y[part], prediction[part], classes[part])
+        part, block = slice(start, start + 30), ErrorTally(3, 2, values)
+        block.add(y[part], prediction[part], classes[part])
+        parts.merge(block)
     np.testing.assert_allclose(whole.mean_square, parts.mean_square)
     np.testing.assert_allclose(whole.by_class, parts.by_class)
     np.testing.assert_allclose(whole.mean_square, ((y[:, None] - prediction) ** 2).mean(axis=0))

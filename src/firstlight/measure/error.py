@@ -57,6 +57,12 @@ class ErrorTally:
             if self.values is not None:
                 self._wrong[output] += np.count_nonzero(nearest_value(column, self.values) != classes)
 
+    def merge(self, other: "ErrorTally") -> None:
+        """Count what another tally has counted."""
+        self._counts += other._counts
+        self._squares += other._squares
+        self._wrong += other._wrong
+
     @property
     def mean_square(self) -> np.ndarray:
         """Mean squared error of each predictor, shape (L,)."""

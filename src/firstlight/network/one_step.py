@@ -2,10 +2,12 @@
 
 from collections.abc import Callable
 from concurrent.futures import Executor, ThreadPoolExecutor
+from contextlib import AbstractContextManager
 from typing import Literal
 
 import numpy as np
 from scipy.sparse.linalg import svds
+from threadpoolctl import ThreadpoolController
 
 from firstlight.activations import activation
 from firstlight.data.labels import Classification, Regression
@@ -20,23 +22,33 @@ Model = Literal["network", "hermite", "conditional_gaussian"]
 Risk = Literal["sample", "population"]
 Sample = tuple[np.ndarray, np.ndarray, np.ndarray]
 FeatureMap = Callable[[np.ndarray, np.ndarray, np.random.Generator], np.ndarray]
-BLOCK = 1000  # test samples held at once
+BLOCK = 500  # test samples that a thread holds at once
 
 
-def streams(rng: np.random.Generator) -> dict[str, np.random.Generator]:
-    """Split a generator by purpose, so that every model of a trial sees the same data and weights.
+class Streams:
+    """Random streams by purpose, so that every model of a trial sees the same data and weights.
+
+    Parameters
+    ----------
+    rng : Generator
+        Advanced once; decides all streams.
 
     Examples
     --------
-    >>> sorted(streams(np.random.default_rng(0)))
-    ['gradient', 'noise', 'test', 'training', 'weights']
+    >>> one, other = (Streams(np.random.default_rng(0)) for _ in range(2))
+    >>> bool(one("test", 3).normal() == other("test", 3).normal())
+    True
     """
-    names = ("weights", "gradient", "training", "test", "noise")
-    seeds = rng.integers(0, 2**63, size=len(names))
-    # SFC64 draws normals faster than the default generator, and they are a fifth of a trial
-    return {
-        name: np.random.Generator(np.random.SFC64(int(seed))) for name, seed in zip(names, seeds, strict=True)
-    }
+
+    _PURPOSES = ("weights", "gradient", "training", "test", "noise")
+
+    def __init__(self, rng: np.random.Generator) -> None:
+        self._seed = [int(word) for word in rng.integers(0, 2**32, size=4)]
+
+    def __call__(self, purpose: str, block: int = 0) -> np.random.Generator:
+        """Return the stream of a purpose and a block of samples."""
+        # SFC64 draws normals faster than the default generator, and they are a quarter of a trial
+        return np.random.Generator(np.random.SFC64([*self._seed, self._PURPOSES.index(purpose), block]))
 
 
 def draw(setting: Setting, count: int, rng: np.random.Generator) -> Sample:
@@ -45,13 +57,11 @@ def draw(setting: Setting, count: int, rng: np.random.Generator) -> Sample:
     return x, classes, setting.labels(x, classes, rng)
 
 
-def first_stage(
-    setting: Setting, stream: dict[str, np.random.Generator], ahead: Executor
-) -> tuple[TwoLayer, np.ndarray, np.ndarray]:
+def first_stage(setting: Setting, stream: Streams, pool: Executor) -> tuple[TwoLayer, np.ndarray, np.ndarray]:
     """Draw what the gradient step needs: the network at its start, and a batch of inputs with labels."""
-    batch = ahead.submit(draw, setting, setting.gradient_samples, stream["gradient"])
+    batch = pool.submit(draw, setting, setting.gradient_samples, stream("gradient"))
     mixture = setting.mixture
-    network = TwoLayer.draw(setting.k, mixture.dimension, 1 / mixture.trace, setting.sigma, stream["weights"])
+    network = TwoLayer.draw(setting.k, mixture.dimension, 1 / mixture.trace, setting.sigma, stream("weights"))
     x, _, y = batch.result()
     return network, x, y
 
@@ -87,18 +97,16 @@ def run_trial(
     dict of ndarray
         Each of shape (L,), and ``test_error_by_class`` of shape (L, C).
     """
-    stream = streams(rng)
-    count = 5 * setting.m if test_samples is None else test_samples
-    # drawing uses one core and holds no lock: the next sample comes while this one's matrices are multiplied
-    with ThreadPoolExecutor(1) as ahead:
-        start, x, y = first_stage(setting, stream, ahead)
-        training = ahead.submit(draw, setting, setting.m, stream["training"])
+    stream, threads = Streams(rng), _Threads()
+    with ThreadPoolExecutor(threads.count) as pool:
+        training = pool.submit(draw, setting, setting.m, stream("training"))
+        start, x, y = first_stage(setting, stream, pool)
         trained = start.step(x, y, setting.step_size)
         feature_map = _feature_map(setting, model, degree, start.first_layer, trained)
         del start, x, y
         x, classes, y = training.result()
         del training
-        phi = feature_map(x, classes, stream["noise"])
+        phi = feature_map(x, classes, stream("noise"))
         del x
         readout = ridge_readout(phi, y, setting.ridges)
         result = {
@@ -108,7 +116,25 @@ def run_trial(
         del phi
         if risk == "population":
             return result | _population(setting, trained.first_layer, readout)
-        return result | _fresh(setting, feature_map, readout, count, stream, ahead)
+        count = 5 * setting.m if test_samples is None else test_samples
+        with threads.one_each():
+            return result | _fresh(setting, feature_map, readout, count, stream, pool)
+
+
+class _Threads:
+    """The threads that BLAS may use, to be lent to blocks of samples instead.
+
+    Drawing normals takes a quarter as long as multiplying them, and BLAS cannot help with it; blocks that are
+    drawn and multiplied side by side, on one thread each, keep every core busy.
+    """
+
+    def __init__(self) -> None:
+        self._libraries = ThreadpoolController().select(user_api="blas")
+        self.count = max((library["num_threads"] for library in self._libraries.info()), default=1)
+
+    def one_each(self) -> AbstractContextManager:
+        """Hold BLAS at one thread."""
+        return self._libraries.limit(limits=1)
 
 
 def _fresh(
@@ -116,20 +142,23 @@ def _fresh(
     feature_map: FeatureMap,
     readout: np.ndarray,
     count: int,
-    stream: dict[str, np.random.Generator],
-    ahead: Executor,
+    stream: Streams,
+    pool: Executor,
 ) -> dict[str, np.ndarray]:
-    """Errors on fresh samples, drawn and forgotten block by block."""
+    """Errors on fresh samples, drawn and forgotten block by block; each block has its own stream."""
     labels = setting.labels
     values = np.asarray(labels.values) if isinstance(labels, Classification) else None
+
+    def block(index: int) -> ErrorTally:
+        size = min(BLOCK, count - index * BLOCK)
+        x, classes, y = draw(setting, size, stream("test", index))
+        tally = ErrorTally(setting.mixture.classes, len(readout), values)
+        tally.add(y, feature_map(x, classes, stream("noise", index + 1)) @ readout.T, classes)
+        return tally
+
     tally = ErrorTally(setting.mixture.classes, len(readout), values)
-    sizes = [min(BLOCK, count - start) for start in range(0, count, BLOCK)]
-    coming = ahead.submit(draw, setting, sizes[0], stream["test"])
-    for following in [*sizes[1:], None]:
-        x, classes, y = coming.result()
-        if following is not None:
-            coming = ahead.submit(draw, setting, following, stream["test"])
-        tally.add(y, feature_map(x, classes, stream["noise"]) @ readout.T, classes)
+    for part in pool.map(block, range(-(-count // BLOCK))):
+        tally.merge(part)
     result = {"test_error": tally.mean_square, "test_error_by_class": tally.by_class}
     if values is not None:
         result["misclassification"] = tally.misclassification

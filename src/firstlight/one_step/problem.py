@@ -11,7 +11,7 @@ from threadpoolctl import threadpool_limits
 
 from firstlight.activations import Activation
 from firstlight.data.structured import check_choice, structured_data
-from firstlight.network.one_step import Model, Risk, first_stage, run_trial, streams
+from firstlight.network.one_step import Model, Risk, Streams, first_stage, run_trial
 from firstlight.network.setting import Setting
 from firstlight.one_step.degrees import degrees_of, surrogate_degree
 from firstlight.one_step.results import Convention, dataset
@@ -195,16 +195,16 @@ class Problem(Setting):
             return dataset(self, values, convention, method=method)
         check_choice("equivalent", equivalent, ("auto", "one covariance", "class-wise"))
         chosen = choose_equivalent(self.mixture) if equivalent == "auto" else equivalent
-        stream = streams(rng)
-        with ThreadPoolExecutor(1) as ahead:
-            start, x, y = first_stage(self, stream, ahead)
+        stream = Streams(rng)
+        with ThreadPoolExecutor(1) as pool:
+            start, x, y = first_stage(self, stream, pool)
         first, second = start.first_layer, start.second_layer
         trained = stepped_first_layer(first, second, self.sigma, x, y, self.step_size)
         update = (trained - first).T @ second
         del start, first, x, y
         values = deterministic(
             trained, update, self.sigma, self.mixture, self.labels, sizes=list(sample_sizes or [self.m]),
-            ridges=self.ridges, equivalent=chosen, rng=stream["test"],
+            ridges=self.ridges, equivalent=chosen, rng=stream("test"),
         )  # fmt: skip
         return dataset(self, values, convention, sample_sizes, method=method, equivalent=chosen)
 
