@@ -39,7 +39,7 @@ class Solved(Generic[Value]):
     def require(self) -> Value:
         """Return the value, or raise `RuntimeError` if the solver did not converge."""
         if not self.converged:
-            raise RuntimeError(f"not converged: residual {self.residual:.3g} after {self.iterations} iterations")
+            raise RuntimeError(f"not converged: residual {self.residual:.3g} after {self.iterations} steps")
         return self.value
 
 
@@ -70,7 +70,7 @@ def fixed_point(
     Returns
     -------
     Solved
-        `value` has the shape of `start`. A step that leaves the finite numbers ends the iteration, unconverged.
+        `value` has the shape of `start`. A step that is not finite ends the iteration, unconverged.
 
     Examples
     --------
@@ -142,7 +142,8 @@ def bracketing_root(
         function, low, high, xtol=1e-300, rtol=max(tolerance, 4 * np.finfo(float).eps),
         maxiter=max_iterations, full_output=True, disp=False,
     )  # fmt: skip
-    return Solved(float(value), abs(float(function(value))), report.function_calls + 3, bool(report.converged))
+    residual = abs(float(function(value)))
+    return Solved(float(value), residual, report.function_calls + 3, bool(report.converged))
 
 
 def threshold(
@@ -161,8 +162,8 @@ def threshold(
     happens : callable
         Maps a float to a bool.
     low, high : float
-        ``low < high``. If the property already holds at `low`, or not even at `high`, the threshold lies outside:
-        the nearer end is returned with ``converged=False``.
+        ``low < high``. If the property already holds at `low`, or not even at `high`, the threshold lies
+        outside: the nearer end is returned with ``converged=False``.
     tolerance : float, default 1e-6
         Width of the final bracket, relative to its upper end.
     max_iterations : int, default 200

@@ -41,9 +41,10 @@ class Assumption:
 class Problem(Protocol):
     """What a room's `Problem` offers; a frozen dataclass that says what is studied and holds no results.
 
-    `predict` is theory: it never trains a network and never looks at simulated data. `simulate` is experiment:
-    it never calls theory. Both return an `xarray.Dataset` with the same observables as variables. A prediction
-    that comes from an iteration carries a boolean variable ``converged``, and NaN where that is False.
+    `predict` is theory: it never trains a network and never looks at simulated data. `simulate` is
+    experiment: it never calls theory. Both return an `xarray.Dataset` with the same observables as variables.
+    A prediction that comes from an iteration carries a boolean variable ``converged``, and NaN where that is
+    False.
 
     `room` names the room in records and file names; `room_version` is raised by hand whenever a change to the
     room changes its numbers, so that old and new records never mix.
@@ -64,4 +65,3 @@ class Problem(Protocol):
     def assumptions(self) -> tuple[Assumption, ...]:
         """Return what the theory assumes, each checked for this problem."""
         ...
-
