@@ -11,19 +11,23 @@ def report(
     to: Annotated[Path, typer.Option(help="The HTML file to write.")] = Path("out/report.html"),
     store: Annotated[Path, typer.Option(help="The store of records.")] = Path("out/study.sqlite"),
     workers: Annotated[int | None, typer.Option(help="Processes; by default one per core.")] = None,
+    everything: Annotated[
+        bool, typer.Option("--all", help="All studies, not only the featured ones.")
+    ] = False,
 ) -> None:
-    """Compute what is missing of every room's studies, print a table and write one HTML file."""
+    """Compute what is missing of the rooms' studies, print a table and write one HTML file."""
     from rich.console import Console
     from rich.markup import escape
 
     from firstlight.show.report import report as write
-    from firstlight.study.catalogue import catalogue
+    from firstlight.study.catalogue import FEATURED, catalogue
 
     console = Console(soft_wrap=True)
 
     def say(title: str, verdict: str, seconds: float) -> None:
-        console.print(f"[bold]{title:<36}[/] {seconds:6.1f} s   {escape(verdict.splitlines()[0])}")
+        console.print(f"[bold]{title:<36}[/] {seconds:6.1f} s   {escape(verdict.partition('\n')[0])}")
 
-    studies = list(catalogue().values())
+    known = catalogue()
+    studies = [known[name] for name in (known if everything else FEATURED)]
     path = write(studies, scale=scale, store=store, destination=to, workers=workers, say=say)
     console.print(f"written: {path}")

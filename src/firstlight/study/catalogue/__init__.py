@@ -10,6 +10,21 @@ from importlib import import_module
 from firstlight.study.spec import unknown
 from firstlight.study.sweep import Study
 
+FEATURED = (
+    "one-step/width",
+    "one-step/degree",
+    "one-step/fashion-mnist-0-1",
+    "early-alignment/toy",
+    "early-alignment/two-points",
+    "early-alignment/mnist-0-1",
+    "phase/delta-alg",
+    "phase/hessian-spectrum",
+    "phase/dmft-vs-gd",
+    "unseen/alignment-vs-similarity",
+    "unseen/recall-vs-similarity",
+)
+"""The studies of the short report: together a few minutes at the quick scale."""
+
 
 def catalogue() -> dict[str, Study]:
     """Collect the studies of all rooms, by name, in the rooms' own order.
