@@ -17,6 +17,7 @@ from firstlight.study.trial import Task, perform, tasks
 
 _SAMPLE = 2000
 _PROBE = 0.5  # seconds that the largest calibration trial may take
+_SPREAD = 6  # points that set the level of the model
 _OVERHEAD = 0.002  # seconds per record for sending, writing and counting
 MOST_RECORDS = 1_000_000
 _Place = tuple[str, tuple[Scalar, ...]]
@@ -106,7 +107,9 @@ def estimate(study: Study, store: Store | None = None, workers: int | None = Non
         lacking = [arm.count(study.trials) - done[name, tuple(task.point.values())] for task in mine]
         needs.append(_need(mine, lacking))
     missing = share * sum(need.missing for need in needs)
-    busy = share * sum(need.work for need in needs) / min(slots, cores())
+    lanes, longest = min(slots, cores()), max(need.longest for need in needs)
+    # The last worker is done about half a long trial after the first.
+    busy = share * sum(need.work for need in needs) / lanes + 0.5 * (1 - 1 / lanes) * longest
     waiting = missing * _OVERHEAD
     if workers != 0 and missing:
         waiting += _startup([need.cheapest for need in needs], sum(need.shortest for need in needs))
@@ -116,7 +119,7 @@ def estimate(study: Study, store: Store | None = None, workers: int | None = Non
         points=study.size + refined(study),
         records=(study.size + refined(study)) * (study.records // study.size),
         missing=round(missing),
-        seconds=max(busy, *(need.longest for need in needs)) + waiting,
+        seconds=max(busy, longest) + waiting,
         memory=processes * _resident() + slots * max(need.peak for need in needs),
         disk=share * sum(need.disk for need in needs),
         note="calibrated by small trials" if told else "no cost model: every point taken to cost the same",
@@ -142,7 +145,7 @@ def _need(first: list[Task], lacking: list[int]) -> _Need:
     said = [cost_of(task.problem(), task.door, task.options) for task in first]
     loads = [cost or Cost(1.0, 1.0) for cost in said]
     told = None not in said
-    fit = _calibrate([(load.flops, load.bytes, task) for load, task in zip(loads, first, strict=True)], told)
+    fit = _calibrate([(load.flops, load.bytes, task) for load, task in zip(loads, first, strict=True)])
     seconds = [fit.fixed + fit.slope * load.flops for load in loads]
     left = [item for item in zip(lacking, seconds, loads, strict=True) if item[0]]
     return _Need(
@@ -199,28 +202,26 @@ def refined(study: Study) -> int:
     return study.refine.budget * study.size // len(study.axes[study.refine.axis])
 
 
-def _calibrate(probes: list[tuple[float, float, Task]], known: bool) -> _Fit:
-    """Time the cheapest trial, then larger ones as long as they promise to stay small."""
+def _calibrate(probes: list[tuple[float, float, Task]]) -> _Fit:
+    """Time the cheapest trial, then larger ones while they promise to stay small, then some all over."""
     ordered = sorted(probes, key=lambda probe: probe[0])
     cheapest = ordered[0]
     perform(cheapest[2])  # compile, import and warm up
-    record = perform(cheapest[2])
-    body = 300.0 + len(record.body or b"")
-    if not known:
-        chosen = {0, len(ordered) // 2, len(ordered) - 1} if record.seconds < _PROBE else {0}
-        times = [perform(ordered[i][2]).seconds for i in sorted(chosen)]
-        return _Fit(float(np.mean(times)), 0.0, _peak(ordered[-1][2], times[-1], 0.0), body)
+    record = perform(replace(cheapest[2], trial=1))  # another trial: what the first one cached is no help
     fixed, slope, last = 0.0, record.seconds / cheapest[0], cheapest
-    while True:
-        larger = [probe for probe in ordered if last[0] < probe[0] and fixed + slope * probe[0] <= _PROBE]
-        if not larger:
-            break
+    while larger := [probe for probe in ordered if last[0] < probe[0] and fixed + slope * probe[0] <= _PROBE]:
         last = larger[-1]
-        seconds = perform(last[2]).seconds
+        seconds = perform(replace(last[2], trial=1)).seconds
         slope = max(seconds - record.seconds, 0.0) / (last[0] - cheapest[0])
         fixed = max(record.seconds - slope * cheapest[0], 0.0)
-    said = max(last[1], 1.0)
-    return _Fit(fixed, slope, _peak(last[2], fixed + slope * last[0], said) / said, body)
+    small = [probe for probe in ordered if fixed + slope * probe[0] <= _PROBE] or [cheapest]
+    # Points of one cost may still differ (by activation, say): their mean sets the level.
+    spread = [small[i] for i in sorted({round(i) for i in np.linspace(0, len(small) - 1, _SPREAD)})]
+    level = sum(perform(replace(task, trial=2)).seconds for _, _, task in spread)
+    level /= max(sum(fixed + slope * flops for flops, _, _ in spread), 1e-9)
+    said = max(spread[-1][1], 1.0)
+    peak = _peak(spread[-1][2], level * (fixed + slope * spread[-1][0]), said)
+    return _Fit(level * fixed, level * slope, peak / said, 300.0 + len(record.body or b""))
 
 
 def _peak(task: Task, seconds: float, said: float) -> float:
