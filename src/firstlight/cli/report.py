@@ -25,7 +25,8 @@ def report(
     console = Console(soft_wrap=True)
 
     def say(title: str, verdict: str, seconds: float) -> None:
-        console.print(f"[bold]{title:<36}[/] {seconds:6.1f} s   {escape(verdict.partition('\n')[0])}")
+        first_line = escape(verdict.partition("\n")[0])
+        console.print(f"[bold]{title:<36}[/] {seconds:6.1f} s   {first_line}")
 
     known = catalogue()
     studies = [known[name] for name in (known if everything else FEATURED)]
