@@ -5,6 +5,7 @@ turned into nested NumPy calls. Nothing is ever evaluated as Python code.
 """
 
 import ast
+import math
 import re
 import warnings
 from collections.abc import Callable
@@ -22,7 +23,7 @@ MAX_LENGTH = 2000
 MAX_DEPTH = 100
 MAX_POWER = 16
 
-CONSTANTS = {"pi": np.asarray(np.pi), "e": np.asarray(np.e)}
+CONSTANTS = {"pi": np.asarray(np.pi), "e": np.asarray(math.e)}
 OPERATORS = {ast.Add: np.add, ast.Sub: np.subtract, ast.Mult: np.multiply, ast.Div: np.divide}
 COMPARISONS = {ast.Lt: np.less, ast.LtE: np.less_equal, ast.Gt: np.greater, ast.GtE: np.greater_equal}
 FUNCTIONS: dict[str, Callable[..., Array]] = {

@@ -1,6 +1,7 @@
 """The room's Problem: labelled data, a small start, and the two doors."""
 
 from collections.abc import Sequence
+import math
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -107,7 +108,7 @@ class Problem(Setting):
         end = limits(X, y)
         with np.errstate(divide="ignore", invalid="ignore"):
             decay = np.where(
-                self.times > np.e, end.loss_coefficient / (self.times * np.log(self.times)), np.nan
+                self.times > math.e, end.loss_coefficient / (self.times * np.log(self.times)), np.nan
             )
         found = xr.Dataset({"loss": ("time", decay)}, {"time": self.times})
         found["log_loss"] = np.log(found.loss)
