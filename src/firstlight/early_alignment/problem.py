@@ -1,7 +1,7 @@
 """The room's Problem: labelled data, a small start, and the two doors."""
 
-from collections.abc import Sequence
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
