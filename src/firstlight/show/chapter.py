@@ -8,6 +8,7 @@ import xarray as xr
 
 from firstlight.references import cite
 from firstlight.show.figures import figure
+from firstlight.study.collect import failures
 from firstlight.study.problem import Assumption
 from firstlight.study.run import run
 from firstlight.study.store import Store
@@ -86,7 +87,15 @@ def chapter(
     ...     chapter(demo.STUDY, "quick", f"{folder}/study.sqlite", workers=0).assumptions
     ['holds: many samples (samples = 1000)']
     """
-    return compose(study.at(scale), run(study, store, scale=scale, workers=workers))
+    found = run(study, store, scale=scale, workers=workers)
+    if bool((found["status"] == "failed").all()):
+        if isinstance(store, Store):
+            reasons = failures(study.at(scale), store)
+        else:
+            with Store(store) as opened:
+                reasons = failures(study.at(scale), opened)
+        raise RuntimeError(f"every trial failed: {reasons[0]['message']}")
+    return compose(study.at(scale), found)
 
 
 def compose(study: Study, found: xr.Dataset) -> Chapter:

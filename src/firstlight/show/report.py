@@ -104,8 +104,8 @@ def report(
         start = time.perf_counter()
         try:
             page = _page(make(), time.perf_counter() - start)
-        except (FileNotFoundError, ImportError) as error:  # images not fetched, or an extra not installed
-            page = _absent(title, str(error))
+        except (FileNotFoundError, ImportError, RuntimeError) as error:
+            page = _absent(title, str(error))  # images not fetched, or an extra not installed
         pages.append(page)
         say(page.title, page.verdict, page.seconds)
     path = Path(destination)
