@@ -109,6 +109,7 @@ def test_ctrl_c_stops_at_once_and_says_how_to_resume(tmp_path):
     process = subprocess.Popen(
         command("run", study, "--store", path, "--workers", 2),
         env=environment(), stderr=subprocess.PIPE, text=True, start_new_session=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),  # a job may ignore it
     )  # fmt: skip
     # Wait until both workers sit in their minute: the workers exist, and none of them is importing any more.
     wait_for(lambda: len(children(process)) >= 2)
