@@ -109,7 +109,7 @@ def test_judging_arrays_point_by_point():
     values = xr.DataArray([[1.0, 5.0, 0.0, 1.0], [1.01, 5.01, 0.0, np.nan]], dims=("trial", "x"))
     found = judge(values, xr.DataArray([1.0, 1.0, 0.0, np.nan], dims="x"))
     assert found["verdict"].values.tolist() == ["agrees", "differs", "agrees", "no prediction"]
-    assert overall(found["verdict"]) == "agrees at 2 of 4 points (differs: 1, no prediction: 1)"
+    assert overall(found["verdict"]) == "agrees at 2 of 3 points (1 differ, no prediction at 1)"
     small = judge(values, xr.DataArray([1.0, 1.0, 0.0, np.nan], dims="x"), absolute=10.0)
     assert small["verdict"].values.tolist()[:3] == ["agrees"] * 3
 

@@ -1,5 +1,6 @@
 """Running studies: resuming, extending, engines, failures, deaths, refinement; always the same numbers."""
 
+import warnings
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
@@ -17,6 +18,7 @@ from firstlight.study.rounds import Outcome
 from firstlight.study.run import advance, dataset, run
 from firstlight.study.spec import Arm, Refine
 from firstlight.study.store import Store
+from firstlight.study.summary import verdict
 from firstlight.study.sweep import Study
 
 STUDY = Study("tiny/x", "x", Tiny, axes={"rate": [0.5, 1.0, 2.0], "samples": [10, 100]}, trials=3)
@@ -198,3 +200,29 @@ def test_without_the_extra_the_message_names_it(monkeypatch):
 
 def test_outcomes_count_up():
     assert Outcome(failed=1).ok is False
+
+
+class Worried(Tiny):
+    def simulate(self, rng=None, **options):
+        found = super().simulate(rng, **options)
+        if self.samples < 50:
+            warnings.warn(f"only {self.samples} samples at rate {self.rate}", stacklevel=2)
+        return found
+
+
+def test_warnings_are_kept_with_their_own_trials_also_in_threads(path, tmp_path):
+    study = replace(STUDY, problem=Worried, fixed={"sleep": 0.003})
+    before = warnings.showwarning
+    alone = run(study, path, workers=0)
+    with ThreadPoolExecutor(4) as pool:
+        together = run(study, tmp_path / "other.sqlite", executor=pool)
+    assert alone.attrs["fingerprint"] == together.attrs["fingerprint"]
+    said = alone["warning"].sel(arm="simulation")
+    assert (said.sel(samples=100) == "").all()
+    assert (said.sel(samples=10, rate=2.0) == "UserWarning: only 10 samples at rate 2.0").all()
+    assert verdict(study, alone).endswith(
+        "9 trials warned, such as: UserWarning: only 10 samples at rate 0.5"
+    )
+    assert warnings.showwarning is before
+    with pytest.warns(UserWarning, match="only 10"):
+        Worried(1.0, 10).simulate(0)

@@ -121,6 +121,8 @@ def _curves(study: Study, found: xr.Dataset) -> "Figure":
             if colour:
                 families[label] = colour
         _dress(ax, study, x, name, title)
+        if mean[x].dtype.kind not in "iuf":
+            _word_ticks(ax, drawn.get_figwidth() / columns)
     for ax in drawn.axes[len(panels) :]:
         ax.set_visible(False)
     _legend(drawn, study, families)
@@ -243,6 +245,14 @@ def _log_ticks(axis: "Axis") -> None:
     if 0 < low < high < 100 * low:
         axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
         axis.set_major_formatter(StrMethodFormatter("{x:g}"))
+
+
+def _word_ticks(ax: "Axes", width: float) -> None:
+    """Slant words that would run into each other; a letter is about 1/10 inch wide."""
+    labels = ax.get_xticklabels()
+    if sum(len(label.get_text()) + 2 for label in labels) > 10 * width:
+        for label in labels:
+            label.set(rotation=40, horizontalalignment="right", rotation_mode="anchor")
 
 
 def _heat_maps(study: Study, found: xr.Dataset) -> "Figure":

@@ -95,12 +95,20 @@ def overall(verdicts: xr.DataArray | np.ndarray) -> str:
     Examples
     --------
     >>> overall(np.array(["agrees", "agrees", "undecided"]))
-    'agrees at 2 of 3 points (undecided: 1)'
+    'agrees at 2 of 3 points (1 undecided)'
+    >>> overall(np.array(["agrees", "no prediction", "no prediction"]))
+    'agrees at 1 of 1 points (no prediction at 2)'
     """
     words = np.asarray(verdicts).ravel()
-    if not words.size:
-        return "nothing to compare"
-    counts = {word: int((words == word).sum()) for word in (DIFFERS, UNDECIDED, NO_PREDICTION)}
-    rest = ", ".join(f"{word}: {count}" for word, count in counts.items() if count)
-    agreeing = int((words == AGREES).sum())
-    return f"agrees at {agreeing} of {words.size} points" + (f" ({rest})" if rest else "")
+    agreeing, differing, open_, silent = (
+        int((words == word).sum()) for word in (AGREES, DIFFERS, UNDECIDED, NO_PREDICTION)
+    )
+    if silent == words.size:
+        return "has nothing to compare with"
+    counts = {
+        f"{differing} differ": differing,
+        f"{open_} undecided": open_,
+        f"no prediction at {silent}": silent,
+    }
+    rest = ", ".join(text for text, count in counts.items() if count)
+    return f"agrees at {agreeing} of {words.size - silent} points" + (f" ({rest})" if rest else "")

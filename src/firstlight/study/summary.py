@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING
 
+import numpy as np
 import xarray as xr
 
 from firstlight.study.judge import judge, overall, trial_mean
@@ -165,7 +166,7 @@ def tidy(study: Study, found: xr.Dataset) -> "pd.DataFrame":
 
 
 def verdict(study: Study, found: xr.Dataset) -> str:
-    """Sum a study up: agreement per experiment and observable, and how the gap shrinks with the size.
+    """Sum a study up, one line per observable: agreement by experiment, how the gap shrinks with the size.
 
     Parameters
     ----------
@@ -175,25 +176,33 @@ def verdict(study: Study, found: xr.Dataset) -> str:
     Returns
     -------
     str
+        A last line says how many trials warned, and of what.
 
     Examples
     --------
     >>> from firstlight.study import demo
     >>> print(verdict(demo.STUDY, demo.found()))
-    mean: experiment agrees at 3 of 3 points, tolerance 5%
-    variance: experiment agrees at 0 of 3 points (undecided: 3), tolerance 5%
+    mean: experiment agrees at 3 of 3 points; tolerance 5%
+    variance: experiment agrees at 0 of 3 points (3 undecided); tolerance 5%
     """
     summary, kept = summarise(study, found), planned(found)
     lines = []
     for name in observables(found):
         if f"{name}_verdict" not in summary:
             continue
+        said = []
         for arm in summary["experiment"].values.tolist():
             words = summary[f"{name}_verdict"].sel(experiment=arm)
             visited = words.values[kept.broadcast_like(words).transpose(*words.dims).values]
-            line = f"{name}: {arm} {overall(visited)}, tolerance {study.tolerance:.0%}"
-            lines.append(f"{line}{_rate(study, summary, name, arm)}")
-    return "\n".join(lines) or "no theory to compare with"
+            said.append(f"{arm} {overall(visited)}{_rate(study, summary, name, arm)}")
+        lines.append(f"{name}: {'; '.join(said)}; tolerance {study.tolerance:.0%}")
+    return "\n".join((lines or ["no theory to compare with"]) + _warned(found))
+
+
+def _warned(found: xr.Dataset) -> list[str]:
+    texts = found["warning"].values.ravel() if "warning" in found else np.array([], dtype=str)
+    texts = texts[texts != ""]
+    return [f"{len(texts)} trials warned, such as: {texts[0]}"] if len(texts) else []
 
 
 def _rate(study: Study, summary: xr.Dataset, name: str, arm: str) -> str:
@@ -204,8 +213,8 @@ def _rate(study: Study, summary: xr.Dataset, name: str, arm: str) -> str:
     rest = [dim for dim in gap.dims if dim != study.size_axis]
     sizes, count = study.axes[study.size_axis], gap.notnull().sum(rest)
     if int(count.max()) <= 1:
-        return f"; {fit_rate(sizes, gap.mean(rest).values, noise.mean(rest).values).note}"
+        return f", {fit_rate(sizes, gap.mean(rest).values, noise.mean(rest).values).note}"
     # Noise alone makes squares positive: its part is taken off, and the error is that of what remains.
     square = (gap**2 - noise**2).mean(rest)
     error = (4 * gap**2 * noise**2 + 2 * noise**4).sum(rest) ** 0.5 / count
-    return f"; {fit_rate(sizes, square.values, error.values, power=2).note}"
+    return f", {fit_rate(sizes, square.values, error.values, power=2).note}"

@@ -18,6 +18,7 @@ from firstlight.rng import stream
 from firstlight.study.address import address
 from firstlight.study.codec import Record, pack
 from firstlight.study.compare import converged_only
+from firstlight.study.heard import heard
 from firstlight.study.problem import Problem
 from firstlight.study.spec import unknown
 from firstlight.study.sweep import Point, Study, build
@@ -143,7 +144,9 @@ def check(study: Study, most: int = 10_000) -> None:
 
 
 def perform(task: Task) -> Record:
-    """Do one trial. A trial that raises gives a record that says so; the arms of a point share their streams.
+    """Do one trial; the arms of a point share their streams.
+
+    A trial that raises gives a record that says so, and what it warned of stands in its variable ``warning``.
 
     Parameters
     ----------
@@ -161,10 +164,11 @@ def perform(task: Task) -> Record:
     """
     start = time.perf_counter()
     try:
-        with one_thread():
+        with one_thread(), heard() as said:
             rng = stream(task.seed, "point", task.key, "trial", task.trial)
             found = getattr(task.problem(), task.door)(rng, **task.options)
-        layout, body = pack(_kept(converged_only(found), task.observables))
+        kept = _kept(converged_only(found), task.observables)
+        layout, body = pack(kept.assign(warning="; ".join(said)) if said else kept)
     except Exception as error:  # whatever a trial raises must not stop the others
         message = f"{type(error).__name__}: {error}"
         return task.record(message=message, seconds=time.perf_counter() - start)
