@@ -5,8 +5,9 @@ is the theory, `problem.simulate(rng)` the experiment, and `firstlight.compare(p
 side by side. Submodules load when first used, so that importing the package costs nothing.
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+import lazy_loader
 
 __version__ = "0.1.0.dev0"
 
@@ -18,13 +19,11 @@ if TYPE_CHECKING:
     from firstlight.study.compare import compare
 
 _NAMES = {
-    "Activation": "activations",
-    "activation": "activations",
-    "GaussianMixture": "data",
-    "MultiIndex": "data",
-    "cite": "references",
-    "Solved": "solvers",
-    "compare": "study.compare",
+    "activations": ["Activation", "activation"],
+    "data": ["GaussianMixture", "MultiIndex"],
+    "references": ["cite"],
+    "solvers": ["Solved"],
+    "study.compare": ["compare"],
 }
 _MODULES = (
     "activations",
@@ -46,16 +45,4 @@ _MODULES = (
 
 __all__ = ["Activation", "GaussianMixture", "MultiIndex", "Solved", "activation", "cite", "compare"]
 
-
-def __getattr__(name: str) -> Any:
-    if name in _NAMES:
-        value = getattr(import_module(f"{__name__}.{_NAMES[name]}"), name)
-        globals()[name] = value
-        return value
-    if name in _MODULES:
-        return import_module(f"{__name__}.{name}")
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *_NAMES, *_MODULES})
+__getattr__, __dir__, _ = lazy_loader.attach(__name__, _MODULES, _NAMES)

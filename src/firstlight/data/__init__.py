@@ -3,8 +3,9 @@
 The names load when first used, so that importing this package costs nothing.
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+import lazy_loader
 
 if TYPE_CHECKING:
     from firstlight.data.cache import ImagesNotFetched, fetch
@@ -16,18 +17,13 @@ if TYPE_CHECKING:
     from firstlight.data.separable import toy, two_points
 
 _NAMES = {
-    "Formula": "parser",
-    "GaussianMixture": "mixture",
-    "Images": "images",
-    "ImagesNotFetched": "cache",
-    "MultiIndex": "multi_index",
-    "Table": "files",
-    "fetch": "cache",
-    "load": "files",
-    "load_images": "images",
-    "pair": "images",
-    "toy": "separable",
-    "two_points": "separable",
+    "cache": ["ImagesNotFetched", "fetch"],
+    "files": ["Table", "load"],
+    "images": ["Images", "load_images", "pair"],
+    "mixture": ["GaussianMixture"],
+    "multi_index": ["MultiIndex"],
+    "parser": ["Formula"],
+    "separable": ["toy", "two_points"],
 }
 _MODULES = ("cache", "files", "idx", "images", "mixture", "multi_index", "parser", "separable", "sources")
 
@@ -46,16 +42,4 @@ __all__ = [
     "two_points",
 ]
 
-
-def __getattr__(name: str) -> Any:
-    if name in _NAMES:
-        value = getattr(import_module(f"{__name__}.{_NAMES[name]}"), name)
-        globals()[name] = value
-        return value
-    if name in _MODULES:
-        return import_module(f"{__name__}.{name}")
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *_NAMES, *_MODULES})
+__getattr__, __dir__, _ = lazy_loader.attach(__name__, _MODULES, _NAMES)

@@ -15,8 +15,9 @@ Ten lines make a study and run it; run it again and nothing is computed twice::
     result = run(study, "out/study.sqlite")
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+import lazy_loader
 
 if TYPE_CHECKING:
     from firstlight.study.catalogue import catalogue
@@ -30,21 +31,15 @@ if TYPE_CHECKING:
     from firstlight.study.sweep import Study
 
 _NAMES = {
-    "Arm": "spec",
-    "Assumption": "problem",
-    "Cost": "cost",
-    "FigureSpec": "spec",
-    "Problem": "problem",
-    "Range": "spec",
-    "Refine": "spec",
-    "Scale": "spec",
-    "Store": "store",
-    "StoreError": "store",
-    "Study": "sweep",
-    "catalogue": "catalogue",
-    "compare": "compare",
-    "run": "run",
-    "scaling": "scaling",
+    "catalogue": ["catalogue"],
+    "compare": ["compare"],
+    "cost": ["Cost"],
+    "problem": ["Assumption", "Problem"],
+    "run": ["run"],
+    "scaling": ["scaling"],
+    "spec": ["Arm", "FigureSpec", "Range", "Refine", "Scale"],
+    "store": ["Store", "StoreError"],
+    "sweep": ["Study"],
 }
 
 __all__ = [
@@ -65,10 +60,4 @@ __all__ = [
     "scaling",
 ]
 
-
-def __getattr__(name: str) -> Any:
-    if name in _NAMES:
-        value = getattr(import_module(f"{__name__}.{_NAMES[name]}"), name)
-        globals()[name] = value
-        return value
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+__getattr__, __dir__, _ = lazy_loader.attach(__name__, None, _NAMES)
