@@ -104,9 +104,9 @@ def test_other_refusals():
         toy(0)
     with pytest.raises(ValueError, match="negative_arc"):
         toy(negative_arc=(3, 2))
-    with pytest.raises(ValueError, match="must be -1 or"):
+    with pytest.raises(ValueError, match="must be"):
         separability([[1.0, 0.0]], [0])
-    with pytest.raises(ValueError, match="not zero"):
+    with pytest.raises(ValueError, match="not be zero"):
         separability([[0.0, 0.0]], [1])
-    with pytest.raises(ValueError, match="shapes"):
+    with pytest.raises(ValueError, match="y: shape"):
         separability([[1.0, 0.0]], [1, 1])

@@ -105,6 +105,20 @@ def test_the_paper_s_toy_has_two_phases():
     assert 1 <= float(run.stable_rank[2]) < 1.2
 
 
+def test_steps_too_long_are_told():
+    X, y, W, v = [[1, 0], [1, 1], [-1, -0.5]], [1, 1, -1], np.array([[1.0, 2.0], [-1.0, 1.0]]), np.ones(2)
+    run = room.descent(X, y, W, v, steps=100, step_size=1e3, outputs=3)
+    assert not bool(run.converged)
+    assert np.isfinite(run.loss[0])
+    assert np.isnan(run.loss[-1])
+    assert bool(room.descent(X, y, W, v, steps=5, outputs=3).converged)
+    for wrong in (v[:-1], np.full(2, np.nan)):
+        with pytest.raises(ValueError, match="second_layer: must be 2"):
+            room.descent(X, y, W, wrong, steps=5)
+    with pytest.raises(ValueError, match="steps = 0"):
+        room.descent(X, y, W, v, steps=0)
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [
@@ -112,6 +126,7 @@ def test_the_paper_s_toy_has_two_phases():
         ({"record": [3, 2]}, "record"),
         ({"step_size": 0.0}, "step_size = 0"),
         ({"batch": 26}, "batch = 26"),
+        ({"batch": 1.5}, "batch = 1.5"),
     ],
 )
 def test_bad_arguments(change, message):

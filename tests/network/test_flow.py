@@ -203,6 +203,29 @@ def test_loss_bound_and_rank_bound_at_every_output(loss):
     assert (excess <= np.exp(promised.log_rank_excess)).all()
 
 
+@pytest.mark.parametrize("log_scale", [-3.0, -20.0])
+def test_t1_is_that_of_the_flow_also_when_neurons_turn_after_the_hand_over(log_scale):
+    X, y = separable(10, 4, 0.3, 3)
+    W, s = start(12, 4)
+    run = room.flow(X, y, W, s, log_scale, t_max=20.0, outputs=40)
+    path = room.align(X, y, W, s)
+    times = np.linspace(0, 20, 20_001)
+    fine = integrate(X, y, W, np.full(12, log_scale), s, times, tolerance=1e-7)
+    flips = (np.diff(fine.directions @ X.T > 0, axis=0) != 0).any(axis=(1, 2))
+    measured = times[1:][flips].max()
+    assert run.t1 == pytest.approx(measured, abs=3e-3)  # spacing of the outputs, and of the grid for t1
+    if log_scale == -3.0:
+        assert abs(path.last_event - measured) > 0.01  # the limit's own time would not do
+
+
+def test_as_many_outputs_as_asked_for():
+    X, y = [[1, 0], [1, 1]], [1, 1]
+    for log_scale, t_max in ((1.0, 10.0), (-5.0, 100.0), (-1e3, 1.0)):
+        run = room.flow(X, y, [[1, 2], [2, 1]], [1, 1], log_scale, "exp", t_max, np.int64(9))
+        assert run.sizes["time"] == 9
+        assert (float(run.time[0]), float(run.time[-1])) == pytest.approx((0, t_max))
+
+
 def test_all_dead_stays_where_it_is():
     run = room.flow([[1, 0], [1, 1]], [1, 1], [[-1, -1]], [1], -5.0, t_max=10.0, outputs=5)
     assert (run.dead == 1).all()

@@ -17,9 +17,63 @@ from firstlight.solvers import bracketing_root
 
 references = ("min2024early",)
 
+_BLOCK = 2048  # rows per block: 12 665 images need 0.2 GB instead of 1.3
+
+
+def two_classes(X: ArrayLike, y: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
+    """Return points as C-ordered floats (n × d) and labels ±1 (n), or say what is wrong with them.
+
+    Parameters
+    ----------
+    X : array_like of shape (n, d)
+        Points, finite and none of them zero, the longest at most 1e12 times as long as the shortest.
+    y : array_like of shape (n,)
+        Labels, -1 or +1.
+
+    Returns
+    -------
+    X : ndarray of shape (n, d)
+    y : ndarray of shape (n,)
+
+    Examples
+    --------
+    >>> two_classes([[1, 0], [0, 2]], [1, 0])
+    Traceback (most recent call last):
+    ValueError: y[1] = 0: a label must be +1 or -1
+    """
+    try:
+        points, labels = np.ascontiguousarray(X, dtype=float), np.asarray(y, dtype=float)
+    except (TypeError, ValueError):
+        raise ValueError(
+            "X, y: must be arrays of numbers, shapes (samples, dimension) and (samples,)"
+        ) from None
+    if points.ndim != 2 or 0 in points.shape:
+        raise ValueError(f"X: shape {points.shape}, must be (samples, dimension) with at least one of each")
+    if labels.shape != points.shape[:1]:
+        raise ValueError(f"y: shape {labels.shape}, must be {points.shape[:1]}, one label per row of X")
+    if not np.isfinite(points).all():
+        row = int(np.argmin(np.isfinite(points).all(axis=1)))
+        raise ValueError(f"X[{row}]: holds NaN or infinity, every entry must be finite")
+    wrong = np.flatnonzero(np.abs(labels) != 1)
+    if wrong.size:
+        raise ValueError(f"y[{wrong[0]}] = {labels[wrong[0]]:g}: a label must be +1 or -1")
+    zero = np.flatnonzero(~points.any(axis=1))
+    if zero.size:
+        raise ValueError(f"X[{zero[0]}] = 0: a data point must not be zero, it has no direction")
+    sizes = np.abs(points).max(axis=1)
+    if not (sizes.min() > 1e-100 and sizes.max() < 1e100 and sizes.max() < 1e12 * sizes.min()):
+        raise ValueError(
+            f"X: entries of size {sizes.min():.3g} to {sizes.max():.3g}, must lie within 1e-100 to 1e100 "
+            "and rows within a factor of 1e12 of each other; rescale the data"
+        )
+    return points, labels
+
 
 def separability(X: ArrayLike, y: ArrayLike) -> float:
     """Measure the orthogonal separability μ = min over i, k of cos(y_i x_i, y_k x_k).
+
+    Data with μ > 0 are orthogonally separable: points of one class lie within 90° of each other, points of
+    different classes beyond 90°.
 
     Parameters
     ----------
@@ -31,23 +85,18 @@ def separability(X: ArrayLike, y: ArrayLike) -> float:
     Returns
     -------
     float
-        In [-1, 1]; the data are orthogonally separable when it is positive.
+        In [-1, 1]; 1 for a single point, -1 for a point that carries both labels.
 
     Examples
     --------
     >>> separability([[1.0, 0.0], [-1.0, -1.0]], [1, -1])  # 45 degrees apart once the label is taken in
     0.7071067811865475
     """
-    points, labels = np.asarray(X, dtype=float), np.asarray(y, dtype=float)
-    if points.ndim != 2 or labels.shape != points.shape[:1] or not len(labels):
-        raise ValueError(f"X, y: shapes {points.shape} and {labels.shape}, expected (n, d) and (n,)")
-    if not np.isin(labels, (-1, 1)).all():
-        raise ValueError("y: every label must be -1 or +1")
-    norms = np.linalg.norm(points, axis=1)
-    if not (np.isfinite(norms) & (norms > 0)).all():
-        raise ValueError("X: every point must be finite and not zero")
-    signed = points * (labels / norms)[:, None]
-    return float(min(1.0, (signed @ signed.T).min()))
+    points, labels = two_classes(X, y)
+    signed = points * (labels / np.linalg.norm(points, axis=1))[:, None]
+    blocks = range(0, len(signed), _BLOCK)
+    least = min(float((signed[i : i + _BLOCK] @ signed[i:].T).min()) for i in blocks)
+    return float(np.clip(least, -1, 1))
 
 
 def separable(

@@ -5,16 +5,18 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import xarray as xr
 
-from firstlight.measure.trajectory import Observer, first_above
+from firstlight.data.separable import separability, two_classes
+from firstlight.measure.alignment import regions
+from firstlight.measure.trajectory import Observer, first_above, last_crossing
 from firstlight.network.descent import train
 from firstlight.network.handover import follow_classes, follow_neurons
 from firstlight.network.losses import margin_loss
 from firstlight.rng import RNGLike, SeedLike
 from firstlight.theory.early_alignment.align import align
-from firstlight.theory.early_alignment.checks import labelled
+from firstlight.theory.early_alignment.checks import lengths
 from firstlight.theory.early_alignment.checks import neurons as check_neurons
-from firstlight.theory.early_alignment.geometry import separability
 from firstlight.theory.early_alignment.limits import limits
+from firstlight.theory.early_alignment.path import AlignmentPath
 
 
 def flow(
@@ -69,8 +71,8 @@ def flow(
         live neurons, to x±; ..._min the least), margin_cosine_plus, ..._minus (to the max-margin directions);
         margin_plus, ..._minus, output_plus, ..._minus (least yf and max |f| by class); direction_change and
         norm_change (their rates); the fractions plus, minus, dead of neurons in S₊, S₋ and the dead region.
-        Attributes: t1 (last neuron into its S± or dead, of the exact path), t2 (outputs of both classes above
-        1/4), handover_time, handover_output (max |f| there), evaluations. `converged` tells whether the
+        Attributes: t1 (last neuron into its S± or dead; inf if one never is), t2 (outputs of both classes
+        above 1/4), handover_time, handover_output (max |f| there), evaluations. `converged` tells whether the
         integrator reached t_max; outputs that it missed are NaN.
 
     Examples
@@ -80,7 +82,7 @@ def flow(
     >>> bool(run.converged), round(run.t2, 2), round(float(run.stable_rank[-1]), 3)
     (True, 16.71, 1.016)
     """
-    X, y = labelled(X, y)
+    X, y = two_classes(X, y)
     W, s = check_neurons(directions, signs, X.shape[1])
     if form not in ("neurons", "classes"):
         raise ValueError(f"form = {form!r}: must be 'neurons' or 'classes'")
@@ -88,7 +90,7 @@ def flow(
         raise ValueError(f"t_max = {t_max!r}: must lie in (0, 1e300]")
     if not np.isfinite(log_scale):
         raise ValueError(f"log_scale = {log_scale!r}: must be finite")
-    start = log_scale + np.log(np.linalg.norm(W, axis=1))
+    start = log_scale + np.log(lengths(W))
     path = align(X, y, W, s, loss=loss, reduction=reduction)
     times = _output_times(outputs, path.quiet_until(start, 1.0, t_max), t_max)
     end, chosen = limits(X, y), margin_loss(loss)
@@ -105,17 +107,20 @@ def flow(
     hand_overs = {label: path.quiet_until(start, handover, t_max, label) for label in labels}
     setting = {"loss": loss, "reduction": reduction, "tolerance": tolerance, "samples": len(y)}
     follow = follow_classes if form == "classes" else follow_neurons
-    # t2 is found on a finer grid of its own, which the result does not show.
+    # t1 and t2 are found on finer grids of their own, which the result does not show.
     shown = times
     about = [[path.quiet_until(start, level, t_max, label) for level in (0.1, 2.0)] for label in labels]
-    times = np.unique(np.concatenate([times, *(np.linspace(low, high, 33) for low, high in about)]))
+    finer = [np.linspace(low, high, 33) for low, high in about]
+    if path.last_event > joint:  # neurons still turn after the hand-over
+        finer.append(np.linspace(joint, min(2 * path.last_event, t_max), 129))
+    times = np.unique(np.concatenate([times, *finer]))
     states, done, evaluations = follow(path, start, times, hand_overs, setting)
     measure = see.moments if form == "classes" else lambda u, rho: see(u, rho, s)
     found = table(times, stack([measure(*one) if np.isfinite(one[0]).all() else {} for one in states]))
     found["converged"] = done
     grown = [found[f"output_{name}"].values for name in ("plus", "minus")]
     found.attrs |= {
-        "t1": float(np.where(np.abs(path.fate) == 1, path.entry_time, path.death_time).max()),
+        "t1": _aligned(path, times, states) if path.last_event > joint else _settled(path),
         "t2": max(first_above(times, values, 0.25) for values in grown if not np.isnan(values).all()),
         "handover_time": min(hand_overs.values()),
         "handover_output": float(np.exp(path.log_output(min(hand_overs.values()), start))),
@@ -166,6 +171,7 @@ def descent(
     -------
     Dataset
         The observables of `flow` but the cosines to max-margin directions, over ``time`` = η × iteration.
+        `converged` is False, and values are NaN, once too long steps have left the floating-point range.
 
     Examples
     --------
@@ -175,37 +181,65 @@ def descent(
     >>> descent(X, y, W, v, steps=20_000, step_size=5e-3, outputs=3).loss.values.round(3).tolist()
     [1.0, 0.015, 0.003]
     """
-    X, y = labelled(X, y)
+    X, y = two_classes(X, y)
+    W, _ = check_neurons(first_layer, np.ones(len(first_layer)), X.shape[1])
     v = np.asarray(second_layer, dtype=float)
-    W, _ = check_neurons(first_layer, np.ones(len(v)), X.shape[1])
+    if v.shape != W.shape[:1] or not np.isfinite(v).all():
+        raise ValueError(f"second_layer: must be {len(W)} finite numbers, one per neuron")
     chosen = margin_loss(loss)
     see = Observer(X, y, chosen.log_value, chosen.log_slope, mean=True)
-    record = np.linspace(0, steps, outputs).round() if isinstance(outputs, int) else np.asarray(outputs)
-    record = np.unique(record.astype(int))
+    if isinstance(outputs, (int, np.integer)):
+        if steps < 1 or outputs < 1:
+            raise ValueError(f"steps = {steps}, outputs = {outputs}: must be at least 1")
+        record = np.unique(np.linspace(0, steps, outputs).round().astype(int))
+    else:
+        record = np.unique(np.asarray(outputs).astype(int))
 
     def observe(W: np.ndarray, v: np.ndarray, f: np.ndarray) -> Mapping[str, float | np.ndarray]:
+        if not np.isfinite(f).all():
+            return {}
         norms = np.linalg.norm(W, axis=1)
         state = W / norms[:, None], np.log(norms)
         return {**see(*state, v / norms), **(one_by_one(*state) if neurons else {})}
 
-    seen, _, _ = train(
-        X, y, W, v, loss=chosen, step_size=step_size, record=record, observe=observe,
-        batch=batch, train_second=train_second, rng=rng,
-    )  # fmt: skip
-    return table(step_size * record, seen).assign_coords(iteration=("time", record))
+    with np.errstate(over="ignore", invalid="ignore"):  # steps that are too long end in NaN, which is told
+        seen, _, _ = train(
+            X, y, W, v, loss=chosen, step_size=step_size, record=record, observe=observe,
+            batch=batch, train_second=train_second, rng=rng,
+        )  # fmt: skip
+    found = table(step_size * record, stack(seen)).assign_coords(iteration=("time", record))
+    return found.assign(converged=bool(seen[-1]))
+
+
+def _settled(path: AlignmentPath) -> float:
+    """Return when the last neuron of an exact path is in its S± or dead."""
+    return float(np.where(np.abs(path.fate) == 1, path.entry_time, path.death_time).max())
+
+
+def _aligned(
+    path: AlignmentPath, times: np.ndarray, states: Sequence[tuple[np.ndarray, np.ndarray]]
+) -> float:
+    """Measure the same on a trajectory: the last flip of any datum, if all have arrived at its end."""
+    u = np.stack([one[0] for one in states])
+    if not np.isfinite(u).all():
+        return np.nan
+    arrived = (regions(u[-1], path.X, path.y) != 2).all()
+    return last_crossing(times, u @ path.X.T) if arrived else np.inf
 
 
 def _output_times(outputs: int | Sequence[float] | np.ndarray, fitting: float, t_max: float) -> np.ndarray:
-    if not isinstance(outputs, int):
+    if not isinstance(outputs, (int, np.integer)):
         times = np.asarray(outputs, dtype=float)
         if times.ndim != 1 or not len(times) or not ((times >= 0) & (times <= t_max)).all():
             raise ValueError(f"outputs = {outputs!r}: must be times from 0 to t_max = {t_max:g}")
         return np.sort(times)
     if outputs < 2:
         raise ValueError(f"outputs = {outputs}: must be at least 2")
-    middle = min(2 * fitting, t_max)
-    late = np.geomspace(middle, t_max, outputs - outputs // 2) if middle < t_max else np.array([t_max])
-    return np.unique(np.concatenate([np.linspace(0, middle, outputs // 2, endpoint=False), late]))
+    middle = 2 * fitting if fitting > 0 else 1e-3 * t_max
+    if middle >= t_max:
+        return np.linspace(0, t_max, outputs)
+    late = np.geomspace(middle, t_max, outputs - outputs // 2)
+    return np.concatenate([np.linspace(0, middle, outputs // 2, endpoint=False), late])
 
 
 def one_by_one(directions: np.ndarray, log_norms: np.ndarray) -> dict[str, np.ndarray]:

@@ -47,7 +47,7 @@ def train(
     batch: int | None = None,
     train_second: bool = True,
     rng: RNGLike | SeedLike = None,
-) -> tuple[dict[str, np.ndarray], np.ndarray, np.ndarray]:
+) -> tuple[list[Mapping[str, float | np.ndarray]], np.ndarray, np.ndarray]:
     """Minimise the mean loss of f(x) = Σⱼ vⱼ relu(⟨wⱼ, x⟩) by plain gradient descent.
 
     Parameters
@@ -73,8 +73,8 @@ def train(
 
     Returns
     -------
-    observed : dict of str to ndarray
-        Each value of `observe`, stacked over `record`.
+    observed : list
+        What `observe` returned, one for each of `record`.
     first_layer, second_layer : ndarray
         The trained network.
 
@@ -83,7 +83,7 @@ def train(
     >>> from firstlight.network.losses import margin_loss
     >>> seen, W, v = train(np.eye(2), np.array([1.0, -1.0]), np.eye(2), np.array([0.1, -0.1]),
     ...     loss=margin_loss("exp"), step_size=0.1, record=[0, 100], observe=lambda W, v, f: {"f": f[0]})
-    >>> seen["f"].round(2).tolist()
+    >>> [round(float(one["f"]), 2) for one in seen]
     [0.1, 3.03]
     """
     marks = np.asarray(record)
@@ -91,7 +91,7 @@ def train(
         raise ValueError(f"record = {record!r}: must be increasing iterations, the first at least 0")
     if not (np.isfinite(step_size) and step_size > 0):
         raise ValueError(f"step_size = {step_size!r}: must be positive")
-    if batch is not None and not 1 <= batch <= len(X):
+    if batch is not None and not (isinstance(batch, (int, np.integer)) and 1 <= batch <= len(X)):
         raise ValueError(f"batch = {batch!r}: must be an integer from 1 to {len(X)}")
     W, v = np.array(first_layer), np.array(second_layer)
     batches = _batches(X, y, batch, generator(rng))
@@ -108,7 +108,7 @@ def train(
             if train_second:
                 v += pull @ hidden
             W += step
-    return {name: np.stack([one[name] for one in seen]) for name in seen[0]}, W, v
+    return seen, W, v
 
 
 def _batches(X: np.ndarray, y: np.ndarray, size: int | None, rng: np.random.Generator):  # type: ignore[no-untyped-def]

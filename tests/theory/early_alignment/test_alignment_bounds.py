@@ -102,6 +102,14 @@ def test_the_formulas_on_a_case_by_hand():
     assert promised.phase_end == pytest.approx((1000 - np.log(2)) / 8)
     assert promised.fitting_rate == pytest.approx(mu**2 / 32)
     assert promised.log_rank_excess == pytest.approx(np.log(8) - 1000)
+    # The alignment must end before T = (-log ε - log √h) / 8; at a finite ε the sharp time counts twice.
+    required, times = promised.required_log_scale, promised.alignment_time
+    for name, factor in (("paper", 1), ("path", 1), ("sharp", 2)):
+        assert required[name] == pytest.approx(-np.log(2) - 8 * factor * times[name])
+    late = 6 + 4 * (np.log(2 / np.sqrt(mu)) + 2000)
+    for name, factor in (("paper", 1), ("path", 1), ("sharp", 2)):
+        t1 = factor * times[name]
+        assert promised.fitting_time[name] == pytest.approx(t1 + (late + 32 * t1) / (2 * np.sqrt(mu)))
 
 
 def test_time_scales_with_the_loss_but_rates_do_not():
@@ -137,6 +145,7 @@ def test_what_does_not_qualify_gives_nan_and_a_reason():
     assert np.isnan([*promised.alignment_time.values(), promised.phase_end]).all()
     single = bounds(geometry([[1.0, 0]], [1]), 5, -1e3)
     assert np.isnan(single.alignment_time["paper"])  # 16 log 1 = 0 is no bound
+    assert np.isnan([single.required_log_scale["paper"], single.fitting_time["paper"]]).all()
     assert single.alignment_time["path"] > 0
 
 

@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize
 from sklearn.svm import SVC
 
-from firstlight.data.separable import separable, toy
+from firstlight.data.separable import separability, separable, toy
 from firstlight.measure.rank import stable_rank
-from firstlight.theory.early_alignment.geometry import geometry, separability
+from firstlight.theory.early_alignment.geometry import geometry
 from firstlight.theory.early_alignment.limits import limits, max_margin
 
 PROBLEMS = st.tuples(
@@ -83,7 +83,7 @@ def test_centred_data_have_opposite_centres():
 def test_blocks_do_not_change_separability(monkeypatch):
     X, y = separable(50, 4, 0.3, 0)
     whole = separability(X, y)
-    monkeypatch.setattr("firstlight.theory.early_alignment.geometry._BLOCK", 7)
+    monkeypatch.setattr("firstlight.data.separable._BLOCK", 7)
     assert separability(X, y) == pytest.approx(whole, abs=1e-15)
 
 
@@ -131,6 +131,8 @@ def test_the_margin_against_direct_optimisation():
         ([[1, 0], [0, 1]], [1], "y: shape"),
         ([[1, 0], [0, 1]], [1, np.nan], r"y\[1\] = nan"),
         ([1, 2], [1, -1], "X: shape"),
+        ([["a", 0]], [1], "must be arrays of numbers"),
+        ([[1, 0], [1e-13, 0]], [1, 1], "within a factor of 1e12"),
     ],
 )
 def test_bad_data_are_refused(X, y, message):
@@ -145,6 +147,9 @@ def test_contradictory_and_duplicate_points_are_allowed():
     found = geometry([[1, 0], [1, 0], [0, 1]], [1, -1, 1])
     assert not found.separable
     assert "not orthogonally separable" in found.obstacle
+    end = limits([[1, 0], [1, 0], [0, 1]], [1, -1, 1])
+    assert np.isnan([end.stable_rank, end.loss_coefficient]).all()
+    assert end.margin_plus == pytest.approx(np.sqrt(0.5))
 
 
 def test_directions_need_signs():

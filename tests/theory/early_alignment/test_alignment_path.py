@@ -294,8 +294,8 @@ def test_duplicates_flip_together():
         ({"directions": [[np.inf, 0]]}, "directions.0.: holds NaN"),
         ({"signs": [0]}, r"signs\[0\] = 0"),
         ({"signs": [1, 1]}, "signs: shape"),
-        ({"signs": None}, "give exactly one"),
-        ({"second_layer": [1.0]}, "give exactly one"),
+        ({"signs": None}, "give one"),
+        ({"second_layer": [-1.0]}, r"signs\[0\]: must be the sign of second_layer"),
         ({"signs": None, "second_layer": [np.nan]}, "second_layer"),
         ({"loss": "square"}, "loss = 'square'"),
         ({"reduction": "max"}, "reduction = 'max'"),
@@ -306,6 +306,52 @@ def test_bad_arguments(change, message):
     good = {"X": [[1, 0], [0, 1]], "y": [1, -1], "directions": [[1, 1]], "signs": [1]}
     with pytest.raises(ValueError, match=message):
         align(**{**good, **change})
+
+
+def test_a_start_on_the_other_centre_s_ray_shrinks_for_ever():
+    """Such a neuron points straight at 0, and is there only after an infinite time."""
+    for seed in range(20):
+        X, y = separable(11, 5, 0.3, seed)
+        center = X[y < 0].sum(axis=0)
+        path = align(X, y, [center], [1])
+        assert path.fate.tolist() == [-1]
+        assert len(path.events) == 0
+        u, growth, second = path.state(1e3)
+        assert np.allclose(u[0], center / np.linalg.norm(center), rtol=0, atol=1e-14)
+        assert growth[0] == pytest.approx(-1e3 * np.linalg.norm(center), rel=1e-12)
+        assert second[0] == pytest.approx(1)
+    # In one dimension there is no other way to be opposed.
+    line = align([[1.0], [2.0], [-3.0]], [1, 1, -1], [[1.0], [-1.0]], [-1, 1])
+    assert line.fate.tolist() == [1, -1]
+    assert line.log_growth(5.0).tolist() == [-15.0, -15.0]
+
+
+def test_a_start_near_that_ray_leaves_it_in_the_time_of_the_closed_form():
+    X, a = np.array([[-1.0, 0.0]]), 1e-9  # a positive neuron, a negative datum: it turns until it is off
+    path = align(X, [-1], [[-np.cos(a), np.sin(a)]], [1])
+    assert path.death_time[0] == pytest.approx(-np.log(np.tan(a / 2)), rel=1e-12)
+
+
+def test_lengths_far_from_one_do_not_matter():
+    X, y = toy()
+    W, s = starts(np.random.default_rng(0), 20, 2)
+    plain = align(X, y, W, s)
+    for length in (1e-250, 1e250):
+        assert np.allclose(align(X, y, length * W, s).entry_time, plain.entry_time, rtol=1e-12)
+        unbalanced = align(X, y, length * W, second_layer=length * s)
+        assert np.allclose(unbalanced.entry_time, plain.entry_time, rtol=1e-9)
+    assert np.allclose(align(1e90 * X, y, W, s).entry_time, 1e-90 * plain.entry_time, rtol=1e-12)
+    with pytest.raises(ValueError, match="rescale the data"):
+        align(1e200 * X, y, W, s)
+
+
+def test_arguments_in_the_order_of_their_importance_and_a_short_name():
+    X, y = toy()
+    path = align(X, y, [[1.0, 2.0], [-1.0, -2.0]], [1, -1], "logistic", None, 3.0)
+    assert path.until == 3
+    assert repr(path) == "AlignmentPath(2 neurons: 1 in S₊, 1 in S₋; 16 events to t = 0.1478)"
+    both = align(X, y, [[1.0, 2.0]], [1], second_layer=[0.3])
+    assert np.array_equal(both.direction(1.0), align(X, y, [[1.0, 2.0]], second_layer=[0.3]).direction(1.0))
 
 
 def test_time_to_cosine_refuses_a_bad_gap():

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from firstlight.theory.early_alignment.checks import gain, labelled, neurons
+from firstlight.data.separable import two_classes
+from firstlight.theory.early_alignment.checks import gain, lengths, neurons
 from firstlight.theory.early_alignment.path import AlignmentPath
 
 
@@ -16,10 +17,10 @@ def align(
     y: np.ndarray | Sequence[int],
     directions: np.ndarray,
     signs: np.ndarray | Sequence[int] | None = None,
-    *,
     loss: str = "exp",
     second_layer: np.ndarray | None = None,
     until: float | None = None,
+    *,
     reduction: str = "sum",
 ) -> AlignmentPath:
     """Follow every neuron through the alignment phase, exactly, in the limit of small initialisation.
@@ -37,7 +38,7 @@ def align(
     directions : array_like of shape (h, D)
         First-layer rows at the start; their lengths matter only with `second_layer`.
     signs : array_like of shape (h,), optional
-        Signs of the second layer for a balanced start, vⱼ = signⱼ ‖wⱼ‖. Give this or `second_layer`.
+        Signs of the second layer for a balanced start, vⱼ = signⱼ ‖wⱼ‖. Not needed with `second_layer`.
     loss : {"exp", "logistic", "logistic2"}
         Sets the speed: the slope at zero is 1, 1/2 and 1.
     second_layer : array_like of shape (h,), optional
@@ -67,7 +68,7 @@ def align(
     >>> path.fate.tolist(), bool(abs(path.entry_time[0] - np.log(np.tan(a / 2) / np.tan(d / 2))) < 1e-14)
     ([1], True)
     """
-    X, y = labelled(X, y)
+    X, y = two_classes(X, y)
     speed = gain(loss, reduction, len(y))
     start, second = _start(directions, signs, second_layer, X.shape[1])
     stop = np.inf if until is None else float(until)
@@ -84,17 +85,22 @@ def _start(
     dimension: int,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return unit rows and v/‖w‖, which is exactly ±1 for a balanced start."""
-    if (signs is None) == (second_layer is None):
-        raise ValueError("signs, second_layer: give exactly one of them")
-    if signs is not None:
-        W, s = neurons(directions, signs, dimension)
-        return W / np.linalg.norm(W, axis=1, keepdims=True), s
-    W, _ = neurons(directions, np.ones(len(directions)), dimension)
+    if signs is None and second_layer is None:
+        raise ValueError("signs, second_layer: give one of them")
+    W, s = neurons(directions, np.ones(len(directions)) if signs is None else signs, dimension)
+    if second_layer is None:
+        return _unit(W), s
     v = np.asarray(second_layer, dtype=float)
     if v.shape != W.shape[:1] or not np.isfinite(v).all():
         raise ValueError(f"second_layer: must be {W.shape[0]} finite numbers, one per neuron")
-    norms = np.linalg.norm(W, axis=1)
-    return W / norms[:, None], v / norms
+    if signs is not None and (s * v < 0).any():
+        raise ValueError(f"signs[{np.argmin(s * v)}]: must be the sign of second_layer, or left out")
+    return _unit(W), v / lengths(W)
+
+
+def _unit(rows: np.ndarray) -> np.ndarray:
+    rows = rows / np.abs(rows).max(axis=1, keepdims=True)
+    return np.asarray(rows / np.linalg.norm(rows, axis=1, keepdims=True))
 
 
 def _trace(

@@ -118,7 +118,7 @@ def bounds(
         applies=bool(small),
         reason=reason,
         alignment_time={name: float(time / speed) for name, time in times.items()},
-        phase_end=(-0.5 * np.log(width) - log_scale) / (4 * g.samples * g.norm_max * speed),
+        phase_end=float((-0.5 * np.log(width) - log_scale) / (4 * g.samples * g.norm_max * speed)),
         required_log_scale=required,
         fitting_time={name: float(time / speed) for name, time in fitting.items()},
         fitting_rate=(g.mu * g.norm_min) ** 2 / (32 * g.norm_max),
@@ -160,9 +160,7 @@ def _required_log_scale(g: Geometry, width: int, W_max: float, times: dict[str, 
     half = 0.5 * np.log(width)
     harmless = np.log(min(g.mu, g.zeta, g.xi) * np.sqrt(g.mu) * g.norm_min / (8 * g.samples)) - half
     harmless -= 2 * np.log(g.norm_max * W_max)
-    # At finite ε the turning rate is at least half its limit, hence twice the sharp time.
-    in_time = {**times, "sharp": 2 * times["sharp"]}
     return {
-        name: float(min(harmless, -half - 4 * g.samples * g.norm_max * time))
-        for name, time in in_time.items()
+        name: float(np.minimum(harmless, -half - 4 * g.samples * g.norm_max * time))
+        for name, time in times.items()
     }

@@ -7,33 +7,6 @@ import numpy as np
 GAINS = {"exp": 1.0, "logistic": 0.5, "logistic2": 1.0}
 
 
-def labelled(X: np.ndarray, y: np.ndarray | Sequence[int]) -> tuple[np.ndarray, np.ndarray]:
-    """Return data as C-ordered floats (n × D) and labels ±1 (n), or say what is wrong with them.
-
-    Examples
-    --------
-    >>> labelled([[1, 0], [0, 2]], [1, 0])
-    Traceback (most recent call last):
-    ValueError: y[1] = 0: a label must be +1 or -1
-    """
-    X = np.ascontiguousarray(X, dtype=float)
-    y = np.asarray(y, dtype=float)
-    if X.ndim != 2 or 0 in X.shape:
-        raise ValueError(f"X: shape {X.shape}, must be (samples, dimension) with at least one of each")
-    if y.shape != X.shape[:1]:
-        raise ValueError(f"y: shape {y.shape}, must be {X.shape[:1]}, one label per row of X")
-    if not np.isfinite(X).all():
-        row = int(np.argmin(np.isfinite(X).all(axis=1)))
-        raise ValueError(f"X[{row}]: holds NaN or infinity, every entry must be finite")
-    wrong = np.flatnonzero(np.abs(y) != 1)
-    if wrong.size:
-        raise ValueError(f"y[{wrong[0]}] = {y[wrong[0]]:g}: a label must be +1 or -1")
-    zero = np.flatnonzero(~X.any(axis=1))
-    if zero.size:
-        raise ValueError(f"X[{zero[0]}] = 0: a data point must not be zero, it has no direction")
-    return X, y
-
-
 def neurons(
     directions: np.ndarray, signs: np.ndarray | Sequence[int], dimension: int
 ) -> tuple[np.ndarray, np.ndarray]:
@@ -61,6 +34,18 @@ def neurons(
     if wrong.size:
         raise ValueError(f"signs[{wrong[0]}] = {s[wrong[0]]:g}: a sign must be +1 or -1")
     return W, s
+
+
+def lengths(rows: np.ndarray) -> np.ndarray:
+    """Lengths of non-zero rows, with no underflow or overflow in the squares.
+
+    Examples
+    --------
+    >>> lengths(np.array([[3e-200, 4e-200]])).tolist()
+    [5e-200]
+    """
+    largest = np.abs(rows).max(axis=1)
+    return np.asarray(largest * np.linalg.norm(rows / largest[:, None], axis=1))
 
 
 def gain(loss: str, reduction: str, samples: int) -> float:

@@ -22,6 +22,7 @@ from numba import njit
 
 _BURST = 24  # events of a sprint
 ROUNDING = 1e-13  # below this, relative to the natural scale, a speed or a distance is rounding
+ALONG = 1e-29  # squared distance of a unit vector from a line, below which it is on the line
 SETTLED, DEAD, STILL, TRUNCATED, FULL, VANISHED = range(6)
 
 Data = namedtuple("Data", "X gram norms y")
@@ -69,6 +70,8 @@ def _walk(data, neuron, v, gain, until, numbers, which):  # type: ignore[no-unty
         a = _dot(w, c) / C
         across = _distance_squared(w, c, a / C)
         K = imbalance + across
+        if across == 0 and imbalance == 0 and move * a < 0:  # straight back to 0, where it never arrives
+            return count, SETTLED
         walls, first, move, turned = _next(data, neuron, move, a, K, C)
         if walls == 0 and not turned:
             return count, SETTLED
@@ -119,7 +122,7 @@ def _sprint(data, neuron, move, v, imbalance, gain, until, time, log_norm, pace,
         a = _dot(w, c) / C
         across = _distance_squared(w, c, a / C)
         K, a_end = imbalance + across, a + move * first * C
-        if i < 0 or K < 0 or walked + first > reach:
+        if i < 0 or K <= 0 or walked + first > reach:
             break
         v_end = move * np.sqrt(K + a_end * a_end)
         later = time + _elapsed(v, a, v_end, a_end, K) / (gain * C)
@@ -270,11 +273,15 @@ def _dot(x, y):  # type: ignore[no-untyped-def]
 
 @njit(nogil=True, cache=True, fastmath={"reassoc", "contract"})
 def _distance_squared(w, c, share):  # type: ignore[no-untyped-def]
-    """‖w - share c‖², from the difference itself: ‖w‖² - a² would cancel where w lies along c."""
+    """‖w - share c‖², from the difference itself: ‖w‖² - a² would cancel where w lies along c.
+
+    A unit w that lies along c to rounding lies along it: against c it would creep away, in a time that
+    is a matter of rounding, where the exact path shrinks for ever.
+    """
     total = 0.0
     for k in range(len(w)):
         total += (w[k] - share * c[k]) ** 2
-    return total
+    return total if total > ALONG else 0.0
 
 
 @_compiled

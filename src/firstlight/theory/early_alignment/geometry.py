@@ -4,40 +4,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from firstlight.theory.early_alignment.checks import labelled, neurons
+from firstlight.data.separable import separability, two_classes
+from firstlight.theory.early_alignment.checks import neurons
 from firstlight.theory.early_alignment.limits import limits
-
-_BLOCK = 2048  # rows per block: 12 665 images need 0.2 GB instead of 1.3
-
-
-def separability(X: np.ndarray, y: np.ndarray) -> float:
-    """Compute μ: the smallest cosine between any two label-signed points yᵢxᵢ, yₖxₖ.
-
-    Data with μ > 0 are orthogonally separable: points of one class lie within 90° of each other, points of
-    different classes beyond 90°.
-
-    Parameters
-    ----------
-    X : array_like of shape (n, D)
-        Data, no zero row.
-    y : array_like of shape (n,)
-        Labels ±1.
-
-    Returns
-    -------
-    float
-        In [-1, 1]; 1 for a single point, -1 for a point that carries both labels.
-
-    Examples
-    --------
-    >>> round(separability([[1, 0], [1, 1], [-1, -0.5]], [1, 1, -1]), 6)
-    0.707107
-    """
-    X, y = labelled(X, y)
-    Z = y[:, None] * X / np.linalg.norm(X, axis=1, keepdims=True)
-    blocks = range(0, len(Z), _BLOCK)
-    lowest = min(float((Z[i : i + _BLOCK] @ Z[i:].T).min()) for i in blocks)
-    return float(np.clip(lowest, -1, 1))
 
 
 @dataclass(frozen=True)
@@ -125,7 +94,7 @@ def geometry(
     >>> round(found.mu, 4), round(found.xi, 4), round(found.zeta, 4)
     (0.7071, 0.5, 0.8)
     """
-    X, y = labelled(X, y)
+    X, y = two_classes(X, y)
     norms = np.linalg.norm(X, axis=1)
     mu = separability(X, y)
     plus, minus = X[y > 0].sum(axis=0), X[y < 0].sum(axis=0)

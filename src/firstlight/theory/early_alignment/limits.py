@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.optimize import nnls
 
-from firstlight.theory.early_alignment.checks import labelled
+from firstlight.data.separable import separability, two_classes
 
 
 def max_margin(X: np.ndarray) -> tuple[np.ndarray, float]:
@@ -66,9 +66,9 @@ class Limits:
     cosine : float
         ⟨u₊, u₋⟩; NaN if a class is missing.
     stable_rank : float
-        Limit of ‖W‖²_F / ‖W‖²₂, between 1 and 2.
+        Limit of ‖W‖²_F / ‖W‖²₂, between 1 and 2; NaN if μ < 0.
     loss_coefficient : float
-        κ in L(t) ~ κ / (t log t); the same for all losses of the room, summed or averaged.
+        κ in L(t) ~ κ / (t log t); the same for all losses of the room, summed or averaged. NaN if μ < 0.
     """
 
     margin_plus: float
@@ -95,7 +95,8 @@ def limits(X: np.ndarray, y: np.ndarray) -> Limits:
     Returns
     -------
     Limits
-        NaN where a class has no positive margin.
+        NaN where a class has no positive margin. Where μ < 0 the classes do not part, and only the margins
+        are given.
 
     Examples
     --------
@@ -103,17 +104,17 @@ def limits(X: np.ndarray, y: np.ndarray) -> Limits:
     >>> round(found.margin_plus, 6), round(found.stable_rank, 6), round(found.loss_coefficient, 6)
     (0.707107, 1.0, 1.06066)
     """
-    X, y = labelled(X, y)
+    X, y = two_classes(X, y)
     (u_plus, plus), (u_minus, minus) = max_margin(X[y > 0]), max_margin(X[y < 0])
     present = [bool((y > 0).any()), bool((y < 0).any())]
     masses = np.array([1 / margin for margin, there in zip((plus, minus), present, strict=True) if there])
     cosine = float(np.clip(u_plus @ u_minus, -1, 1)) if all(present) else np.nan
     rank = 1.0
-    if all(present):
+    if separability(X, y) < -1e-12:  # orthogonal points are the edge, to rounding
+        rank, masses = np.nan, np.array([np.nan])
+    elif all(present):
         total, product = masses.sum(), masses.prod()
         rank = float(
             total / (0.5 * total + 0.5 * np.sqrt((masses[0] - masses[1]) ** 2 + 4 * product * cosine**2))
         )
-    elif np.isnan(masses).any():
-        rank = np.nan
     return Limits(plus, minus, u_plus, u_minus, cosine, rank, float(0.5 * masses.sum()))

@@ -6,10 +6,12 @@ import numpy as np
 
 from firstlight.solvers import bracketing_root
 
+_ALONG = 1e-29  # squared distance from a line, of a unit vector on it to rounding, as in the kernel
+_FATES = {"in S₊": 1, "in S₋": -1, "dead": 0, "elsewhere": 2}
 _EVENT = np.dtype([("time", "f8"), ("neuron", "i8"), ("datum", "i8"), ("level", "f8")])
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class AlignmentPath:
     """Every neuron's way through the alignment phase; see `align`.
 
@@ -18,7 +20,8 @@ class AlignmentPath:
     fate : ndarray of int, shape (h,)
         +1: ends in S₊ (active on exactly the positive data), -1: in S₋, 0: dead (active on none), 2: none of
         these, which takes data that are not orthogonally separable or a path cut short by `until`. Where one
-        class is empty, S± of that class is the dead region and reads 0.
+        class is empty, S± of that class is the dead region and reads 0. A balanced start exactly on the ray
+        of the other class's centre shrinks for ever without turning, and reads as that class.
     entry_time : ndarray of shape (h,)
         When the neuron entered that S±; inf if it did not.
     death_time : ndarray of shape (h,)
@@ -45,6 +48,13 @@ class AlignmentPath:
     _numbers: np.ndarray  # rows (time, log norm, advance, v/‖w‖, level), by neuron
     _data: np.ndarray
     _offsets: np.ndarray
+
+    def __repr__(self) -> str:
+        """Say in one line how many neurons there are, and where they end."""
+        counts = {name: int((self.fate == code).sum()) for name, code in _FATES.items()}
+        ends = ", ".join(f"{count} {name}" for name, count in counts.items() if count)
+        events = f"{len(self._data)} events to t = {self.last_event:.4g}"
+        return f"AlignmentPath({len(self.fate)} neurons: {ends}; {events})"
 
     @property
     def events(self) -> np.ndarray:
@@ -77,16 +87,18 @@ class AlignmentPath:
         w, log_norm, v, c, since = self._latest(t)
         C, a, across, K = self._line(w, v, c, log_norm)
         unit = np.divide(c, C[:, None], out=np.zeros_like(c), where=C[:, None] > 0)
+        opposed = v * a < 0
         tau = self.gain * C * (t - since)
+        shrinking = np.where(opposed & (K == 0) & (across == 0), tau, 0.0)  # straight back to 0, for ever
+        tau -= shrinking
         decay = np.exp(-tau)
         # a(t) e^{-tau}, from v ± a = (v0 ± a0) e^{±tau}; K/(v - a) stands in where v + a would cancel.
-        opposed = v * a < 0
         ahead = np.divide(K, v - a, out=v + a, where=opposed)
         along = 0.5 * (ahead - (v - a) * decay**2)
         final = decay[:, None] * w + (along - a * decay)[:, None] * unit
         length = np.sqrt(along**2 + across * decay**2)
         gone = self._vanished & (t >= self.death_time)
-        growth = np.where(gone, -np.inf, log_norm + tau + np.log(length))
+        growth = np.where(gone, -np.inf, log_norm - shrinking + tau + np.log(length))
         v_end = 0.5 * (ahead + (v - a) * decay**2) / length
         return final / length[:, None], growth, v_end
 
@@ -168,4 +180,5 @@ class AlignmentPath:
         unit = np.divide(c, C[:, None], out=np.zeros_like(c), where=C[:, None] > 0)
         a = np.einsum("jd,jd->j", w, unit)
         across = np.einsum("jd,jd->j", *[w - a[:, None] * unit] * 2)
+        across[across <= _ALONG] = 0.0
         return C, a, across, (self.second**2 - 1) * np.exp(-2 * log_norm) + across
