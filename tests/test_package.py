@@ -76,3 +76,9 @@ def test_public_names_resolve_and_unknown_ones_do_not():
     assert set(firstlight.__all__) <= set(dir(firstlight))
     with pytest.raises(AttributeError, match="no attribute"):
         _ = firstlight.nothing_of_that_name
+
+
+@pytest.mark.parametrize("name", ["compare", "run", "scaling", "catalogue"])
+def test_a_function_is_not_shadowed_by_the_module_of_its_name(name):
+    code = f"import firstlight.study.{name}; from firstlight.study import {name}; assert callable({name})"
+    subprocess.run([sys.executable, "-c", code], check=True)

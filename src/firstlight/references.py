@@ -101,6 +101,34 @@ ENTRIES: dict[str, Entry] = {
         eprint="2310.07891",
         archiveprefix="arXiv",
     ),
+    "he2020elasticity": _entry(
+        "inproceedings",
+        author="He, Hangfeng and Su, Weijie J.",
+        title="The Local Elasticity of Neural Networks",
+        booktitle=_ICLR,
+        year="2020",
+        eprint="1910.06943",
+        archiveprefix="arXiv",
+    ),
+    "zhai2019classification": _entry(
+        "inproceedings",
+        author="Zhai, Andrew and Wu, Hao-Yu",
+        title="Classification is a Strong Baseline for Deep Metric Learning",
+        booktitle="British Machine Vision Conference",
+        year="2019",
+        eprint="1811.12649",
+        archiveprefix="arXiv",
+    ),
+    "khosla2020supervised": _entry(
+        "inproceedings",
+        author="Khosla, Prannay and Teterwak, Piotr and Wang, Chen and Sarna, Aaron and Tian, Yonglong and "
+        "Isola, Phillip and Maschinot, Aaron and Liu, Ce and Krishnan, Dilip",
+        title="Supervised Contrastive Learning",
+        booktitle=_NIPS,
+        year="2020",
+        eprint="2004.11362",
+        archiveprefix="arXiv",
+    ),
     "cho2009kernel": _entry(
         "inproceedings",
         author="Cho, Youngmin and Saul, Lawrence K.",
@@ -158,7 +186,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
     "one_step": ("demir2025onestep", "cui2024asymptotics"),
     "early_alignment": ("min2024early", "min2025collapse"),
     "phase_transition": ("montanari2026phase",),
-    "unseen_classes": ("unseen2025emergence", "moniri2024theory"),
+    "unseen_classes": ("unseen2025emergence", "moniri2024theory", "he2020elasticity"),
 }
 
 
