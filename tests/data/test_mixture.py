@@ -116,3 +116,12 @@ def test_projected_means_and_traces():
 def test_refusals_name_the_field(build, name):
     with pytest.raises(ValueError, match=name):
         build()
+
+
+def test_a_class_may_be_too_rare_to_appear():
+    mixture = GaussianMixture([0.999, 0.001], None, [Spiked([2.0], np.eye(5)[:, :1]), np.eye(5)])
+    x, classes = mixture.sample(10, rng=0)
+    assert x.shape == (10, 5)
+    assert not classes.any()
+    swapped = GaussianMixture([0.001, 0.999], None, [Spiked([2.0], np.eye(5)[:, :1]), np.eye(5)])
+    assert swapped.sample(10, rng=0)[1].all()

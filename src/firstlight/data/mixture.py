@@ -130,9 +130,15 @@ class GaussianMixture:
             raise ValueError(f"counts = {counts!r}: must be 'deterministic' or 'random'")
         rng = generator(rng)
         sizes = self.counts(count) if counts == "deterministic" else rng.multinomial(count, self.weights)
-        x = rng.standard_normal((count, self.dimension))
+        return self.draw(sizes, rng)
+
+    def draw(self, sizes: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+        """Draw `sizes[c]` inputs of each class c; returns x and the classes, as `sample` does."""
+        x = rng.standard_normal((int(np.sum(sizes)), self.dimension))
         stops = np.cumsum(sizes)
         for c, (start, stop) in enumerate(zip(stops - sizes, stops, strict=True)):
+            if stop == start:  # a class too rare for this sample
+                continue
             x[start:stop] = self.covariances[c].colour(x[start:stop])
             if self.means is not None:
                 x[start:stop] += self.means[c]

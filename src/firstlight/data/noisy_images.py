@@ -52,9 +52,11 @@ class NoisyImages:
         """Draw inputs (count, n) and their classes (count,), half of each class."""
         if count < 1:
             raise ValueError(f"count = {count}: must be at least 1")
-        rng = generator(rng)
-        sizes = self.mixture.counts(count)
-        x = rng.standard_normal((count, self.mixture.dimension))
+        return self.draw(self.mixture.counts(count), generator(rng))
+
+    def draw(self, sizes: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+        """Draw `sizes[c]` inputs of each class c; returns x and the classes, as `sample` does."""
+        x = rng.standard_normal((int(np.sum(sizes)), self.mixture.dimension))
         stops = np.cumsum(sizes)
         for images, start, stop in zip(self._images, stops - sizes, stops, strict=True):
             x[start:stop] += images[rng.integers(0, len(images), stop - start)]
