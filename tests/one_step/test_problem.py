@@ -69,6 +69,15 @@ def test_exact_risk_is_the_mean_of_samples():
         np.testing.assert_allclose(sampled.test_error_by_class, exact.test_error_by_class, rtol=0.04)
 
 
+def test_a_rare_class_has_its_share_of_every_sample():
+    # 4 of 4000 test samples, in blocks of 500 that would each round its half sample away
+    problem = Problem.scaled(n=20, k=10, m=800, alpha=0.5, beta=0.5, weights=(0.999, 0.001))
+    found = problem.simulate(0)
+    assert np.isfinite(found.test_error_by_class).all()
+    shares = np.array([0.999, 0.001])
+    assert float(found.test_error) == pytest.approx(float(shares @ found.test_error_by_class.values), rel=1e-12)
+
+
 def test_many_ridges_share_a_trial():
     ridges = (0.0, 1e-3, 0.5)
     together = Problem.scaled(**SMALL, ridge=ridges)

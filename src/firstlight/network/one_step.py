@@ -1,9 +1,9 @@
 """The experiment of the room `one_step`: one gradient step, a ridge read-out, and the errors left."""
 
-from collections.abc import Callable
-from concurrent.futures import Executor, ThreadPoolExecutor
-from contextlib import AbstractContextManager
-from typing import Literal
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from typing import Any, Literal
 
 import numpy as np
 from scipy.sparse.linalg import svds
@@ -14,15 +14,15 @@ from firstlight.data.labels import Classification, Regression
 from firstlight.data.mixture import GaussianMixture, Spiked
 from firstlight.features import cross_moments, second_moments
 from firstlight.measure.error import ErrorTally, population_error
+from firstlight.network.normals import Normals
 from firstlight.network.setting import Setting
 from firstlight.network.surrogates import ConditionalGaussianFeatures, HermiteFeatures, NetworkFeatures
-from firstlight.network.two_layer import TwoLayer, ridge_readout
+from firstlight.network.two_layer import BLOCK, TwoLayer, blocks, ridge_readout
 
 Model = Literal["network", "hermite", "conditional_gaussian"]
 Risk = Literal["sample", "population"]
 Sample = tuple[np.ndarray, np.ndarray, np.ndarray]
 FeatureMap = Callable[[np.ndarray, np.ndarray, np.random.Generator], np.ndarray]
-BLOCK = 500  # test samples that a thread holds at once
 
 
 class Streams:
@@ -40,30 +40,95 @@ class Streams:
     True
     """
 
-    _PURPOSES = ("weights", "gradient", "training", "test", "noise")
+    _PURPOSES = (
+        "first layer", "second layer", "gradient", "training", "training noise", "test", "test noise",
+    )  # fmt: skip
 
     def __init__(self, rng: np.random.Generator) -> None:
         self._seed = [int(word) for word in rng.integers(0, 2**32, size=4)]
 
     def __call__(self, purpose: str, block: int = 0) -> np.random.Generator:
         """Return the stream of a purpose and a block of samples."""
-        # SFC64 draws normals faster than the default generator, and they are a quarter of a trial
-        return np.random.Generator(np.random.SFC64([*self._seed, self._PURPOSES.index(purpose), block]))
+        return Normals(np.random.SFC64([*self._seed, self._PURPOSES.index(purpose), block]))
 
 
-def draw(setting: Setting, count: int, rng: np.random.Generator) -> Sample:
-    """Draw inputs, classes and labels."""
-    x, classes = setting.inputs.sample(count, rng)
-    return x, classes, setting.labels(x, classes, rng)
+class Workers:
+    """Threads that take blocks of samples side by side, with BLAS on one thread in each.
+
+    Drawing normals and applying σ take a third as long as multiplying matrices, and BLAS cannot help with
+    them. Blocks have streams of their own, so the number of threads changes no number.
+    """
+
+    def __init__(self) -> None:
+        self._libraries = ThreadpoolController().select(user_api="blas")
+        count = max((library["num_threads"] for library in self._libraries.info()), default=1)
+        self._pool = ThreadPoolExecutor(count)
+
+    def __enter__(self) -> "Workers":
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self._pool.shutdown(cancel_futures=True)
+
+    def map(self, job: Callable[[Any], Any], items: Iterable[Any]) -> list[Any]:
+        """Run a job on every item; results in order."""
+        with self._libraries.limit(limits=1):
+            return list(self._pool.map(job, items))
 
 
-def first_stage(setting: Setting, stream: Streams, pool: Executor) -> tuple[TwoLayer, np.ndarray, np.ndarray]:
+class Draws:
+    """Inputs with their classes and labels, block by block; the shares of the classes are kept overall.
+
+    Parameters
+    ----------
+    setting : Setting
+        What is studied.
+    count : int
+        How many samples.
+    stream : callable
+        From a block's number to its random stream.
+    """
+
+    def __init__(self, setting: Setting, count: int, stream: Callable[[int], np.random.Generator]) -> None:
+        self.setting, self.stream = setting, stream
+        classes = np.repeat(np.arange(setting.mixture.classes), setting.mixture.counts(count))
+        parts = -(-count // BLOCK)
+        # dealt out in turn: a rare class has its exact number of samples, whatever the size of the blocks
+        self.sizes = [np.bincount(classes[b::parts], minlength=setting.mixture.classes) for b in range(parts)]
+        stops = np.cumsum([sizes.sum() for sizes in self.sizes])
+        self.rows = [slice(stop - sizes.sum(), stop) for sizes, stop in zip(self.sizes, stops, strict=True)]
+
+    def __len__(self) -> int:
+        return len(self.sizes)
+
+    def __call__(self, block: int) -> Sample:
+        """Return inputs, classes and labels of a block."""
+        rng = self.stream(block)
+        x, classes = self.setting.inputs.draw(self.sizes[block], rng)
+        return x, classes, self.setting.labels(x, classes, rng)
+
+
+def first_stage(
+    setting: Setting, stream: Streams, workers: Workers
+) -> tuple[TwoLayer, np.ndarray, np.ndarray]:
     """Draw what the gradient step needs: the network at its start, and a batch of inputs with labels."""
-    batch = pool.submit(draw, setting, setting.gradient_samples, stream("gradient"))
-    mixture = setting.mixture
-    network = TwoLayer.draw(setting.k, mixture.dimension, 1 / mixture.trace, setting.sigma, stream("weights"))
-    x, _, y = batch.result()
-    return network, x, y
+    n, k, count = setting.mixture.dimension, setting.k, setting.gradient_samples
+    first, x, y = np.empty((k, n)), np.empty((count, n)), np.empty(count)
+    batch = Draws(setting, count, partial(stream, "gradient"))
+
+    def neurons(rows: slice) -> None:
+        stream("first layer", rows.start // BLOCK).standard_normal(out=first[rows])
+        first[rows] *= 1 / np.sqrt(setting.mixture.trace)
+
+    def samples(block: int) -> None:
+        rows = batch.rows[block]
+        x[rows], _, y[rows] = batch(block)
+
+    workers.map(lambda job: job(), [
+        *(partial(neurons, rows) for rows in blocks(k)), *(partial(samples, b) for b in range(len(batch)))
+    ])  # fmt: skip
+    second = stream("second layer").standard_normal(k) / np.sqrt(k)
+    return TwoLayer(first, second, setting.sigma), x, y
 
 
 def run_trial(
@@ -97,17 +162,14 @@ def run_trial(
     dict of ndarray
         Each of shape (L,), and ``test_error_by_class`` of shape (L, C).
     """
-    stream, threads = Streams(rng), _Threads()
-    with ThreadPoolExecutor(threads.count) as pool:
-        training = pool.submit(draw, setting, setting.m, stream("training"))
-        start, x, y = first_stage(setting, stream, pool)
-        trained = start.step(x, y, setting.step_size)
+    stream = Streams(rng)
+    with Workers() as workers:
+        start, x, y = first_stage(setting, stream, workers)
+        trained = start.step(x, y, setting.step_size, workers.map)
+        del x, y
         feature_map = _feature_map(setting, model, degree, start.first_layer, trained)
-        del start, x, y
-        x, classes, y = training.result()
-        del training
-        phi = feature_map(x, classes, stream("noise"))
-        del x
+        del start
+        phi, y = _training_features(setting, feature_map, stream, workers)
         readout = ridge_readout(phi, y, setting.ridges)
         result = {
             "train_error": np.mean((y[:, None] - phi @ readout.T) ** 2, axis=0),
@@ -117,24 +179,22 @@ def run_trial(
         if risk == "population":
             return result | _population(setting, trained.first_layer, readout)
         count = 5 * setting.m if test_samples is None else test_samples
-        with threads.one_each():
-            return result | _fresh(setting, feature_map, readout, count, stream, pool)
+        return result | _fresh(setting, feature_map, readout, count, stream, workers)
 
 
-class _Threads:
-    """The threads that BLAS may use, to be lent to blocks of samples instead.
+def _training_features(
+    setting: Setting, feature_map: FeatureMap, stream: Streams, workers: Workers
+) -> tuple[np.ndarray, np.ndarray]:
+    """Features and labels of the read-out's samples; the inputs themselves are forgotten block by block."""
+    training = Draws(setting, setting.m, partial(stream, "training"))
+    phi, y = np.empty((setting.m, setting.k)), np.empty(setting.m)
 
-    Drawing normals takes a quarter as long as multiplying them, and BLAS cannot help with it; blocks that are
-    drawn and multiplied side by side, on one thread each, keep every core busy.
-    """
+    def fill(block: int) -> None:
+        x, classes, y[training.rows[block]] = training(block)
+        phi[training.rows[block]] = feature_map(x, classes, stream("training noise", block))
 
-    def __init__(self) -> None:
-        self._libraries = ThreadpoolController().select(user_api="blas")
-        self.count = max((library["num_threads"] for library in self._libraries.info()), default=1)
-
-    def one_each(self) -> AbstractContextManager:
-        """Hold BLAS at one thread."""
-        return self._libraries.limit(limits=1)
+    workers.map(fill, range(len(training)))
+    return phi, y
 
 
 def _fresh(
@@ -143,21 +203,21 @@ def _fresh(
     readout: np.ndarray,
     count: int,
     stream: Streams,
-    pool: Executor,
+    workers: Workers,
 ) -> dict[str, np.ndarray]:
-    """Errors on fresh samples, drawn and forgotten block by block; each block has its own stream."""
+    """Errors on fresh samples, drawn and forgotten block by block."""
     labels = setting.labels
     values = np.asarray(labels.values) if isinstance(labels, Classification) else None
+    test = Draws(setting, count, partial(stream, "test"))
 
-    def block(index: int) -> ErrorTally:
-        size = min(BLOCK, count - index * BLOCK)
-        x, classes, y = draw(setting, size, stream("test", index))
+    def judge(block: int) -> ErrorTally:
+        x, classes, y = test(block)
         tally = ErrorTally(setting.mixture.classes, len(readout), values)
-        tally.add(y, feature_map(x, classes, stream("noise", index + 1)) @ readout.T, classes)
+        tally.add(y, feature_map(x, classes, stream("test noise", block)) @ readout.T, classes)
         return tally
 
     tally = ErrorTally(setting.mixture.classes, len(readout), values)
-    for part in pool.map(block, range(-(-count // BLOCK))):
+    for part in workers.map(judge, range(len(test))):
         tally.merge(part)
     result = {"test_error": tally.mean_square, "test_error_by_class": tally.by_class}
     if values is not None:

@@ -14,8 +14,8 @@ from firstlight.data.mixture import GaussianMixture, Spiked
 class Source(Protocol):
     """Where a trial's inputs come from: the mixture itself, or real data."""
 
-    def sample(self, count: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-        """Draw inputs (count, n) and their classes (count,)."""
+    def draw(self, sizes: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+        """Draw `sizes[c]` inputs of each class c: inputs (count, n) and their classes (count,)."""
         ...
 
 
@@ -42,7 +42,7 @@ class Setting:
         η.
     ridge : float or sequence of float, default 1e-4
         λ, at least 0; several values share one factorisation and become a dimension of the results.
-    source : object with ``sample(count, rng)``, optional
+    source : object with ``draw(sizes, rng)``, optional
         Where experiments take their inputs from, if not from the mixture: real data, of which the mixture is
         the model.
     beta : float, optional

@@ -1,11 +1,17 @@
 """The two-layer network f(x) = wᵀσ(F x)/√k, its gradient in the first layer, and the ridge read-out."""
 
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy import linalg
+from scipy.linalg import blas
 
 from firstlight.activations import Activation
+
+BLOCK = 500  # rows that a thread works on at once
+Each = Callable[[Callable[[Any], Any], Iterable[Any]], Iterable[Any]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,20 +58,31 @@ class TwoLayer:
         """Return f at the rows of x."""
         return features(x, self.first_layer, self.activation) @ self.second_layer
 
-    def descent_direction(self, x: np.ndarray, y: np.ndarray, factor: float = 1.0) -> np.ndarray:
-        """Return `factor` times minus the gradient in F of half the mean squared error on (x, y): (k, n)."""
+    def descent_direction(
+        self, x: np.ndarray, y: np.ndarray, factor: float = 1.0, each: Each = map
+    ) -> np.ndarray:
+        """Return `factor` times minus the gradient in F of half the mean squared error on (x, y): (k, n).
+
+        `each(job, blocks)` runs a job on blocks of samples: `map`, or a pool's.
+        """
         outer = self.second_layer / np.sqrt(len(self.second_layer))
-        pull = x @ self.first_layer.T
-        for rows in _chunks(pull):
-            residual = (y[rows] - self.activation(pull[rows]) @ outer) * (factor / len(y))
-            slope = self.activation.derivative(pull[rows])
-            slope *= np.outer(residual, outer) if outer.ndim == 1 else residual @ outer.T
-            pull[rows] = slope
+        pull = np.empty((len(x), len(self.first_layer)))
+
+        def turn(block: slice) -> None:
+            mine, target = pull[block], y[block]
+            np.matmul(x[block], self.first_layer.T, out=mine)
+            for rows in chunks(mine):
+                residual = (target[rows] - self.activation(mine[rows]) @ outer) * (factor / len(y))
+                slope = self.activation.derivative(mine[rows])
+                share = residual[:, None] * outer if outer.ndim == 1 else residual @ outer.T
+                np.multiply(slope, share, out=mine[rows])
+
+        list(each(turn, blocks(len(x))))
         return pull.T @ x
 
-    def step(self, x: np.ndarray, y: np.ndarray, step_size: float) -> "TwoLayer":
+    def step(self, x: np.ndarray, y: np.ndarray, step_size: float, each: Each = map) -> "TwoLayer":
         """Return the network after one gradient step of the first layer: F + step_size · G."""
-        moved = self.descent_direction(x, y, step_size)
+        moved = self.descent_direction(x, y, step_size, each)
         moved += self.first_layer
         return TwoLayer(moved, self.second_layer, self.activation)
 
@@ -80,15 +97,26 @@ def features(x: np.ndarray, first_layer: np.ndarray, activation: Activation) -> 
     [[0.707107, 0.0], [0.0, 0.707107]]
     """
     values = x @ first_layer.T
-    for rows in _chunks(values):
-        np.divide(activation(values[rows]), np.sqrt(len(first_layer)), out=values[rows])
+    for rows in chunks(values):
+        np.multiply(activation(values[rows]), 1 / np.sqrt(len(first_layer)), out=values[rows])
     return values
 
 
-def _chunks(matrix: np.ndarray) -> list[slice]:
+def chunks(matrix: np.ndarray) -> list[slice]:
     """Rows that fit the cache together: element-wise work on a whole matrix would wait for memory."""
-    step = max(1, 65_536 // matrix.shape[1])
+    step = max(1, 32_768 // matrix.shape[1])
     return [slice(start, start + step) for start in range(0, len(matrix), step)]
+
+
+def blocks(count: int) -> list[slice]:
+    """Cut `count` rows into blocks that a thread works on at once.
+
+    Examples
+    --------
+    >>> blocks(700)
+    [slice(0, 500, None), slice(500, 700, None)]
+    """
+    return [slice(start, min(start + BLOCK, count)) for start in range(0, count, BLOCK)]
 
 
 def ridge_readout(phi: np.ndarray, y: np.ndarray, ridges: np.ndarray) -> np.ndarray:
@@ -118,7 +146,7 @@ def ridge_readout(phi: np.ndarray, y: np.ndarray, ridges: np.ndarray) -> np.ndar
     smallest = np.sqrt(np.finfo(float).eps) * np.vdot(phi, phi) / m
     if ridges.size == 1 and ridges[0] > smallest:
         dual = k > m
-        gram = phi @ phi.T if dual else phi.T @ phi
+        gram = blas.dsyrk(1.0, phi.T, trans=dual, lower=True)  # a triangle of ΦᵀΦ, or of ΦΦᵀ
         gram[np.diag_indices_from(gram)] += ridges[0] * m
         factor = linalg.cho_factor(gram, lower=True, overwrite_a=True, check_finite=False)
         solution = linalg.cho_solve(factor, y if dual else phi.T @ y, check_finite=False)

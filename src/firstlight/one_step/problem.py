@@ -1,7 +1,6 @@
 """The doors of the room `one_step`."""
 
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
@@ -11,7 +10,7 @@ from threadpoolctl import threadpool_limits
 
 from firstlight.activations import Activation
 from firstlight.data.structured import check_choice, structured_data
-from firstlight.network.one_step import Model, Risk, Streams, first_stage, run_trial
+from firstlight.network.one_step import Model, Risk, Streams, Workers, first_stage, run_trial
 from firstlight.network.setting import Setting
 from firstlight.one_step.degrees import degrees_of, surrogate_degree
 from firstlight.one_step.results import Convention, dataset
@@ -196,8 +195,8 @@ class Problem(Setting):
         check_choice("equivalent", equivalent, ("auto", "one covariance", "class-wise"))
         chosen = choose_equivalent(self.mixture) if equivalent == "auto" else equivalent
         stream = Streams(rng)
-        with ThreadPoolExecutor(1) as pool:
-            start, x, y = first_stage(self, stream, pool)
+        with Workers() as workers:
+            start, x, y = first_stage(self, stream, workers)
         first, second = start.first_layer, start.second_layer
         trained = stepped_first_layer(first, second, self.sigma, x, y, self.step_size)
         update = (trained - first).T @ second

@@ -42,22 +42,28 @@ def dataset(
     """
     check_choice("convention", convention, ("full", "half"))
     dims: tuple[str, ...] = ("m", "ridge")[-values["test_error"].ndim :]
-    coords: dict[str, Any] = {"ridge": setting.ridges, "class": np.arange(setting.mixture.classes)}
-    if "m" in dims:
-        coords["m"] = list(sample_sizes or [setting.m])
-    variables = {
-        name: ((*dims, "class") if name == "test_error_by_class" else dims, value)
-        for name, value in values.items()
-    }
-    data = xr.Dataset(variables, coords, attrs={"convention": convention, **attrs})
-    if "converged" in data:
-        data = data.where(data.converged).assign(converged=data.converged)
-    data["label_variance"] = label_variance(setting.labels, setting.mixture)
+    values = dict(values)
+    if "converged" in values:
+        for name in values.keys() - {"converged"}:
+            seen = values["converged"][..., None] if name == "test_error_by_class" else values["converged"]
+            values[name] = np.where(seen, values[name], np.nan)
+    variance = label_variance(setting.labels, setting.mixture)
     for name in ("test_error", "train_error"):
-        data[f"relative_{name}"] = data[name] / data.label_variance
+        values[f"relative_{name}"] = values[name] / variance
     if convention == "half":
-        data["train_error"] = data.train_error + data.ridge * data.weight_norm**2
+        values["train_error"] = values["train_error"] + setting.ridges * values["weight_norm"] ** 2
         for name in ("test_error", "train_error", "test_error_by_class"):
-            data[name] = data[name] / 2
+            values[name] = values[name] / 2
     unasked = ([] if sample_sizes is not None else ["m"]) + (["ridge"] if np.isscalar(setting.ridge) else [])
-    return data.isel({name: 0 for name in unasked if name in data.dims}, drop=True)
+    chosen = tuple(0 if name in unasked else slice(None) for name in dims)
+    kept = tuple(name for name in dims if name not in unasked)
+    coords: dict[str, Any] = {"m": list(sample_sizes or []), "ridge": setting.ridges}
+    return xr.Dataset(
+        {
+            name: ((*kept, "class") if name == "test_error_by_class" else kept, value[chosen])
+            for name, value in values.items()
+        }
+        | {"label_variance": variance},
+        {name: coords[name] for name in kept} | {"class": np.arange(setting.mixture.classes)},
+        attrs={"convention": convention, **attrs},
+    )

@@ -6,7 +6,7 @@ from firstlight.data.labels import Classification, Regression
 from firstlight.data.mixture import GaussianMixture, Spiked
 from firstlight.data.structured import structured_data
 from firstlight.theory.one_step.classwise import classwise_equivalent
-from firstlight.theory.one_step.deterministic import effective_ridge, pooled_equivalents, spectrum
+from firstlight.theory.one_step.deterministic import Resolvent, effective_ridge, pooled_equivalents
 from firstlight.theory.one_step.first_layer import mean_features, stepped_first_layer
 from firstlight.theory.one_step.moments import FeatureMoments, feature_moments
 
@@ -20,14 +20,23 @@ def _moments(k=80, n=60, seed=0, **options):
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 40])
-def test_spectrum_is_an_eigendecomposition(size):
+def test_resolvent(size):
     rng = np.random.default_rng(0)
     root = rng.normal(size=(size, size))
     omega, b = root @ root.T, rng.normal(size=size)
-    values, coordinates, back = spectrum(omega, b)
-    np.testing.assert_allclose(values, np.linalg.eigvalsh(omega), rtol=1e-10, atol=1e-12)
-    np.testing.assert_allclose(back(coordinates[None])[0], b, atol=1e-12)
-    np.testing.assert_allclose(back((values * coordinates)[None])[0], omega @ b, atol=1e-10)
+    resolvent = Resolvent(omega, b)
+    np.testing.assert_allclose(resolvent.values, np.linalg.eigvalsh(omega), rtol=1e-10, atol=1e-12)
+    shifts = np.array([0.0, 1e-3, 5.0])
+    for shift, found in zip(shifts, resolvent(shifts), strict=True):
+        np.testing.assert_allclose(omega @ found + shift * found, b, atol=1e-9 * np.abs(b).max())
+
+
+def test_resolvent_of_a_singular_matrix_is_the_solution_of_least_norm():
+    rng = np.random.default_rng(1)
+    root = rng.normal(size=(30, 12))
+    omega, b = root @ root.T, root @ rng.normal(size=12)
+    found = Resolvent(omega, b)(np.zeros(1))[0]
+    np.testing.assert_allclose(found, np.linalg.pinv(omega, rcond=1e-10) @ b, atol=1e-5)
 
 
 def test_linear_network_with_orthonormal_rows_has_a_closed_form():

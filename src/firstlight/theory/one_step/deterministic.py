@@ -36,51 +36,63 @@ class Equivalent:
     converged: bool
 
 
-def spectrum(omega: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray, "Rotation"]:
-    """Return eigenvalues of Ω, the coordinates of b in its eigenbasis, and the way back.
+class Resolvent:
+    """(Ω + κ)⁻¹ b for any number of shifts κ, from one reduction of Ω to tridiagonal form.
 
-    The k x k eigenvectors are kept as Householder reflectors times those of a tridiagonal matrix: three times
-    faster than forming them, and all that ridge formulas need.
+    Eigenvectors are never formed: ridge formulas need the eigenvalues for traces, and this for the rest.
+
+    Parameters
+    ----------
+    omega : ndarray, shape (k, k)
+        Ω, symmetric, no eigenvalue below zero.
+    b : ndarray, shape (k,)
+        A vector in the range of Ω.
+
+    Attributes
+    ----------
+    values : ndarray, shape (k,)
+        Eigenvalues of Ω, in ascending order; what is zero up to rounding is zero.
 
     Examples
     --------
-    >>> values, coordinates, back = spectrum(np.diag([3.0, 1.0, 2.0]), np.array([1.0, 0.0, 0.0]))
-    >>> values.round(9).tolist(), np.abs(back(coordinates[None])).round(9).tolist()
-    ([1.0, 2.0, 3.0], [[1.0, 0.0, 0.0]])
+    >>> resolvent = Resolvent(np.diag([3.0, 1.0, 2.0]), np.array([1.0, 0.0, 0.0]))
+    >>> resolvent.values.round(9).tolist(), resolvent(np.array([1.0])).round(9).tolist()
+    ([1.0, 2.0, 3.0], [[0.25, 0.0, 0.0]])
     """
-    if len(omega) < 3:
-        values, vectors = np.linalg.eigh(omega)
-        return values, vectors.T @ b, Rotation(None, None, vectors)
-    work = int(lapack.dsytrd_lwork(len(omega), lower=1)[0])
-    reflectors, diagonal, off, tau, _ = lapack.dsytrd(omega, lower=1, lwork=work)
-    values, vectors = linalg.eigh_tridiagonal(diagonal, off, check_finite=False)
-    rotation = Rotation(np.asfortranarray(reflectors[1:, :-1]), tau, vectors)
-    return values, rotation.forward(b), rotation
 
-
-@dataclass(frozen=True, eq=False)
-class Rotation:
-    """Eigenvectors of a symmetric matrix as reflectors times the eigenvectors of a tridiagonal one."""
-
-    reflectors: np.ndarray | None
-    tau: np.ndarray | None
-    vectors: np.ndarray
+    def __init__(self, omega: np.ndarray, b: np.ndarray) -> None:
+        if len(omega) < 3:  # LAPACK reduces larger ones only
+            self._diagonal, self._vectors = np.linalg.eigh(omega)
+            self._tau, self._start = None, self._vectors.T @ b
+            values = self._diagonal
+        else:
+            work = int(lapack.dsytrd_lwork(len(omega), lower=1)[0])
+            packed, self._diagonal, self._off, self._tau, _ = lapack.dsytrd(omega, lower=1, lwork=work)
+            self._vectors = np.asfortranarray(packed[1:, :-1])
+            self._start = self._reflect(b[:, None], "T")[:, 0]
+            values = linalg.eigvalsh_tridiagonal(
+                self._diagonal, self._off, check_finite=False, lapack_driver="sterf"
+            )
+        self.values = np.where(values > 1e-13 * values.max(), values, 0.0)
 
     def _reflect(self, columns: np.ndarray, way: str) -> np.ndarray:
-        if self.reflectors is None:
-            return columns
-        turned, _, _ = lapack.dormqr(
-            "L", way, self.reflectors, self.tau, columns[1:], lwork=64 * len(columns)
-        )
+        work = 64 * len(columns)
+        turned, _, _ = lapack.dormqr("L", way, self._vectors, self._tau, columns[1:], lwork=work)
         return np.vstack([columns[:1], turned])
 
-    def forward(self, b: np.ndarray) -> np.ndarray:
-        """Coordinates of b in the eigenbasis."""
-        return self.vectors.T @ self._reflect(b[:, None], "T")[:, 0]
+    def _solve(self, shift: float) -> np.ndarray:
+        largest = float(self.values[-1])
+        if self.values[0] + shift <= 1e-13 * largest:
+            # singular: a token shift keeps out the rounding of b in directions that it has no part in
+            shift = 1e-9 * largest
+        if self._tau is None:
+            return self._start / (self._diagonal + shift)
+        return lapack.dptsv(self._diagonal + shift, self._off, self._start)[2]
 
-    def __call__(self, coordinates: np.ndarray) -> np.ndarray:
-        """Rows of coordinates back to rows of vectors."""
-        return self._reflect(self.vectors @ coordinates.T, "N").T
+    def __call__(self, shifts: np.ndarray) -> np.ndarray:
+        """Return (Ω + κ)⁻¹ b for every κ, shape (shifts, k); at zero the solution of least norm."""
+        found = np.column_stack([self._solve(float(shift)) for shift in shifts])
+        return (self._vectors @ found if self._tau is None else self._reflect(found, "N")).T
 
 
 def effective_ridge(values: np.ndarray, m: int, ridge: float) -> tuple[float, bool]:
@@ -138,22 +150,20 @@ def pooled_equivalents(
         Indexed by size, then ridge.
     """
     omega, b, label_square = moments.pooled()
-    values, coordinates, back = spectrum(omega, b)
-    values = np.where(values > 1e-13 * values.max(), values, 0.0)
-    coordinates = np.where(values > 0, coordinates, 0.0)  # b lies in the range of Ω
+    resolvent = Resolvent(omega, b)
+    values = resolvent.values
     cells = [(m, *effective_ridge(values, m, float(ridge))) for m in sizes for ridge in ridges]
-    shifts = [np.where(values + kappa > 0, values + kappa, 1.0) for _, kappa, _ in cells]
-    readouts = back(np.array([coordinates / shifted for shifted in shifts]))
-    risks = moments.risk(readouts)
+    readouts = resolvent(np.array([kappa for _, kappa, _ in cells]))
     found = []
-    for (m, _, converged), shifted, readout, by_class in zip(cells, shifts, readouts, risks, strict=True):
+    for (m, kappa, converged), readout, by_class in zip(cells, readouts, moments.risk(readouts), strict=True):
+        shifted = np.where(values + kappa > 0, values + kappa, 1.0)
         share = values / shifted
         gamma = float((share**2).sum()) / m
-        mean = coordinates / shifted
-        risk = label_square - float((coordinates * mean * (2 - share)).sum())
+        size = float(readout @ readout)
+        risk = label_square - float(b @ readout) - kappa * size
         test = risk / (1 - gamma) if gamma < 1 else np.inf
         kept = 1 - float(share.sum()) / m  # λ/κ, also where both vanish
         train = kept**2 * test if kept > 1e-12 else 0.0
-        square = float(mean @ mean) + test * float((share / shifted).sum()) / m
+        square = size + test * float((share / shifted).sum()) / m
         found.append(Equivalent(test, train, by_class + gamma * test, square, readout, converged))
     return [found[start : start + len(ridges)] for start in range(0, len(found), len(ridges))]

@@ -1,0 +1,38 @@
+import numpy as np
+import pytest
+from scipy import stats
+
+from firstlight.network.normals import Normals
+
+
+def test_they_are_normal_and_independent():
+    z = Normals(np.random.SFC64(1)).standard_normal((700, 701))
+    count = z.size
+    assert abs(z.mean()) < 4 / np.sqrt(count)
+    assert abs(z.var() - 1) < 4 * np.sqrt(2 / count)
+    assert abs(stats.kurtosis(z.ravel())) < 4 * np.sqrt(24 / count)
+    assert stats.kstest(z.ravel(), "norm").pvalue > 1e-3
+    assert 4.2 < np.abs(z).max() < 6  # the largest of half a million: 4.9 ± 0.2
+    flat = z.ravel()
+    for lag in (1, 2, 16_384):  # the two normals of a pair stand 16 384 apart
+        for power in (1, 2):
+            a, b = flat[:-lag] ** power, flat[lag:] ** power
+            assert abs(np.corrcoef(a, b)[0, 1]) < 4 / np.sqrt(count)
+
+
+@pytest.mark.parametrize("size", [1, 2, 7, (3, 5), 40_001])
+def test_any_size(size):
+    one, other = (Normals(np.random.SFC64(2)) for _ in range(2))
+    z, out = one.standard_normal(size), np.empty(size)
+    other.standard_normal(out=out)
+    assert np.isfinite(z).all()
+    assert np.array_equal(z, out)
+
+
+def test_the_rest_is_the_generator():
+    rng = Normals(np.random.SFC64(3))
+    assert isinstance(rng.standard_normal(), float)
+    assert rng.standard_normal(4, dtype=np.float32).dtype == np.float32
+    assert np.random.default_rng(rng) is rng
+    with pytest.raises(ValueError, match="contiguous"):
+        rng.standard_normal(out=np.empty((4, 4))[:, :2])
