@@ -50,8 +50,31 @@ def test_eigenpairs_against_a_dense_solver():
         drawn.X.astype(np.float32), drawn.y, W, network.second_layer, network.activation
     )
     np.testing.assert_allclose(extreme_eigenpairs(single, 3, 3).values, exact[:3], rtol=1e-5)
+    assert (low.residuals < 1e-3 * np.abs(low.values)).all()
     expected = (vectors[:, 0].reshape(3, 12) @ drawn.directions[:, 0]) ** 2
     np.testing.assert_allclose(low.overlap(drawn.directions)[0], expected, atol=1e-6)
+
+
+@pytest.mark.parametrize(("n", "d", "m"), [(1, 3, 1), (6, 5, 2), (67, 4, 3), (130, 9, 4)])
+@pytest.mark.parametrize("precision", [np.float32, np.float64])
+def test_products_of_any_size(n, d, m, precision):
+    rng = np.random.default_rng(n)
+    X, y, W, a = (
+        rng.standard_normal((n, d)),
+        rng.choice([-1.0, 1.0], n),
+        rng.standard_normal((d, m)),
+        np.ones(m),
+    )
+    H = hessian_operator(X.astype(precision), y, W, a, "tanh", ridge=0.3)
+    slope = 1 - np.tanh(X @ W) ** 2
+    gap = np.tanh(X @ W).sum(axis=1) - y
+    expected = 0.3 * np.eye(m * d)
+    for i in range(n):
+        D = np.outer(slope[i], slope[i]) - np.diag(2 * gap[i] * slope[i] * np.tanh(X[i] @ W))
+        expected += np.kron(D, np.outer(X[i], X[i])) / n
+    # rounding of numbers of order one, times their size
+    tolerance = 1e-12 if precision is np.float64 else 3e-6
+    np.testing.assert_allclose(np.array([H @ row for row in np.eye(m * d)]), expected, atol=tolerance * d)
 
 
 def test_the_density_against_eigenvalues():

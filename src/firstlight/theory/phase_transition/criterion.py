@@ -44,12 +44,16 @@ def _branch_at(bulk: Bulk, edge: Branch, z: float) -> Branch:
     return bulk.reach(bracketing_root(gap, edge.p, high, tolerance=1e-10).value, edge)
 
 
-def first_crossing(grid: np.ndarray, margins: np.ndarray) -> float:
-    """Return where the margin first turns negative, interpolated in log delta; NaN if nowhere on the grid."""
+def last_crossing(grid: np.ndarray, margins: np.ndarray) -> float:
+    """Return where the margin turns negative for the last time, interpolated in log delta; NaN if nowhere.
+
+    The last, because with an easy direction a window of smaller delta, in which the bulk has not yet become
+    positive, shows negative outliers for some time and loses them again.
+    """
     turned = np.flatnonzero((margins[:-1] > 0) & (margins[1:] <= 0))
     if not turned.size:
         return np.nan
-    i = int(turned[0])
+    i = int(turned[-1])
     curve = PchipInterpolator(np.log(grid), margins)
     root = bracketing_root(lambda x: float(curve(x)), np.log(grid[i]), np.log(grid[i + 1]))
     return float(np.exp(root.value))

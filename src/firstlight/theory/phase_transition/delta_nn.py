@@ -8,7 +8,7 @@ creeps to zero.
 
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -17,15 +17,16 @@ from firstlight.rng import RNGLike, SeedLike, generator
 from firstlight.solvers import Solved
 from firstlight.theory.phase_transition.alg import conditional_threshold
 from firstlight.theory.phase_transition.conditional import as_target
-from firstlight.theory.phase_transition.criterion import CRITERIA, first_crossing, outlier_margin
-from firstlight.theory.phase_transition.dmft import dmft
-from firstlight.theory.phase_transition.hessian import initial_law
+from firstlight.theory.phase_transition.criterion import CRITERIA, last_crossing, outlier_margin
+from firstlight.theory.phase_transition.dmft import held_path
+from firstlight.theory.phase_transition.hessian import starting_law
 from firstlight.theory.phase_transition.labels import LabelLaw, LabelSample, draw, label_law
 from firstlight.theory.phase_transition.resolvent import Bulk
 from firstlight.theory.phase_transition.static import static_point
 from firstlight.theory.phase_transition.student import Student
 
 _WORKERS = 2
+_SCRAMBLES = 4  # of the static route; the dynamic one takes the first two
 _REACH = 40.0  # how far above delta_alg the threshold is looked for
 
 
@@ -35,9 +36,10 @@ class NetworkThreshold(Solved[float]):
 
     Attributes
     ----------
-    route : {"static", "extrapolated", "settled", "nothing to find", "not found"}
+    route : {"static", "extrapolated", "settled", "nothing to find", "not found", "contradicted"}
         Where the limit comes from: the static equations; delta_NN(T) against z_-(T), taken to z_- = 0; or
-        delta_NN(T) itself, where it no longer changes.
+        delta_NN(T) itself, where it no longer changes. "contradicted" is an extrapolation at which the static
+        equations hold and find no negative outlier: no value is given then.
     times : ndarray of shape (r,)
         Steps T at which the threshold was computed; empty on the static route.
     curve : ndarray of shape (r,)
@@ -103,12 +105,12 @@ def delta_nn(
     if criterion not in CRITERIA:
         raise ValueError(f"criterion = {criterion!r}: must be one of {', '.join(CRITERIA)}")
     labels = label_law(target, rng)
-    student.require_bounded(np.concatenate([labels.y, labels.far]), target.expression)
+    student.require_bounded(np.concatenate([labels.y, labels.far]), labels.name)
     floor = conditional_threshold(target, labels.easy_basis, rng).value
     none = np.zeros(0)
     if np.isinf(floor):
         return NetworkThreshold(np.inf, np.inf, 0, True, "nothing to find", none, none, none, np.nan, floor)
-    scan = _Scan(target, student, labels, criterion, floor, rng)
+    scan = _Scan(student, labels, criterion, floor, rng)
     found = scan.static() if criterion == "bbp+sign" else None
     if found is not None:
         value, error = found
@@ -120,12 +122,11 @@ class _Scan:
     """One search; holds what all its runs share."""
 
     def __init__(
-        self, target: MultiIndex, student: Student, labels: LabelLaw, criterion: str, floor: float,
-        rng: np.random.Generator,
-    ) -> None:  # fmt: skip
-        self.target, self.student, self.labels = target, student, labels
+        self, student: Student, labels: LabelLaw, criterion: str, floor: float, rng: np.random.Generator
+    ) -> None:
+        self.student, self.labels = student, labels
         self.criterion, self.floor = criterion, floor
-        self.seeds = [int(seed) for seed in rng.integers(1 << 31, size=2)]
+        self.seeds = [int(seed) for seed in rng.integers(1 << 31, size=_SCRAMBLES)]
 
     def static(self) -> tuple[float, float] | None:
         """Return the threshold and its scatter if the static equations hold on both sides of it."""
@@ -138,36 +139,45 @@ class _Scan:
             margins.append(point.margin)
             if point.margin > 0:
                 break
-        near = first_crossing(grid[: len(margins)][::-1], np.array(margins)[::-1])
+        near = last_crossing(grid[: len(margins)][::-1], np.array(margins)[::-1])
         if not np.isfinite(near):
             return None
         pair = near * np.array([0.95, 1.05])  # the margin is smooth: a line in log delta is enough between
         values = []
-        for index in (0, 1):
-            fine = self._static_sample(1 << 15, index)
+        for index in range(_SCRAMBLES):
+            fine = self._static_sample(1 << 14, index)
             low, high = (static_point(self.student, fine, float(delta)) for delta in pair)
             if not (low.valid and high.valid):
                 return None
             share = low.margin / (low.margin - high.margin)
             values.append(float(pair[0] * (pair[1] / pair[0]) ** share))
-        return float(np.mean(values)), abs(values[0] - values[1]) / 2 + 1e-3 * values[0]
+        value = float(np.mean(values))
+        return value, 2 * float(np.std(values, ddof=1)) / _SCRAMBLES**0.5 + 1e-3 * value
 
     def _static_sample(self, count: int, index: int) -> LabelSample:
         return draw(self.labels, self.student.width, count, self.seeds[index])
 
     def dynamic(self, step_size: float | None, steps: int, samples: int) -> NetworkThreshold:
+        """Follow training, and extrapolate; NaN where the static equations hold and say otherwise."""
         chosen = self._default_step() if step_size is None else float(step_size)
         for _ in range(4):
             try:
-                return self._at_step(chosen, steps, samples)
+                found = self._at_step(chosen, steps, samples)
+                break
             except ValueError as error:
                 if step_size is not None or "step_size" not in str(error):
                     raise
                 chosen *= 0.5
-        raise ValueError("step_size: no stable step was found; give one")
+        else:
+            raise ValueError("step_size: no stable step was found; give one")
+        if found.route == "extrapolated" and np.isfinite(found.value):
+            above = static_point(self.student, self._static_sample(1 << 11, 0), 1.1 * found.value, 400)
+            if above.valid and above.margin > 0:  # the bulk ends above zero there, and so does the outlier
+                return replace(found, value=np.nan, residual=np.inf, converged=False, route="contradicted")
+        return found
 
     def _default_step(self) -> float:
-        law = initial_law(self.target, self.student, 1 << 12, self.seeds[0])
+        law = starting_law(self.labels, self.student, 1 << 12, self.seeds[0])
         right = -Bulk(law.D, law.weight, 2 * self.floor).mirrored.left_edge().value
         return float(f"{0.75 / (right + self.student.ridge):.2g}")
 
@@ -176,7 +186,7 @@ class _Scan:
         times = [t for t in (4, 8, 16, 24, 32) if early / 4 <= t <= early] or [early]
         grid = self.floor * np.geomspace(1.0, _REACH, 14)
         margins, _ = self._table(grid, eta, early, times, max(samples // 4, 1 << 10), self.seeds[:1], False)
-        roots = [first_crossing(grid, row) for row in margins[0].T]
+        roots = [last_crossing(grid, row) for row in margins[0].T]
         if not np.isfinite(roots).any():
             empty = np.full(len(times), np.nan)
             return NetworkThreshold(
@@ -186,8 +196,8 @@ class _Scan:
         times = sorted({0, *_window(steps)})
         for _ in range(3):
             grid = np.geomspace(low, high, 8)
-            margins, edges = self._table(grid, eta, steps, times, samples // 2, self.seeds, True)
-            curves = np.array([[first_crossing(grid, row) for row in half.T] for half in margins])
+            margins, edges = self._table(grid, eta, steps, times, samples // 2, self.seeds[:2], True)
+            curves = np.array([[last_crossing(grid, row) for row in half.T] for half in margins])
             late = curves[:, -3:]
             if np.isfinite(late).all():
                 break
@@ -200,10 +210,10 @@ class _Scan:
         """Return the threshold at initialisation, often far from the later ones, without dynamics."""
 
         def crossing(grid: np.ndarray, samples: int) -> tuple[float, float]:
-            law = initial_law(self.target, self.student, samples, self.seeds[0])
+            law = starting_law(self.labels, self.student, samples, self.seeds[0])
             ridge = self.student.ridge
             states = np.array([outlier_margin(law, float(x), ridge, self.criterion) for x in grid])
-            value = first_crossing(grid, states[:, 0])
+            value = last_crossing(grid, states[:, 0])
             return value, float(np.interp(value, grid, states[:, 1]))
 
         near, _ = crossing(self.floor * np.geomspace(1.0, _REACH, 16), 1 << 10)
@@ -217,7 +227,7 @@ class _Scan:
 
         def job(pair: tuple[int, float]) -> list[tuple[float, float]]:
             seed, delta = pair
-            path = dmft(self.target, self.student, delta, eta, steps, samples, seed, times=times)
+            path = held_path(self.labels, self.student, delta, eta, steps, samples, seed, times)
             if guard and path.stability(len(times) - 1) >= 1.9:
                 raise ValueError(f"step_size = {eta}: unstable at delta = {delta:.4g}; take a smaller one")
             ridge = self.student.ridge
@@ -240,7 +250,7 @@ class _Scan:
         ends = [_extrapolate(times, curve, edge) for curve, edge in zip(curves, at, strict=True)]
         value = float(np.mean([end[0] for end in ends]))
         scatter = abs(ends[0][0] - ends[1][0]) / 2
-        # a tenth of the distance that the line bridges: how far delta_NN(T) may bend beyond what was seen
+        # and a tenth of the distance that the line bridges: how far delta_NN(T) may bend beyond what was seen
         bridged = 0.1 * abs(value - float(np.mean(curves[:, -1])))
         error = float(np.hypot(scatter, np.mean([end[1] for end in ends])) + bridged)
         good = bool(np.isfinite(value) and error < 0.1 * value)
@@ -251,21 +261,30 @@ class _Scan:
 
 
 def _window(steps: int) -> list[int]:
-    """Powers of two, and six steps spread over the last two thirds."""
+    """Powers of two, and steps spread over the last two thirds of the run and of its first half."""
     powers = [1 << j for j in range(2, steps.bit_length())]
-    spread = np.geomspace(max(steps / 3, 1), steps, 6).round().astype(int).tolist()
-    return [t for t in {*powers, *spread} if t <= steps]
+    spread = [
+        np.geomspace(max(end / 3, 1), end, 6).round().astype(int).tolist() for end in (steps, steps // 2)
+    ]
+    return [t for t in {*powers, *spread[0], *spread[1]} if 1 <= t <= steps]
 
 
 def _extrapolate(times: np.ndarray, curve: np.ndarray, edge: np.ndarray) -> tuple[float, float, str]:
-    """Take delta_NN(T) to z_- = 0 by a straight line over the last two thirds; value, error, route."""
+    """Take delta_NN(T) to z_- = 0 by a straight line over the last two thirds; value, error, route.
+
+    The error is the change of the limit since half as many steps: for the base model it halves with each
+    doubling, so that this bounds what is still to come.
+    """
     ends = []
-    for start in (times[-1] / 3, times[-1] / 2):
-        part = (times >= start) & np.isfinite(curve) & np.isfinite(edge)
+    for end in (times[-1], times[-1] // 2):
+        part = (times >= end / 3) & (times <= end) & np.isfinite(curve) & np.isfinite(edge)
         if part.sum() < 3:
-            return np.nan, np.inf, "not found"
-        if np.ptp(curve[part]) < 0.004 * curve[-1] or edge[part][-1] > 0:
-            return float(curve[part][-1]), float(np.ptp(curve[part])), "settled"
-        line = np.polynomial.Polynomial.fit(edge[part], curve[part], 1)
-        ends.append(float(line(0.0)))
-    return ends[0], abs(ends[0] - ends[1]), "extrapolated"
+            break
+        late_curve, late_edge = curve[part], edge[part]
+        if end == times[-1] and (np.ptp(late_curve) < 0.004 * late_curve[-1] or late_edge[-1] > 0):
+            return float(late_curve[-1]), float(np.ptp(late_curve)), "settled"
+        ends.append(float(np.polynomial.Polynomial.fit(late_edge, late_curve, 1)(0.0)))
+    if not ends:
+        return np.nan, np.inf, "not found"
+    before = ends[1] if len(ends) == 2 else float(curve[-1])
+    return ends[0], abs(ends[0] - before), "extrapolated"

@@ -75,18 +75,29 @@ def dmft(
     True
     """
     target, rng = as_target(target), generator(rng)
-    _check(student, delta, step_size, steps, samples)
-    kept = default_times(steps) if times is None else tuple(sorted(set(times)))
-    if not kept or kept[0] < 0 or kept[-1] > steps:
-        raise ValueError(f"times = {times}: must lie in 0 .. {steps}")
-    dim = (steps + 1) * student.width
     if hold_hard:
-        labels = label_law(target, rng)
-        _check_step(labels, student, delta, step_size, target.expression)
-        sample, start = draw(labels, dim, samples, rng), np.zeros((student.width, labels.easy.shape[1]))
-    else:
-        sample = _joint(target, dim, samples, rng)
-        start = np.broadcast_to(np.asarray(start_overlap, float), (student.width, target.k)).copy()
+        return held_path(label_law(target, rng), student, delta, step_size, steps, samples, rng, times)
+    kept = _check(student, delta, step_size, steps, samples, times)
+    sample = _joint(target, (steps + 1) * student.width, samples, rng)
+    start = np.broadcast_to(np.asarray(start_overlap, float), (student.width, target.k)).copy()
+    return Process(student, sample, float(delta), float(step_size), steps, kept, start).path()
+
+
+def held_path(
+    labels: LabelLaw,
+    student: Student,
+    delta: float,
+    step_size: float,
+    steps: int,
+    samples: int,
+    rng: RNGLike | SeedLike,
+    times: Sequence[int] | None = None,
+) -> DmftPath:
+    """Follow gradient descent with the hard overlaps held, from a label law that is known already."""
+    kept = _check(student, delta, step_size, steps, samples, times)
+    _check_step(labels, student, delta, step_size)
+    sample = draw(labels, (steps + 1) * student.width, samples, rng)
+    start = np.zeros((student.width, labels.easy.shape[1]))
     return Process(student, sample, float(delta), float(step_size), steps, kept, start).path()
 
 
@@ -106,7 +117,9 @@ def memory_bytes(student: Student, steps: int, samples: int) -> int:
     return samples * (2 * steps * (steps + 1) * m * m + 24 * (steps + 1) * m)
 
 
-def _check(student: Student, delta: float, step_size: float, steps: int, samples: int) -> None:
+def _check(
+    student: Student, delta: float, step_size: float, steps: int, samples: int, times: Sequence[int] | None
+) -> tuple[int, ...]:
     import psutil
 
     if not (np.isfinite(delta) and delta > 0):
@@ -122,10 +135,14 @@ def _check(student: Student, delta: float, step_size: float, steps: int, samples
             f"steps = {steps}, samples = {samples}: needs {need / 1e9:.1f} GB of memory and "
             f"{free / 1e9:.1f} GB is free; memory grows as samples × steps² × width²"
         )
+    kept = default_times(steps) if times is None else tuple(sorted(set(times)))
+    if not kept or kept[0] < 0 or kept[-1] > steps:
+        raise ValueError(f"times = {times}: must lie in 0 .. {steps}")
+    return kept
 
 
-def _check_step(labels: LabelLaw, student: Student, delta: float, step_size: float, what: str) -> None:
-    student.require_bounded(np.concatenate([labels.y, labels.far]), what)
+def _check_step(labels: LabelLaw, student: Student, delta: float, step_size: float) -> None:
+    student.require_bounded(np.concatenate([labels.y, labels.far]), labels.name)
     drawn = draw(labels, student.width, 1 << 11, 0)
     D = student.curvature(drawn.y, student.init_scale * drawn.normals)
     right = spectrum_of(CurvatureLaw(D, drawn.weight, drawn.second), delta, student.ridge).right_edge

@@ -5,8 +5,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from firstlight.data.multi_index import MultiIndex
-from firstlight.rng import RNGLike, SeedLike
-from firstlight.theory.phase_transition.dmft import DmftPath, dmft
+from firstlight.rng import RNGLike, SeedLike, generator
+from firstlight.theory.phase_transition.conditional import as_target
+from firstlight.theory.phase_transition.dmft import dmft, held_path
+from firstlight.theory.phase_transition.labels import label_law
+from firstlight.theory.phase_transition.path import DmftPath
 from firstlight.theory.phase_transition.student import Student
 
 
@@ -145,9 +148,11 @@ def success_size(
     deltas = np.asarray(deltas, float)
     if deltas.ndim != 1 or deltas.size < 1 or not (np.diff(deltas) > 0).all():
         raise ValueError(f"deltas = {deltas}: must be an increasing sequence")
+    rng = generator(rng)
+    labels, seed = label_law(as_target(target), rng), int(rng.integers(1 << 31))  # one scramble for all delta
     best = []
     for delta in deltas:
-        path = dmft(target, student, float(delta), step_size, steps, samples, rng, times=(0,))
+        path = held_path(labels, student, float(delta), step_size, steps, samples, seed, (0,))
         best.append(float(np.log(escape_of(path, d, level).cosine.max())))
         if best[-1] >= np.log(level):
             break

@@ -9,7 +9,7 @@ from firstlight.data.multi_index import MultiIndex
 from firstlight.rng import RNGLike, SeedLike, generator
 from firstlight.solvers import bracketing_root
 from firstlight.theory.phase_transition.conditional import as_target
-from firstlight.theory.phase_transition.labels import draw, label_law
+from firstlight.theory.phase_transition.labels import LabelLaw, draw, label_law
 from firstlight.theory.phase_transition.resolvent import Branch, Bulk, Edge
 from firstlight.theory.phase_transition.student import Student
 
@@ -108,8 +108,14 @@ def initial_law(
     (1024, 1, 1)
     """
     rng = generator(rng)
-    labels = label_law(target, rng)
-    student.require_bounded(np.concatenate([labels.y, labels.far]), target.expression)
+    return starting_law(label_law(target, rng), student, samples, rng)
+
+
+def starting_law(
+    labels: LabelLaw, student: Student, samples: int, rng: RNGLike | SeedLike = 0
+) -> CurvatureLaw:
+    """Return the law of the curvature at initialisation, from a label law that is known already."""
+    student.require_bounded(np.concatenate([labels.y, labels.far]), labels.name)
     drawn = draw(labels, student.width, samples, rng)
     D = student.curvature(drawn.y, student.init_scale * drawn.normals)
     return CurvatureLaw(D, drawn.weight, drawn.second, np.hstack([drawn.normals, drawn.easy]))

@@ -31,6 +31,8 @@ class LabelLaw:
         Labels far out in the law's support.
     easy_basis, hard_basis : ndarray of shape (k, e) and (k, h)
         Bases of the two subspaces.
+    name : str
+        The target's text, for messages.
     """
 
     y: np.ndarray
@@ -40,6 +42,7 @@ class LabelLaw:
     far: np.ndarray
     easy_basis: np.ndarray
     hard_basis: np.ndarray
+    name: str
 
 
 def label_law(target: MultiIndex, rng: RNGLike | SeedLike = 0) -> LabelLaw:
@@ -60,8 +63,9 @@ def label_law(target: MultiIndex, rng: RNGLike | SeedLike = 0) -> LabelLaw:
     moments = conditional_moments(target, split.easy, split.hard, rng)
     second = moments.second.mean(axis=0) + np.eye(split.hard.shape[1])
     return LabelLaw(
-        moments.y, moments.weight, moments.easy, second, far_labels(target), split.easy, split.hard
-    )
+        moments.y, moments.weight, moments.easy, second, far_labels(target), split.easy, split.hard,
+        target.expression,
+    )  # fmt: skip
 
 
 @dataclass(frozen=True)
