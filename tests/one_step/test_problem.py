@@ -75,7 +75,9 @@ def test_a_rare_class_has_its_share_of_every_sample():
     found = problem.simulate(0)
     assert np.isfinite(found.test_error_by_class).all()
     shares = np.array([0.999, 0.001])
-    assert float(found.test_error) == pytest.approx(float(shares @ found.test_error_by_class.values), rel=1e-12)
+    assert float(found.test_error) == pytest.approx(
+        float(shares @ found.test_error_by_class.values), rel=1e-12
+    )
 
 
 def test_many_ridges_share_a_trial():
@@ -103,6 +105,16 @@ def test_sample_sizes_come_from_one_factorisation():
     path = problem.predict(5, sample_sizes=[70, 140])
     assert float(path.test_error.sel(m=70)) == pytest.approx(float(problem.predict(5).test_error), rel=1e-12)
     assert float(path.test_error.sel(m=140)) < float(path.test_error.sel(m=70))
+
+
+def test_sample_sizes_of_the_network_free_prediction():
+    problem = Problem.scaled(**SMALL, ridge=(1e-4, 0.1))
+    path = problem.predict(5, method="asymptotic", sample_sizes=[70, 140], draws=2)
+    assert path.test_error.dims == ("m", "ridge")
+    alone = problem.predict(5, method="asymptotic", draws=2)
+    # the same nodes and equations, solved from another start to a relative change of 1e-8
+    np.testing.assert_allclose(path.test_error.sel(m=70), alone.test_error, rtol=1e-5)
+    assert np.all(path.test_error.sel(m=140) < path.test_error.sel(m=70))
 
 
 def test_it_chooses_the_equivalent_and_says_so():
@@ -161,8 +173,18 @@ def test_degrees_and_their_warnings():
     with pytest.warns(DegreeWarning, match="degree = 4"):
         steep.simulate(0, model="hermite")
     assert steep.assumptions()[-1].verdict == "fails"
-    with pytest.raises(ValueError, match="degree"):
-        steep.simulate(0, model="hermite", degree=0)
+    for degree in (0, 2.5):
+        with pytest.raises(ValueError, match="degree"):
+            steep.simulate(0, model="hermite", degree=degree)
+
+
+def test_a_degree_warning_is_one_short_line_every_time():
+    steep = Problem.scaled(n=100, k=100, m=100, alpha=0.0, beta=1.0, label_direction="spikes")
+    for _ in range(2):
+        with pytest.warns(DegreeWarning) as seen:
+            steep.simulate(0, model="hermite", degree=12)
+        assert len(str(seen[0].message)) < 120
+        assert seen[0].filename == __file__
 
 
 def test_assumptions_carry_numbers():
@@ -190,6 +212,12 @@ def test_cost_grows_with_the_sizes():
         ({"m": 0}, "m = 0"),
         ({"k": 0}, "k = 0"),
         ({"k": 2.5}, "k"),
+        ({"ridge": ()}, "ridge"),
+        ({"ridge": "small"}, "ridge"),
+        ({"beta": "large"}, "beta"),
+        ({"n": 60.5}, "n = 60.5"),
+        ({"rank": 1.5}, "rank"),
+        ({"weights": ()}, "weights"),
         ({"m_gradient": 0}, "m_gradient"),
         ({"weights": (0.5, 0.4)}, "weights"),
         ({"task": "classification", "weights": (1.0,)}, "classes"),
@@ -223,3 +251,9 @@ def test_refusals_of_a_general_problem():
         dense.simulate(0, model="hermite", risk="population")
     with pytest.raises(ValueError, match="method"):
         dense.predict(0, method="guess")
+    for options in ({"draws": 0, "method": "asymptotic"}, {"sample_sizes": [0]}, {"equivalent": "both"}):
+        with pytest.raises(ValueError, match=next(iter(options))):
+            dense.predict(0, **options)
+    for bad in ((None, Classification()), (mixture, None)):
+        with pytest.raises(ValueError, match=r"mixture|labels"):
+            Problem(*bad, 3, 3)

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from firstlight.activations import Activation
+from firstlight.data.checks import check_choice, check_count, check_number
 from firstlight.data.labels import Classification, Labels, Regression
 from firstlight.data.mixture import GaussianMixture, Spiked
 
@@ -61,12 +62,13 @@ def structured_data(
     classes = len(weights)
     check_choice("task", task, ("regression", "classification"))
     check_choice("label_direction", label_direction, ("random", "spikes"))
-    if rank < 1:
-        raise ValueError(f"rank = {rank}: must be at least 1")
+    if not classes:
+        raise ValueError("weights = (): every class needs a probability")
+    check_count("rank", rank)
+    check_count("n", n)
     if n < classes * rank + 1:
         raise ValueError(f"n = {n}: must be at least classes * rank + 1 = {classes * rank + 1}")
-    if not -1 <= spike_alignment <= 1:
-        raise ValueError(f"spike_alignment = {spike_alignment}: must lie in [-1, 1]")
+    check_number("spike_alignment", spike_alignment, -1, 1)
     axes = np.eye(n, classes * rank)
     first, bend = axes[:, :rank], np.sqrt(1 - spike_alignment**2)
     spikes = [first]
@@ -86,14 +88,3 @@ def structured_data(
         )
     average = Spiked(np.concatenate([w * strengths for w in mixture.weights]), np.hstack(spikes))
     return mixture, Regression(direction / (length * np.sqrt(average.norm)), link, noise)
-
-
-def check_choice(name: str, value: object, allowed: tuple[str, ...]) -> None:
-    """Raise a ValueError that names the field unless the value is one of those allowed.
-
-    Examples
-    --------
-    >>> check_choice("task", "regression", ("regression", "classification"))
-    """
-    if value not in allowed:
-        raise ValueError(f"{name} = {value!r}: must be one of {', '.join(allowed)}")

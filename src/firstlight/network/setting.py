@@ -7,7 +7,8 @@ from typing import Protocol
 import numpy as np
 
 from firstlight.activations import Activation, activation
-from firstlight.data.labels import Labels
+from firstlight.data.checks import check_count, check_number
+from firstlight.data.labels import Classification, Labels, Regression
 from firstlight.data.mixture import GaussianMixture, Spiked
 
 
@@ -67,21 +68,22 @@ class Setting:
     beta: float | None = None
 
     def __post_init__(self) -> None:
+        if not isinstance(self.mixture, GaussianMixture):
+            raise ValueError(f"mixture = {self.mixture!r}: must be a GaussianMixture")
+        if not isinstance(self.labels, (Regression, Classification)):
+            raise ValueError(f"labels = {self.labels!r}: must be Regression or Classification")
         for name in ("k", "m", "m_gradient"):
-            value = getattr(self, name)
-            if name == "m_gradient" and value is None:
-                continue
-            if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:
-                raise ValueError(f"{name} = {value!r}: must be an integer of at least 1")
-        if not (np.isfinite(self.step_size) and self.step_size >= 0):
-            raise ValueError(f"step_size = {self.step_size}: must be at least 0")
-        ridges = np.atleast_1d(np.asarray(self.ridge, dtype=float))
-        if ridges.ndim != 1 or not ridges.size or not np.isfinite(ridges).all() or (ridges < 0).any():
-            raise ValueError(f"ridge = {self.ridge}: must be at least 0")
-        if not np.isscalar(self.ridge):
-            object.__setattr__(self, "ridge", tuple(ridges.tolist()))
-        if self.beta is not None and not 0 <= self.beta <= 1:
-            raise ValueError(f"beta = {self.beta}: must lie in [0, 1]")
+            if name != "m_gradient" or self.m_gradient is not None:
+                check_count(name, getattr(self, name))
+        check_number("step_size", self.step_size)
+        for value in (ridges := np.atleast_1d(np.asarray(self.ridge, dtype=object)).tolist()):
+            check_number("ridge", value)
+        if not ridges or np.ndim(self.ridge) > 1:
+            raise ValueError(f"ridge = {self.ridge}: must be a number or a sequence of numbers")
+        one = np.ndim(self.ridge) == 0
+        object.__setattr__(self, "ridge", float(ridges[0]) if one else tuple(map(float, ridges)))
+        if self.beta is not None:
+            check_number("beta", self.beta, 0, 1)
         activation(self.activation)
         self.labels.check(self.mixture)
 

@@ -1,8 +1,8 @@
 """Which Hermite degree a problem's polynomial surrogate needs, and whether it can be trusted."""
 
 import warnings
-from functools import cache
 
+from firstlight.data.checks import check_count
 from firstlight.network.setting import Setting
 from firstlight.rng import generator
 from firstlight.theory.one_step.degree import Degrees, hermite_degree, measured_degrees
@@ -13,12 +13,13 @@ class DegreeWarning(UserWarning):
     """A polynomial surrogate of the network cannot be trusted at this size."""
 
 
-def degrees_of(setting: Setting) -> Degrees:
-    """Rate the Hermite degrees of a problem with identity-plus-spikes covariances."""
+def degrees_of(setting: Setting, largest: int = 8) -> Degrees:
+    """Rate the Hermite degrees of a problem with identity-plus-spikes covariances, to 8 at least."""
     law = reduced_law(setting.mixture, setting.labels)
     return measured_degrees(
-        law, setting.sigma, setting.k, setting.gradient_samples, setting.step_size, generator(0)
-    )
+        law, setting.sigma, setting.k, setting.gradient_samples, setting.step_size, generator(0),
+        max(largest, 8),
+    )  # fmt: skip
 
 
 def surrogate_degree(setting: Setting, degree: int | None) -> int:
@@ -35,26 +36,21 @@ def surrogate_degree(setting: Setting, degree: int | None) -> int:
     -------
     int
     """
-    if degree is not None and degree < 1:
-        raise ValueError(f"degree = {degree}: must be at least 1")
+    if degree is not None:
+        check_count("degree", degree)
     by_rule = None if setting.beta is None else hermite_degree(setting.beta)
     if not setting.spiked:  # no bulk to measure spikes against
         return degree or by_rule or hermite_degree(1.0)
-    degrees = degrees_of(setting)
+    degrees = degrees_of(setting, degree or 1)
     top = degree or by_rule or degrees.needed
     if top > degrees.reliable:
-        sizes = ", ".join(f"{ratio:.3g}" for ratio in degrees.ratios[:top])
-        _warn_once(
-            f"degree = {top}: too high for this size, the polynomial's tails grow beyond degree "
-            f"{degrees.reliable} (ratios by degree: {sizes}); prefer model='conditional_gaussian'"
-        )
+        ratio = degrees.ratios[degrees.reliable]
+        warnings.warn(
+            f"degree = {top}: too high for this size, tails grow from degree {degrees.reliable + 1} on "
+            f"(ratio {ratio:.3g}); prefer conditional_gaussian",
+            DegreeWarning, stacklevel=3,
+        )  # fmt: skip
     return top
-
-
-@cache
-def _warn_once(message: str) -> None:
-    """Warn, but not again for every trial of a study."""
-    warnings.warn(message, DegreeWarning, stacklevel=4)
 
 
 def needed_degree(problem: Setting) -> int:
@@ -85,8 +81,8 @@ def needed_degree(problem: Setting) -> int:
     if degrees.reliable < len(degrees.ratios):
         ratio = degrees.ratios[degrees.reliable]
         warnings.warn(
-            f"degree {degrees.reliable + 1} outgrows those below it (ratio {ratio:.3g}): no polynomial "
-            "surrogate is faithful at this size; prefer model='conditional_gaussian'",
+            f"degree {degrees.reliable + 1} outgrows those below it (ratio {ratio:.3g}): no polynomial is "
+            "faithful here; prefer conditional_gaussian",
             DegreeWarning, stacklevel=2,
         )  # fmt: skip
     return degrees.needed

@@ -3,6 +3,7 @@
 from typing import Any
 
 from firstlight.activations import Activation
+from firstlight.data.checks import check_number
 from firstlight.data.labels import Classification
 from firstlight.data.noisy_images import Centring, noisy_images
 from firstlight.one_step.problem import Problem
@@ -77,9 +78,8 @@ def of_images(
     >>> of_images(0.5, 40, 0, 1, images="digits").source
     NoisyImages(name='digits', first=0, second=1, centring='class')
     """
-    for name, value in (("alpha", alpha), ("beta", beta)):
-        if not 0 <= value <= 1:
-            raise ValueError(f"{name} = {value}: must lie in [0, 1]")
+    check_number("alpha", alpha, 0, 1)
+    check_number("beta", beta, 0, 1)
     source = noisy_images(images, first, second, centring)
     step_size = float(source.mixture.dimension ** (alpha * beta))
     return Problem(

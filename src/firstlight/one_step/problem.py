@@ -9,7 +9,8 @@ import xarray as xr
 from threadpoolctl import threadpool_limits
 
 from firstlight.activations import Activation
-from firstlight.data.structured import check_choice, structured_data
+from firstlight.data.checks import check_choice, check_count, check_number
+from firstlight.data.structured import structured_data
 from firstlight.network.one_step import Model, Risk, Streams, Workers, first_stage, run_trial
 from firstlight.network.setting import Setting
 from firstlight.one_step.degrees import degrees_of, surrogate_degree
@@ -38,7 +39,7 @@ class Problem(Setting):
     """
 
     room: ClassVar[str] = "one_step"
-    room_version: ClassVar[int] = 1
+    room_version: ClassVar[int] = 2
     references: ClassVar[tuple[str, ...]] = ("demir2025onestep",)
 
     @classmethod
@@ -85,10 +86,8 @@ class Problem(Setting):
         >>> round(problem.step_size, 6), problem.mixture.covariances[0].strengths.round(6).tolist()
         (3.162278, [3.162278])
         """
-        if not 0 <= alpha <= 1:
-            raise ValueError(f"alpha = {alpha}: must lie in [0, 1]")
-        if not 0 <= beta <= 1:
-            raise ValueError(f"beta = {beta}: must lie in [0, 1]")
+        check_number("alpha", alpha, 0, 1)
+        check_number("beta", beta, 0, 1)
         mixture, labels = structured_data(
             n, n ** (beta * (1 - alpha)), task=task, label_direction=label_direction, weights=weights,
             rank=rank, spike_alignment=spike_alignment, noise=noise, link=link,
@@ -139,8 +138,8 @@ class Problem(Setting):
             raise ValueError("risk = 'population': only for the network on the mixture itself")
         if model == "conditional_gaussian" and not self.spiked:
             raise ValueError("model = 'conditional_gaussian': needs identity-plus-spikes covariances")
-        if test_samples is not None and test_samples < 1:
-            raise ValueError(f"test_samples = {test_samples}: must be at least 1")
+        if test_samples is not None:
+            check_count("test_samples", test_samples)
         top = 1 if model != "hermite" else surrogate_degree(self, degree)
         values = run_trial(
             self, generator(rng), model=model, degree=top, risk=risk, test_samples=test_samples
@@ -171,7 +170,8 @@ class Problem(Setting):
             For the first method: one effective ridge for all samples, or one for each class. By itself it
             takes class-wise equations where the classes differ in more than spikes; ``attrs`` say which.
         sample_sizes : sequence of int, optional
-            For the first method: predict for these m, all from one factorisation; a dimension ``m`` is added.
+            Predict for these m, the step being as it is; a dimension ``m`` is added. The first method needs
+            no second factorisation for it.
         draws : int, default 8
             For the second method: how many batch averages the result is averaged over.
         convention : {"full", "half"}
@@ -183,16 +183,20 @@ class Problem(Setting):
             As `simulate`, and ``converged``.
         """
         check_choice("method", method, ("deterministic", "asymptotic"))
+        check_choice("equivalent", equivalent, ("auto", "one covariance", "class-wise"))
+        sizes = [self.m] if sample_sizes is None else list(sample_sizes)
+        for size in sizes:
+            check_count("sample_sizes", size)
         rng = generator(rng)
         if method == "asymptotic":
+            check_count("draws", draws)
             with threadpool_limits(1, "blas"):  # threads cost more than they bring on matrices this small
                 values = asymptotic(
-                    self.mixture, self.labels, self.sigma, k=self.k, m=self.m,
+                    self.mixture, self.labels, self.sigma, k=self.k, sizes=sizes,
                     m_gradient=self.gradient_samples, step_size=self.step_size, ridges=self.ridges,
                     rng=rng, draws=draws,
                 )  # fmt: skip
-            return dataset(self, values, convention, method=method)
-        check_choice("equivalent", equivalent, ("auto", "one covariance", "class-wise"))
+            return dataset(self, values, convention, sample_sizes, method=method)
         chosen = choose_equivalent(self.mixture) if equivalent == "auto" else equivalent
         stream = Streams(rng)
         with Workers() as workers:
@@ -202,7 +206,7 @@ class Problem(Setting):
         update = (trained - first).T @ second
         del start, first, x, y
         values = deterministic(
-            trained, update, self.sigma, self.mixture, self.labels, sizes=list(sample_sizes or [self.m]),
+            trained, update, self.sigma, self.mixture, self.labels, sizes=sizes,
             ridges=self.ridges, equivalent=chosen, rng=stream("test"),
         )  # fmt: skip
         return dataset(self, values, convention, sample_sizes, method=method, equivalent=chosen)

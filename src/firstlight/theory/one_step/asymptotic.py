@@ -1,5 +1,6 @@
 """Errors after one step without any network: no object here grows with the dimension."""
 
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -42,7 +43,7 @@ def asymptotic(
     sigma: Activation,
     *,
     k: int,
-    m: int,
+    sizes: list[int],
     m_gradient: int,
     step_size: float,
     ridges: np.ndarray,
@@ -59,8 +60,10 @@ def asymptotic(
         Laws of the data; covariances identity plus spikes.
     sigma : Activation
         σ.
-    k, m, m_gradient : int
-        Width, training samples, samples of the gradient step.
+    k, m_gradient : int
+        Width, and samples of the gradient step.
+    sizes : list of int
+        m, numbers of training samples, S values.
     step_size : float
         η.
     ridges : ndarray, shape (L,)
@@ -75,7 +78,7 @@ def asymptotic(
     Returns
     -------
     dict of ndarray
-        Observables of shape (L,) or (L, C), and ``converged`` of shape (L,).
+        Observables of shape (S, L) or (S, L, C), and ``converged`` of shape (S, L).
     """
     law = reduced_law(mixture, labels)
     start_square = float(sigma.second_moment(1.0)) / k
@@ -87,24 +90,26 @@ def asymptotic(
         normals = neuron_nodes(law.rank, neuron_count, rng)
         nodes.append((draw_neurons(law, sigma, step, step_size / k, direction, normals, inputs), inputs))
     table = common_table(law, sigma, nodes)
-    tables: list[list[dict[str, Any]]] = []
+    found: list[list[dict[str, Any]]] = []  # one list of cells for each batch average
     for neurons, inputs in nodes:
         functional = Functional(conditional_kernel(law, table, neurons, inputs, k))
-        start, row = None, []
-        for ridge in ridges:
+        start, cells = None, []
+        for m, ridge in product(sizes, ridges):
             floor = max(float(ridge), 1e-9)
             solved = functional.solve(m, floor, start)
             start = solved.value[0]
             errors = functional.errors(m, *solved.value, law.noise)
-            row.append(_observables(law, inputs, errors, floor) | {"converged": solved.converged})
-        tables.append(row)
-    return {
+            cells.append(_observables(law, inputs, errors, floor) | {"converged": solved.converged})
+        found.append(cells)
+    averages = {
         name: np.array([
-            (np.all if name == "converged" else np.mean)([row[i][name] for row in tables], axis=0)
-            for i in range(len(ridges))
+            (np.all if name == "converged" else np.mean)([cell[name] for cell in draws_of_cell], axis=0)
+            for draws_of_cell in zip(*found, strict=True)
         ])
-        for name in tables[0][0]
+        for name in found[0][0]
     }  # fmt: skip
+    shape = (len(sizes), len(ridges))
+    return {name: value.reshape(shape + value.shape[1:]) for name, value in averages.items()}
 
 
 def _observables(law: ReducedLaw, inputs: Inputs, errors: Errors, ridge: float) -> dict[str, Any]:

@@ -13,7 +13,6 @@ from firstlight.theory.one_step.reduced import ReducedLaw
 
 _SMALL = 0.1
 _GROWTH = 1.5  # ratios that rise by less may still come down
-_LARGEST = 8
 
 
 def hermite_degree(beta: float, largest: int = 4) -> int:
@@ -67,7 +66,13 @@ class Degrees:
 
 
 def measured_degrees(
-    law: ReducedLaw, sigma: Activation, k: int, m_gradient: int, step_size: float, rng: np.random.Generator
+    law: ReducedLaw,
+    sigma: Activation,
+    k: int,
+    m_gradient: int,
+    step_size: float,
+    rng: np.random.Generator,
+    largest: int = 8,
 ) -> Degrees:
     """Rate each degree by the amplitude that the spikes reach: k (h_j/j!)² E (M/b)^(2j) / h*_j².
 
@@ -86,6 +91,8 @@ def measured_degrees(
         η.
     rng : Generator
         Scrambles the nodes.
+    largest : int, default 8
+        Highest degree that is rated.
 
     Returns
     -------
@@ -93,7 +100,7 @@ def measured_degrees(
     """
     step = batch_average(law, m_gradient, float(sigma.second_moment(1.0)) / k, rng)
     b = np.sqrt(law.weights @ law.scales * law.dimension / law.trace)
-    h = sigma.hermite(_LARGEST, b)
+    h = sigma.hermite(largest, b)
     kappa, _, weight, scale = law.everything(rng)
     pull = (h[1] / b * step_size / k) ** 2
     along = (kappa @ step.signal) ** 2 + ((kappa @ step.spread) ** 2).sum(axis=1)
@@ -101,7 +108,7 @@ def measured_degrees(
     variance = (inside + pull * (along + scale * step.noise**2)) / b**2
     left = float(sigma.second_moment(b))
     ratios = []
-    for j in range(_LARGEST + 1):
+    for j in range(largest + 1):
         term = h[j] ** 2 / factorial(j)
         if j:
             amplitude = factorial2(2 * j - 1) * float(weight @ variance**j)
