@@ -61,7 +61,12 @@ def summarise(study: Study, found: xr.Dataset) -> xr.Dataset:
         if study.arms[study.reference].count(study.trials) == 1:
             theory = theory.isel(trial=0, drop=True)
         judged = [
-            judge(found[name].sel(arm=arm, drop=True), theory, tolerance=study.tolerance)
+            judge(
+                found[name].sel(arm=arm, drop=True),
+                theory,
+                tolerance=study.tolerance,
+                absolute=study.absolute,
+            )
             for arm in experiments
         ]
         joined = xr.concat(judged, xr.Variable("experiment", experiments))
@@ -195,7 +200,8 @@ def verdict(study: Study, found: xr.Dataset) -> str:
             words = summary[f"{name}_verdict"].sel(experiment=arm)
             visited = words.values[kept.broadcast_like(words).transpose(*words.dims).values]
             said.append(f"{arm} {overall(visited)}{_rate(study, summary, name, arm)}")
-        lines.append(f"{name}: {'; '.join(said)}; tolerance {study.tolerance:.0%}")
+        allowed = f"{study.tolerance:.0%}" + (f" + {study.absolute:g}" if study.absolute else "")
+        lines.append(f"{name}: {'; '.join(said)}; tolerance {allowed}")
     return "\n".join((lines or ["no theory to compare with"]) + _warned(found))
 
 

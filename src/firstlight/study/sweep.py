@@ -67,6 +67,8 @@ class Study:
         A numeric axis along which theory becomes exact; the report fits the rate at which the gap shrinks.
     tolerance : float, default 0.05
         Relative gap within which experiment and theory are said to agree.
+    absolute : float, default 0
+        Added to that gap, for observables that come close to zero, such as distribution functions.
     source : str, optional
         The TOML file it was read from.
 
@@ -91,6 +93,7 @@ class Study:
     refine: Refine | None = None
     size_axis: str | None = None
     tolerance: float = 0.05
+    absolute: float = 0.0
     source: str | None = None
 
     def __post_init__(self) -> None:
@@ -112,6 +115,8 @@ class Study:
         object.__setattr__(self, "observables", require_strings("observables", self.observables))
         if isinstance(self.tolerance, bool) or not 0 < self.tolerance < math.inf:
             raise ValueError(f"tolerance = {self.tolerance!r}: must be a positive number")
+        if isinstance(self.absolute, bool) or not 0 <= self.absolute < math.inf:
+            raise ValueError(f"absolute = {self.absolute!r}: must be a number of at least 0")
         self._check_references()
 
     def _check_references(self) -> None:
