@@ -2,6 +2,7 @@ import warnings
 
 import numpy as np
 import pytest
+from scipy import sparse
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -43,7 +44,7 @@ def test_a_long_step_learns_a_direction():
 
 @pytest.mark.parametrize(
     ("field", "value"),
-    [("k", 0), ("k", 2.5), ("ridge", -1.0), ("step_size", np.inf), ("gradient_fraction", 1.0)],
+    [("k", 0), ("k", 2.5), ("k", True), ("ridge", -1.0), ("step_size", np.inf), ("gradient_fraction", 1.0)],
 )
 def test_bad_parameters_are_refused(field, value):
     x, y = np.eye(4), np.arange(4.0)
@@ -54,3 +55,24 @@ def test_bad_parameters_are_refused(field, value):
 def test_one_class_is_refused():
     with pytest.raises(ValueError, match="class"):
         OneStepClassifier().fit(np.eye(3), np.ones(3))
+
+
+def test_units_do_not_matter():
+    rng = np.random.default_rng(2)
+    x = rng.normal(size=(300, 8))
+    y = np.maximum(x[:, 0], 0)
+    plain = OneStepRegressor(step_size=8.0, random_state=0).fit(x, y).predict(x)
+    other = (
+        OneStepRegressor(step_size=8.0, random_state=0).fit(1e6 * x + 5, 1e-3 * y - 2).predict(1e6 * x + 5)
+    )
+    np.testing.assert_allclose((other + 2) * 1e3, plain, atol=1e-6)
+
+
+def test_one_feature_three_named_classes_and_no_sparse_input():
+    x = np.linspace(-1, 1, 200)[:, None]
+    y = np.array(["low", "mid", "high"])[np.digitize(x[:, 0], [-0.4, 0.4])]
+    model = OneStepClassifier(random_state=0).fit(x, y)
+    assert set(model.predict(x)) == {"low", "mid", "high"}
+    assert model.score(x, y) > 0.6  # ReLUs of one centred input can only bend at its mean
+    with pytest.raises(TypeError, match="dense"):
+        model.fit(sparse.csr_array(x), y)

@@ -34,7 +34,7 @@ class _OneStep(BaseEstimator):
         self.random_state = random_state
 
     def _check(self) -> None:
-        if not isinstance(self.k, Integral) or self.k < 1:
+        if isinstance(self.k, bool) or not isinstance(self.k, Integral) or self.k < 1:
             raise ValueError(f"k = {self.k!r}: must be an integer of at least 1")
         for name in ("step_size", "ridge"):
             value = getattr(self, name)
@@ -44,18 +44,18 @@ class _OneStep(BaseEstimator):
             raise ValueError(f"gradient_fraction = {self.gradient_fraction!r}: must lie between 0 and 1")
 
     def _fit(self, x: np.ndarray, y: np.ndarray) -> None:
-        """Fit on centred inputs and targets; the step and the read-out see different samples."""
+        """Fit on centred and scaled inputs and targets; the step and the read-out see different samples."""
         self._check()
         seed = check_random_state(self.random_state).randint(0, 2**31 - 1, size=4)
         rng = np.random.default_rng(seed)
         self.input_mean_, self.target_mean_ = x.mean(axis=0), y.mean(axis=0)
-        x, y = x - self.input_mean_, y - self.target_mean_
-        size = float((x**2).sum() / len(x))
+        self.input_scale_, self.target_scale_ = (_size(part - part.mean(axis=0)) for part in (x, y))
+        x, y = (x - self.input_mean_) / self.input_scale_, (y - self.target_mean_) / self.target_scale_
         order = rng.permutation(len(x))
         count = int(np.clip(round(self.gradient_fraction * len(x)), 1, len(x) - 1))
         step, rest = order[:count], order[count:]
         start = TwoLayer.draw(
-            int(self.k), x.shape[1], 1 / size if size else 1.0, activation(self.activation), rng, y.shape[1:]
+            int(self.k), x.shape[1], 1 / x.shape[1], activation(self.activation), rng, y.shape[1:]
         )
         trained = start.step(x[step], y[step], float(self.step_size))
         phi = features(x[rest], trained.first_layer, trained.activation)
@@ -64,18 +64,22 @@ class _OneStep(BaseEstimator):
 
     def _output(self, x: np.ndarray) -> np.ndarray:
         check_is_fitted(self)
-        x = validate_data(self, x, dtype=float, reset=False) - self.input_mean_
-        return (
-            features(x, self.first_layer_, activation(self.activation)) @ self.second_layer_
-            + self.target_mean_
-        )
+        x = (validate_data(self, x, dtype=float, reset=False) - self.input_mean_) / self.input_scale_
+        scores = features(x, self.first_layer_, activation(self.activation)) @ self.second_layer_
+        return scores * self.target_scale_ + self.target_mean_
+
+
+def _size(centred: np.ndarray) -> float:
+    """Root mean square over all entries; one where there is nothing to scale."""
+    return float(np.sqrt(np.mean(centred**2))) or 1.0
 
 
 class OneStepRegressor(RegressorMixin, _OneStep):
     """Two-layer network whose first layer takes one gradient step and whose second is a ridge regression.
 
-    Inputs and targets are centred, and the first layer starts at a scale that gives pre-activations of
-    variance one. The samples are split at random: one part for the step, the rest for the read-out.
+    Inputs and targets are centred and divided by one number each, so that their mean variance is one and a
+    step size means the same for any units; pre-activations then start with variance one. The samples are
+    split at random: one part for the step, the rest for the read-out.
 
     Parameters
     ----------
@@ -95,7 +99,7 @@ class OneStepRegressor(RegressorMixin, _OneStep):
     Attributes
     ----------
     first_layer_, second_layer_ : ndarray, shapes (k, n_features) and (k,)
-        The fitted network.
+        The fitted network, of centred and scaled inputs.
 
     Examples
     --------
