@@ -87,39 +87,52 @@ def test_rademacher_heads_need_their_own_law():
     assert np.abs(wrong / measured - 1).max() > 0.2
 
 
-def test_kernel_and_updates_after_the_step():
-    sigma, width = activation("shifted_relu"), 4096
+def fluctuation(network, x):
+    """Standard error, in Frobenius norm, of a tangent kernel as a sum over independent neurons."""
+    z = x @ network.weights
+    features, slopes = network.features(x), network.activation.derivative(z) * network.heads
+    own, mixed, inner = features @ features.T, slopes @ slopes.T, x @ x.T
+    squares = (features**2) @ (features**2).T + inner**2 * ((slopes**2) @ (slopes**2).T)
+    squares += 2 * inner * ((features * slopes) @ (features * slopes).T)
+    variance = squares - (own + inner * mixed) ** 2 / features.shape[1]
+    return network.scale**2 * np.sqrt(variance.sum())
+
+
+@pytest.mark.parametrize("width", [1024, 4096])
+def test_kernel_and_updates_after_the_step(width):
+    # all that is left is the network's finite width: the gap is one standard error of a sum over neurons
+    # (known to a few per cent: 1600 entries), which halves from 1024 to 4096 neurons
+    sigma = activation("shifted_relu")
     train, y, beta, unseen, labels, rng = samples(sigma, seed=3)
     tau, scale = 0.5, 1 / np.sqrt(width)
     some = np.concatenate([np.flatnonzero(labels == c)[:10] for c in range(len(COSINES))])
     x = unseen[some]
     network = room.draw_network(D, width, sigma, rng)
     trained = network.step(train, y, room.step_size_from_tau(tau, sigma, width, scale))
-    # before the step most entries are near zero and each fluctuates by 1/√N of the diagonal; after it the
-    # entries are large and share the fluctuation of the sum of α⁴ over neurons, √(96/9N) = 5 %
-    for tangent_of, strength, allowed in ((network, 0.0, 0.12), (trained, tau, 0.12)):
+    sizes = []
+    for tangent_of, strength in ((network, 0.0), (trained, tau)):
         measured = room.local_elasticity(tangent_of, x, np.ones(len(x)), step_size=1e-3)
         expected = room.tangent_kernel(
-            x, None, beta, strength, sigma, "diagonal", width=width, scale=scale, train=train, residual=y
-        )
-        error = np.linalg.norm(measured - expected) / np.linalg.norm(expected)
-        assert error < allowed
-        assert np.corrcoef(measured.ravel(), expected.ravel())[0, 1] > 0.98
+            x, None, beta, strength, sigma, "diagonal", width=width, scale=scale, train=train, residual=y,
+            head=network.heads,  # else the sum of α⁴ over neurons fluctuates as a whole, by √(96/9N)
+        )  # fmt: skip
+        gap, size = np.linalg.norm(measured - expected), fluctuation(tangent_of, x)
+        assert gap < 1.2 * size
+        sizes.append(size / np.linalg.norm(expected))
         relative = [
             gram_alignment(room.local_elasticity(k, kind="relative"), labels[some]).values
             for k in (measured, expected)
         ]
-        np.testing.assert_allclose(*relative, atol=0.06)
+        np.testing.assert_allclose(*relative, atol=0.12 * np.sqrt(1024 / width))
+    assert sizes[0] < 0.14 * np.sqrt(1024 / width) * 1.5
+    assert sizes[1] < 0.08 * np.sqrt(1024 / width) * 1.5
 
 
 @pytest.mark.parametrize("loss", ["square", "logistic"])
 def test_images_predicted_and_trained(loss):
-    problem = room.ImageProblem(train="3,8", per_class=80, width=2048, loss=loss, kappa=4.0)
+    problem = room.ImageProblem(train="3,8", per_class=80, width=4096, loss=loss, kappa=4.0)
     theory, network = problem.predict(0), problem.simulate(0)
-    assert float(np.abs(theory.alignment - network.alignment).max()) < 0.03
-    gap = np.abs(theory.elasticity / network.elasticity - 1)  # of one network; the mean over networks: 3 %
-    assert float(gap.median()) < 0.12
-    assert float(gap.max()) < 0.25
+    assert float(np.abs(theory.alignment - network.alignment).mean()) < 0.02
     assert float(np.abs(theory.recall - network.recall).mean()) < 0.03
     np.testing.assert_allclose(theory.similarity, network.similarity)
     known = theory.elasticity.notnull()  # the trained classes have no values
@@ -127,12 +140,53 @@ def test_images_predicted_and_trained(loss):
     assert float(ranks.spearman) > 0.9
 
 
+@pytest.mark.parametrize("train", ["0,1", "3,8"])
+def test_why_images_are_off_by_a_few_per_cent(train):
+    # given the heads, what is left comes from the bulk being correlated with the neuron's own
+    # pre-activation: with the bulk dealt out to other neurons theory and network agree within errors
+    width = 8192
+    problem = room.ImageProblem(train=train, per_class=60, width=width, kappa=4.0)
+    rng = np.random.default_rng(0)
+    data, sigma = problem.sample(rng), problem.sigma
+    y = np.where(data.train_labels == data.train_labels.max(), 1.0, -1.0)
+    network = room.draw_network(64, width, sigma, rng)
+    tau, beta = problem.strength(data), problem.covariance(data)
+    trained = network.step(data.train, y, room.step_size_from_tau(tau, sigma, width, network.scale))
+    spike = tau * np.sqrt(width) * network.heads
+    bulk = (trained.weights - network.weights) / spike - beta[:, None]
+    dealt = network.weights + spike * (beta[:, None] + bulk[:, rng.permutation(width)])
+    before, labels = network.features(data.unseen), data.unseen_labels
+    moved = room.predicted_movement(
+        data.unseen, beta, tau, sigma, problem.bulk_matrix(data), head=network.heads
+    )
+    expected = np.array([moved[labels == c].mean() for c in np.unique(labels)])
+    gram = room.spiked_kernel(data.unseen, None, beta, tau, sigma, problem.bulk_matrix(data))
+    size = np.sqrt(np.diag(gram))
+    cosine = np.diag(gram_alignment(gram / np.outer(size, size), labels))
+    gaps, apart = {}, {}
+    for name, weights in (("real", trained.weights), ("dealt", dealt)):
+        after = sigma(data.unseen @ weights)
+        apart[name] = np.abs(np.diag(room.alignment(after, labels, "cosine")) - cosine).max()
+        moves = (after - before) ** 2
+        by_neuron = np.array([moves[labels == c].mean(axis=0) for c in np.unique(labels)])
+        measured = by_neuron.mean(axis=1)
+        gaps[name] = np.abs(expected / measured - 1)
+    error = by_neuron.std(axis=1) / np.sqrt(width) / measured  # an upper bound: heads are given
+    assert (gaps["dealt"] < 2 * error).all()
+    assert np.median(gaps["real"]) < 0.04
+    assert gaps["real"].max() < 0.10
+    assert gaps["real"].max() > 1.5 * gaps["dealt"].max()
+    assert apart["dealt"] < 0.015  # cosines of 8192 neurons fluctuate by 1/√N = 0.011 at most
+    assert apart["real"] < 0.03
+
+
 def test_several_classes_and_softmax():
     for loss in ("softmax", "square"):
-        problem = room.ImageProblem(train="0,2,5,7", per_class=60, width=2048, loss=loss)
+        problem = room.ImageProblem(train="0,2,5,7", per_class=60, width=4096, loss=loss)
         theory, network = problem.predict(1), problem.simulate(1)
         assert float(np.abs(theory.alignment - network.alignment).max()) < 0.04
-        assert float(np.abs(theory.elasticity / network.elasticity - 1).median()) < 0.12
+        # √(96/9N) = 5 % of the heads' fourth moment in one network, and 4 % of theory as above
+        assert float(np.abs(theory.elasticity / network.elasticity - 1).median()) < 0.09
         assert float(np.abs(theory.recall - network.recall).mean()) < 0.04
 
 

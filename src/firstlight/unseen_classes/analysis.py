@@ -4,12 +4,14 @@ from itertools import combinations
 
 import numpy as np
 import xarray as xr
-from scipy.stats import norm, rankdata
+from numpy.typing import ArrayLike
+from scipy.stats import rankdata
 
 from firstlight.data.unseen import UnseenData
 from firstlight.theory.unseen_classes.kernel import predicted_movement, spiked_kernel
 from firstlight.theory.unseen_classes.retrieval import recall_from_gram
 from firstlight.theory.unseen_classes.similarity import train_unseen_similarity
+from firstlight.unseen_classes.intervals import mean_bounds, pair_bounds, share_bounds
 from firstlight.unseen_classes.step import Step
 
 RANKED = ("similarity", "alignment", "elasticity", "recall")
@@ -24,7 +26,8 @@ def analyse(data: UnseenData, step: Step, *, level: float = 0.95) -> xr.Dataset:
         Scaled such that |x|² is about d (see `prepared`).
     step : Step
     level : float, default 0.95
-        Coverage of the intervals, which tell what other samples of the same classes could have given.
+        Nominal coverage of the intervals, which tell what other samples of the same classes could have
+        given: studentised bootstrap for means, Wilson's for shares.
 
     Returns
     -------
@@ -54,28 +57,29 @@ def analyse(data: UnseenData, step: Step, *, level: float = 0.95) -> xr.Dataset:
     classes, index, counts = np.unique(labels, return_inverse=True, return_counts=True)
     found["samples"] = ("class", counts)
     found["tau"] = tau
-    wide = norm.ppf(0.5 + level / 2)
+    members = [np.flatnonzero(index == c) for c in range(len(classes))]
     found["pair"] = [f"{classes[a]} - {classes[b]}" for a, b in pairs]
     for name, strength, part in (("_before", 0.0, None), ("", tau, bulk)):
-        gram = spiked_kernel(data.unseen, None, beta, strength, sigma, part)
+        gram = spiked_kernel(data.unseen, None, beta, strength, sigma, part, head=step.head)
         recall = recall_from_gram(gram, labels, step.k, step.metric)
         near = [_pair_recall(gram, labels, classes[[a, b]], step) for a, b in pairs]
         found[f"pair_recall{name}"] = ("pair", near)
         found[f"mean_recall{name}"] = recall.recall
-        _share(found, f"recall{name}", recall.recall_by_class.values, counts, wide)
+        by_class = recall.recall_by_class.values
+        _put(found, f"recall{name}", by_class, share_bounds(by_class, counts, level))
         size = np.sqrt(np.diag(gram))
         gram /= np.outer(size, size) + (size == 0)
-        own, across = _cosines(gram, index, counts)
-        # a mean over pairs is a U-statistic: each sample enters twice, so its error is that of 2 × the row
-        # means
-        _interval(found, f"alignment{name}", own, index, counts, 2 * wide)
-    _interval(
-        found, "elasticity", predicted_movement(data.unseen, beta, tau, sigma, bulk), index, counts, wide
+        cosines = _class_means(gram, index, counts)
+        bounds = [np.clip(pair_bounds(gram[np.ix_(m, m)], level), -1, 1) for m in members]
+        _put(found, f"alignment{name}", np.diag(cosines), bounds)
+    moved = predicted_movement(data.unseen, beta, tau, sigma, bulk, head=step.head)
+    bounds = [np.maximum(mean_bounds(moved[m], level), 0) for m in members]
+    _put(found, "elasticity", [moved[m].mean() for m in members], bounds)
+    found["similarity_interval"] = (
+        ("class", "bound"),
+        _similarity_bounds(data.unseen @ beta, members, level),
     )
-    along = wide * found["spread"].values / np.sqrt(counts)
-    around = found["similarity"].values[:, None] + np.outer(along, [-1, 1])
-    found["similarity_interval"] = (("class", "bound"), around)
-    found["pair_alignment"] = ("pair", [across[a, b] for a, b in pairs])
+    found["pair_alignment"] = ("pair", [cosines[a, b] for a, b in pairs])
     _pair_geometry(found, pairs)
     for name in RANKED:
         found[f"{name}_rank"] = ("class", _rank(np.abs(found[name].values)))
@@ -83,43 +87,31 @@ def analyse(data: UnseenData, step: Step, *, level: float = 0.95) -> xr.Dataset:
     return found.drop_vars(["norm", "bulk"]).assign_attrs(level=level)
 
 
-def _interval(
-    found: xr.Dataset, name: str, values: np.ndarray, index: np.ndarray, counts: np.ndarray, wide: float
-) -> None:
-    """Write class means of per-sample values, and normal intervals; NaN for a class of one."""
-    mean = np.bincount(index, np.nan_to_num(values)) / counts
-    square = np.bincount(index, np.nan_to_num(values - mean[index]) ** 2)
-    error = np.sqrt(square / np.maximum(counts - 1, 1) / counts)
-    alone = counts < 2
-    mean, error = (
-        np.where(alone & np.isnan(_first(values, index)), np.nan, mean),
-        np.where(alone, np.nan, error),
-    )
-    found[name] = ("class", mean)
-    found[f"{name}_interval"] = (("class", "bound"), mean[:, None] + wide * np.outer(error, [-1, 1]))
+def _put(found: xr.Dataset, name: str, values: list[float] | np.ndarray, bounds: ArrayLike) -> None:
+    found[name] = ("class", np.asarray(values, float))
+    found[f"{name}_interval"] = (("class", "bound"), np.asarray(bounds, float))
 
 
-def _share(found: xr.Dataset, name: str, share: np.ndarray, counts: np.ndarray, wide: float) -> None:
-    """Write shares of successes with Wilson's intervals, which stay within [0, 1]."""
-    z = wide**2 / counts
-    middle = (share + z / 2) / (1 + z)
-    half = np.sqrt(z * share * (1 - share) + z**2 / 4) / (1 + z)
-    found[name] = ("class", share)
-    bounds = np.clip(middle[:, None] + np.outer(half, [-1, 1]), 0, 1)  # rounding only
-    found[f"{name}_interval"] = (("class", "bound"), bounds)
+def _similarity_bounds(along: np.ndarray, members: list[np.ndarray], level: float) -> np.ndarray:
+    """Bounds of t; for several outputs those of the mean along its own direction Bᵀμ."""
+    rows = along[:, None] if along.ndim == 1 else along
+    bounds = []
+    for m in members:
+        mean = rows[m].mean(axis=0)
+        size = float(np.linalg.norm(mean))
+        direction = np.ones(1) if along.ndim == 1 else mean / size if size > 0 else mean
+        bounds.append(mean_bounds(rows[m] @ direction, level))
+    return np.array(bounds)
 
 
-def _first(values: np.ndarray, index: np.ndarray) -> np.ndarray:
-    return values[np.unique(index, return_index=True)[1]]
-
-
-def _cosines(cosine: np.ndarray, index: np.ndarray, counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Mean cosine of each sample with the others of its class, and of classes with each other."""
+def _class_means(cosine: np.ndarray, index: np.ndarray, counts: np.ndarray) -> np.ndarray:
+    """Mean cosine of two different samples, for every pair of classes; NaN within a class of one."""
     member = np.eye(len(counts))[index]
-    sums = cosine @ member
-    others = sums[np.arange(len(index)), index] - np.diag(cosine)
-    own = np.divide(others, counts[index] - 1, out=np.full(len(index), np.nan), where=counts[index] > 1)
-    return own, (member.T @ sums) / np.outer(counts, counts)
+    sums = member.T @ cosine @ member
+    pairs = np.outer(counts, counts).astype(float)
+    sums[np.diag_indices(len(counts))] -= np.bincount(index, np.diag(cosine))
+    pairs[np.diag_indices(len(counts))] -= counts
+    return np.divide(sums, pairs, out=np.full(pairs.shape, np.nan), where=pairs > 0)
 
 
 def _pair_recall(gram: np.ndarray, labels: np.ndarray, two: np.ndarray, step: Step) -> float:

@@ -55,7 +55,7 @@ def predict_classes(data: UnseenData, step: Step) -> xr.Dataset:
     beta, tau, sigma, bulk = step.covariance(data), step.strength(data), step.sigma, step.bulk_matrix(data)
     found, labels = _similarity(data, beta, bulk), data.unseen_labels
     for name, strength, part in (("_before", 0.0, None), ("", tau, bulk)):
-        gram = spiked_kernel(data.unseen, None, beta, strength, sigma, part)
+        gram = spiked_kernel(data.unseen, None, beta, strength, sigma, part, head=step.head)
         inner = gram_alignment(gram, labels).values
         size = np.sqrt(np.diag(gram))
         size = np.where(size > 0, size, 1.0)
@@ -70,7 +70,7 @@ def predict_classes(data: UnseenData, step: Step) -> xr.Dataset:
             recall.recall_by_class,
             float(recall.recall),
         )
-    moved = predicted_movement(data.unseen, beta, tau, sigma, bulk)
+    moved = predicted_movement(data.unseen, beta, tau, sigma, bulk, head=step.head)
     _, index, counts = np.unique(labels, return_inverse=True, return_counts=True)
     found["elasticity"] = ("class", np.bincount(index, moved) / counts)
     return _with_relations(found)

@@ -8,7 +8,7 @@ import numpy as np
 from firstlight.activations import Activation
 from firstlight.activations import activation as as_activation
 from firstlight.data.unseen import UnseenData
-from firstlight.theory.unseen_classes.bulk import bulk_covariance
+from firstlight.theory.unseen_classes.bulk import bulk_covariance, output_covariance
 from firstlight.theory.unseen_classes.covariance import initial_residual, label_covariance, mean_slope
 from firstlight.theory.unseen_classes.kernel import step_from_strength
 
@@ -29,10 +29,11 @@ class Step:
     tau : float, optional
         The strength itself, τ = η s c_1/√N.
     loss : {"square", "logistic", "softmax"}, default "square"
-    head : {"gaussian", "rademacher"}, default "gaussian"
-        Law of a. The predicted kernel is that of Gaussian heads; see `class_alignment` for others.
+    head : {"gaussian", "rademacher"} or sequence, default "gaussian"
+        Law of a; or the heads themselves, N of them, each a number or, for several outputs, a row.
     scale : float, optional
-        s; default 1/√N, at which the output before the step is negligible.
+        s; default 1/√N, at which the output before the step is negligible. Theory counts it on average over
+        networks, to first order.
     initial : {"sphere", "normal"}, default "sphere"
         Law of the columns of W.
     bulk : {"full", "diagonal", "none"}, default "full"
@@ -54,7 +55,7 @@ class Step:
     kappa: float = 4.0
     tau: float | None = None
     loss: Literal["square", "logistic", "softmax"] = "square"
-    head: Literal["gaussian", "rademacher"] = "gaussian"
+    head: Literal["gaussian", "rademacher"] | tuple = "gaussian"
     scale: float | None = None
     initial: Literal["sphere", "normal"] = "sphere"
     bulk: Literal["full", "diagonal", "none"] = "full"
@@ -72,7 +73,7 @@ class Step:
                     f"{name} = {value}: must be finite and {'positive' if positive else 'at least 0'}"
                 )
         one_of("loss", self.loss, ("square", "logistic", "softmax"))
-        one_of("head", self.head, ("gaussian", "rademacher"))
+        object.__setattr__(self, "head", _head(self.head, self.width))
         one_of("initial", self.initial, ("sphere", "normal"))
         one_of("bulk", self.bulk, ("full", "diagonal", "none"))
         one_of("metric", self.metric, ("cosine", "euclidean", "inner"))
@@ -103,11 +104,27 @@ class Step:
         """Return the covariance M of the gradient's bulk, if it is to be counted."""
         if self.bulk == "none":
             return None
-        return bulk_covariance(data.train, self.residual(data), self.sigma, self.bulk)
+        r = self.residual(data)
+        outputs = 1 if r.ndim == 1 else r.shape[1]
+        output = output_covariance(data.train, self.sigma, self.output_scale, self.loss, outputs)
+        return bulk_covariance(data.train, r, self.sigma, self.bulk, output=output)
 
     def residual(self, data: UnseenData) -> np.ndarray:
         """Return r of the training samples for a network whose output is still zero."""
         return initial_residual(data.train_labels, self.loss)
+
+
+def _head(head: Any, width: int) -> Any:
+    """Return a law by name, or given heads as tuples, which problems can compare and store."""
+    if isinstance(head, str):
+        one_of("head", head, ("gaussian", "rademacher"))
+        return head
+    values = np.asarray(head, float)
+    if values.ndim not in (1, 2) or len(values) != width or not np.isfinite(values).all():
+        raise ValueError(
+            f"head: shape {values.shape}; given heads must be finite, one for each of {width} neurons"
+        )
+    return tuple(values.tolist() if values.ndim == 1 else map(tuple, values.tolist()))
 
 
 def whole(name: str, value: Any, least: int) -> None:

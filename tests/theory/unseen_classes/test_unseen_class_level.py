@@ -9,7 +9,6 @@ from firstlight.activations import activation
 from firstlight.theory.unseen_classes.classes import class_alignment, class_elasticity
 from firstlight.theory.unseen_classes.covariance import mean_slope
 from firstlight.theory.unseen_classes.emergence import emergence
-from firstlight.theory.unseen_classes.heads import head_rule
 
 MOMENTS = {
     "similarity": (1.5, -0.7), "spread": (0.6, 0.9), "norm": (1.1, 0.9), "overlap": -0.2,
@@ -59,6 +58,13 @@ def test_cosine_is_the_average_of_ratios(name):
     law = {"similarity": t, "spread": s, "norm": (q, q), "overlap": c, "tau": tau, "activation": sigma}
     assert class_alignment(**law, kind="cosine") == pytest.approx(expected, rel=1e-6)
     assert class_alignment(**law, kind="cosine", head="rademacher") < 1
+
+
+def test_the_order_of_arguments():
+    law = {"similarity": 1.0, "spread": 0.5, "norm": 1.2, "bulk": 0.1, "tau": 0.6, "activation": "relu"}
+    assert class_elasticity(1.0, 0.5, 1.2, 0.1, 0.6, "relu") == class_elasticity(**law)
+    with pytest.raises(ValueError, match="tau = nan"):
+        class_elasticity(1.0, 0.5, 1.2)
 
 
 def test_rank_one_without_spread_is_the_dual():
@@ -118,17 +124,6 @@ def test_elasticity_grows_with_similarity(name, t, more, spread, norm, bulk, tau
     mirrored = class_elasticity(similarity=-t, **law)
     assert high >= low * (1 - 1e-6)  # the spline and the quadrature are good to better than 1e-6
     assert mirrored == pytest.approx(low, rel=1e-6, abs=1e-12)
-
-
-def test_heads_keep_the_moments_of_what_was_given():
-    alpha, weights = head_rule(GIVEN)
-    for power in (1, 2, 4):
-        assert weights @ alpha**power == pytest.approx(
-            np.mean((GIVEN * np.sqrt(1000)) ** power), rel=0.01, abs=1e-12
-        )
-    alpha, weights = head_rule("gaussian", 7.0)
-    assert weights @ np.abs(alpha) == pytest.approx(np.sqrt(2 / np.pi), rel=1e-9)
-    assert weights @ alpha**6 == pytest.approx(15, rel=1e-8)
 
 
 def test_emergence():

@@ -111,7 +111,7 @@ def test_spiked_operator_norm_and_bound(mean):
             lambda: tangent_kernel(np.eye(2), None, np.ones((2, 2)), 1, "relu", width=1, scale=1.0),
             "2 outputs",
         ),
-        (lambda: tangent_kernel(np.eye(2), np.eye(3), [1, 1], 1, "relu", width=1, scale=1.0), "xb: 3"),
+        (lambda: tangent_kernel(np.eye(2), np.eye(3), [1, 1], 1, "relu", width=1, scale=1.0), "Xb: 3"),
         (lambda: recall_from_gram(np.eye(3), [0, 0, 1], k=0), "k = 0"),
         (lambda: recall_from_gram(np.eye(3), [0, 0, 1], metric="l1"), "metric = 'l1'"),
         (lambda: recall_from_gram(np.ones((2, 3)), [0, 0]), "1 class"),

@@ -151,13 +151,13 @@ def _check_remainder(
 
 
 def class_elasticity(
-    *,
     similarity: float,
     spread: float,
     norm: float,
     bulk: float = 0.0,
-    tau: float,
-    activation: str | Activation,
+    tau: float = float("nan"),
+    activation: str | Activation = "shifted_relu",
+    *,
     head: Head = "gaussian",
 ) -> float:
     """Predict the mean squared movement of a class's features, E(σ(z) - σ(z0))², per neuron.
@@ -165,7 +165,7 @@ def class_elasticity(
     Parameters
     ----------
     similarity, spread, norm, bulk, tau, activation, head
-        As in `class_alignment`, for one class. The bulk acts exactly like more spread.
+        As in `class_alignment`, for one class. The bulk acts exactly like more spread; τ must be given.
 
     Returns
     -------

@@ -48,7 +48,7 @@ def initial_residual(y: ArrayLike, loss: Loss = "square") -> np.ndarray:
 
 
 def label_covariance(
-    x: ArrayLike,
+    X: ArrayLike,
     y: ArrayLike | None = None,
     loss: Loss = "square",
     *,
@@ -59,7 +59,7 @@ def label_covariance(
 
     Parameters
     ----------
-    x : array_like, shape (n, d)
+    X : array_like, shape (n, d)
         Training samples.
     y : array_like, shape (n,), optional
         Their labels; not needed when `residual` is given.
@@ -81,7 +81,7 @@ def label_covariance(
     >>> label_covariance([[1.0, 5.0], [-1.0, 5.0]], [1, -1]).tolist()
     [1.0, 0.0]
     """
-    samples = real_matrix("x", x).astype(float)
+    samples = real_matrix("X", X).astype(float)
     if residual is None and y is None:
         raise ValueError("y: needed when residual is not given")
     r = as_residual(initial_residual(y, loss) if residual is None else residual, len(samples))  # type: ignore

@@ -1,13 +1,14 @@
 """Laws of the second layer: nodes and weights for averages over a neuron's head α = √N a."""
 
+from itertools import product
 from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 Head = Literal["gaussian", "rademacher"] | ArrayLike
-_BINS, _ENDS = 64, 64
 _REACH = 8.5  # the normal mass beyond is 2e-17
+_MOST = 8  # outputs with Rademacher heads: 256 sign patterns
 
 
 def head_rule(head: Head = "gaussian", scale: float = 1.0) -> tuple[np.ndarray, np.ndarray]:
@@ -18,8 +19,8 @@ def head_rule(head: Head = "gaussian", scale: float = 1.0) -> tuple[np.ndarray, 
     head : {"gaussian", "rademacher"} or array_like of shape (N,)
         N(0, 1), ±1, or the heads a_j of a given network, of which α_j = √N a_j.
     scale : float, default 1
-        The pre-activation's shift per unit of α, relative to its spread: the Gaussian rule is refined where
-        the shift is of order one.
+        The pre-activation's shift per unit of α, relative to its spread: rules are refined where the shift
+        is of order one.
 
     Returns
     -------
@@ -44,7 +45,40 @@ def head_rule(head: Head = "gaussian", scale: float = 1.0) -> tuple[np.ndarray, 
     values = np.asarray(head, float)
     if values.ndim != 1 or not values.size or not np.isfinite(values).all():
         raise ValueError(f"head: shape {values.shape}; given heads must be finite, of shape (N,)")
-    return _compress(np.sort(values) * np.sqrt(values.size))
+    return _gauss(values * np.sqrt(values.size), int(np.clip(16 * (1 + scale), 32, 128)))
+
+
+def head_nodes(head: Head, outputs: int, scale: float = 1.0) -> tuple[np.ndarray, np.ndarray]:
+    """Return nodes of shape (m, outputs) and weights of the heads of one or several outputs.
+
+    Parameters
+    ----------
+    head : "rademacher" or array_like of shape (N,) or (N, outputs)
+        The law, or the heads of a given network.
+    outputs : int
+        C; for signs at most 8, beyond which heads are as good as Gaussian.
+    scale : float, default 1
+        As in `head_rule`.
+
+    Examples
+    --------
+    >>> head_nodes("rademacher", 2)[0].tolist()
+    [[-1.0, -1.0], [-1.0, 1.0], [1.0, -1.0], [1.0, 1.0]]
+    """
+    if outputs == 1:
+        alpha, weights = head_rule(
+            head if isinstance(head, str) else np.ravel(np.asarray(head, float)), scale
+        )
+        return alpha[:, None], weights
+    if isinstance(head, str):
+        if head != "rademacher" or outputs > _MOST:
+            raise ValueError(f"head = {head!r}: for {outputs} outputs; signs are summed for up to {_MOST}")
+        signs = np.array(list(product([-1.0, 1.0], repeat=outputs)))
+        return signs, np.full(len(signs), 1 / len(signs))
+    values = np.asarray(head, float)
+    if values.ndim != 2 or values.shape[1] != outputs or not len(values) or not np.isfinite(values).all():
+        raise ValueError(f"head: shape {values.shape}; given heads must be finite, of shape (N, {outputs})")
+    return values * np.sqrt(len(values)), np.full(len(values), 1 / len(values))
 
 
 def _gaussian_rule(scale: float) -> tuple[np.ndarray, np.ndarray]:
@@ -58,13 +92,20 @@ def _gaussian_rule(scale: float) -> tuple[np.ndarray, np.ndarray]:
     return np.concatenate([-alpha, alpha]), np.concatenate([weight, weight]) / (2 * weight.sum())
 
 
-def _compress(alpha: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Keep the outermost heads, which decide fourth moments; bins of the others become two points each."""
-    ends = min(_ENDS, alpha.size // 2)
-    middle = alpha[ends : alpha.size - ends]
-    bins = [b for b in np.array_split(middle, min(_BINS, max(middle.size, 1))) if b.size]
-    mean, std = np.array([b.mean() for b in bins]), np.array([b.std() for b in bins])
-    share = np.array([b.size for b in bins]) / 2
-    nodes = np.concatenate([alpha[:ends], mean - std, mean + std, alpha[alpha.size - ends :]])
-    weights = np.concatenate([np.ones(ends), share, share, np.ones(ends)])
-    return nodes, weights / alpha.size
+def _gauss(alpha: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
+    """Gauss rule of the heads' own distribution, by Lanczos: exact moments up to order 2 count - 1."""
+    basis = [np.full(alpha.size, 1 / np.sqrt(alpha.size))]
+    diagonal, beside = [], []
+    for _ in range(min(count, alpha.size)):
+        diagonal.append(float(basis[-1] @ (alpha * basis[-1])))
+        rest = alpha * basis[-1]
+        for _ in range(2):  # twice is enough to stay orthogonal
+            rest = rest - np.transpose(basis) @ (np.array(basis) @ rest)
+        size = float(np.linalg.norm(rest))
+        if size <= 1e-10 * max(np.abs(alpha).max(), 1e-300):
+            break  # as many nodes as there are different heads
+        beside.append(size)
+        basis.append(rest / size)
+    beside = beside[: len(diagonal) - 1]
+    nodes, vectors = np.linalg.eigh(np.diag(diagonal) + np.diag(beside, 1) + np.diag(beside, -1))
+    return nodes, vectors[0] ** 2 / (vectors[0] ** 2).sum()

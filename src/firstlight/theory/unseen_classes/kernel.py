@@ -9,9 +9,11 @@ from numpy.typing import ArrayLike
 from firstlight.activations import Activation
 from firstlight.activations import activation as as_activation
 from firstlight.data.labelled import real_matrix
+from firstlight.theory.unseen_classes.averaged import Averaged, averaged_movement
 from firstlight.theory.unseen_classes.bulk import bulk_covariance
 from firstlight.theory.unseen_classes.covariance import as_bulk, as_columns, mean_slope
 from firstlight.theory.unseen_classes.gram import dual_gram, dual_values
+from firstlight.theory.unseen_classes.heads import Head
 
 BulkLike = Literal["diagonal", "full"] | np.ndarray | None
 
@@ -52,10 +54,11 @@ class SpikedMetric:
 
     def added_own(self, x: np.ndarray) -> np.ndarray:
         """Return what the step adds to the variances, shape (n,)."""
-        added = ((x @ self.columns) ** 2).sum(axis=1)
-        if self.bulk is not None:
-            added += np.einsum("ij,ij->i", x @ self.bulk, x)
-        return self.tau**2 * added
+        return self.tau**2 * (((x @ self.columns) ** 2).sum(axis=1) + self.bulk_own(x))
+
+    def bulk_own(self, x: np.ndarray) -> np.ndarray:
+        """Return xᵀMx, shape (n,)."""
+        return np.zeros(len(x)) if self.bulk is None else np.einsum("ij,ij->i", x @ self.bulk, x)
 
 
 def spiked_metric(
@@ -85,8 +88,8 @@ def spiked_metric(
 
 
 def spiked_kernel(
-    xa: ArrayLike,
-    xb: ArrayLike | None,
+    Xa: ArrayLike,
+    Xb: ArrayLike | None,
     beta: ArrayLike,
     tau: float,
     activation: str | Activation,
@@ -94,13 +97,14 @@ def spiked_kernel(
     *,
     train: ArrayLike | None = None,
     residual: ArrayLike | None = None,
+    head: Head = "gaussian",
 ) -> np.ndarray:
     """Compute the expected kernel per neuron after one step, K(x, x') = E σ(z)σ(z'); F(x)·F(x') ≈ N K.
 
     Parameters
     ----------
-    xa, xb : array_like, shapes (a, d) and (b, d)
-        Samples, scaled such that |x|² is about d; ``xb=None`` means `xa` again.
+    Xa, Xb : array_like, shapes (a, d) and (b, d)
+        Samples, scaled such that |x|² is about d; ``Xb=None`` means `Xa` again.
     beta : array_like, shape (d,) or (d, C)
         From `label_covariance`.
     tau : float
@@ -111,11 +115,15 @@ def spiked_kernel(
         Whether to count the rest of the gradient: see `bulk_covariance`, whose matrix may also be given.
     train, residual : array_like, optional
         Training samples and r; for a bulk by name.
+    head : {"gaussian", "rademacher"} or array_like of shape (N,) or (N, C), default "gaussian"
+        The law of the second layer, a_j ~ N(0, 1/N) or ±1/√N, or the heads of a given network, whose
+        fluctuations are then part of the prediction.
 
     Returns
     -------
     ndarray, shape (a, b)
-        For heads a_j ~ N(0, 1/N). Treats the bulk as Gaussian.
+        With Gaussian heads a closed dual, in which the bulk is taken as Gaussian over neurons. Other heads
+        are summed one by one, the bulk given the head, by a series that is good to about 1e-5.
 
     Examples
     --------
@@ -123,12 +131,14 @@ def spiked_kernel(
     >>> spiked_kernel(x, None, [1.0, 0.0], 1.0, "linear").round(12).tolist()
     [[3.0, 0.0], [0.0, 1.0]]
     """
-    a = real_matrix("xa", xa).astype(float, copy=False)
-    b = a if xb is None else real_matrix("xb", xb).astype(float, copy=False)
+    a = real_matrix("Xa", Xa).astype(float, copy=False)
+    b = a if Xb is None else real_matrix("Xb", Xb).astype(float, copy=False)
     if a.shape[1] != b.shape[1]:
-        raise ValueError(f"xb: {b.shape[1]} features, but xa has {a.shape[1]}")
+        raise ValueError(f"Xb: {b.shape[1]} features, but Xa has {a.shape[1]}")
     sigma = as_activation(activation)
     metric = spiked_metric(beta, tau, a.shape[1], sigma, bulk, train, residual)
+    if not (isinstance(head, str) and head == "gaussian"):
+        return averaged(sigma, metric, head, a, b).kernel()
     left, right = metric.factors(a)
     q = np.einsum("ij,ij->i", left, right)
     if b is a:
@@ -139,8 +149,21 @@ def spiked_kernel(
     return dual_gram(sigma, q, p, left @ right.T)
 
 
+def averaged(sigma: Activation, metric: SpikedMetric, head: Head, a: np.ndarray, b: np.ndarray) -> Averaged:
+    """Collect what the average over heads needs of two sets of samples."""
+    sides = [a] if b is a else [a, b]
+    along = [x @ metric.columns for x in sides]
+    norms = [np.einsum("ij,ij->i", x, x) / x.shape[1] for x in sides]
+    bulks = [metric.bulk_own(x) for x in sides]
+    overlap = None if metric.bulk is None else (a @ metric.bulk) @ b.T
+    return Averaged(
+        sigma, head, metric.tau, (along[0], along[-1]), (norms[0], norms[-1]), (bulks[0], bulks[-1]),
+        a @ b.T / a.shape[1], overlap,
+    )  # fmt: skip
+
+
 def predicted_movement(
-    x: ArrayLike,
+    X: ArrayLike,
     beta: ArrayLike,
     tau: float,
     activation: str | Activation,
@@ -148,14 +171,15 @@ def predicted_movement(
     *,
     train: ArrayLike | None = None,
     residual: ArrayLike | None = None,
+    head: Head = "gaussian",
 ) -> np.ndarray:
     """Compute the expected movement per neuron of each sample's features, E (σ(z) - σ(z0))².
 
     Parameters
     ----------
-    x : array_like, shape (n, d)
+    X : array_like, shape (n, d)
         Samples.
-    beta, tau, activation, bulk, train, residual
+    beta, tau, activation, bulk, train, residual, head
         As in `spiked_kernel`.
 
     Returns
@@ -167,10 +191,14 @@ def predicted_movement(
     >>> predicted_movement([[2.0, 0.0]], [1.0, 0.0], 0.5, "linear").round(12).tolist()
     [1.0]
     """
-    samples = real_matrix("x", x).astype(float)
+    samples = real_matrix("X", X).astype(float)
     sigma = as_activation(activation)
     metric = spiked_metric(beta, tau, samples.shape[1], sigma, bulk, train, residual)
     before = np.einsum("ij,ij->i", samples, samples) / samples.shape[1]
+    if not (isinstance(head, str) and head == "gaussian"):
+        return averaged_movement(
+            sigma, head, metric.tau, samples @ metric.columns, before, metric.bulk_own(samples)
+        )
     after = before + metric.added_own(samples)
     return np.maximum(
         sigma.second_moment(np.sqrt(after))
@@ -180,7 +208,7 @@ def predicted_movement(
     )
 
 
-def step_from_strength(kappa: float, beta: ArrayLike, x_train: ArrayLike) -> float:
+def step_from_strength(kappa: float, beta: ArrayLike, X_train: ArrayLike) -> float:
     """Return τ for a step of given strength κ = τ² E(β·x)²/q on the training samples, q = E|x|²/d.
 
     Parameters
@@ -189,7 +217,7 @@ def step_from_strength(kappa: float, beta: ArrayLike, x_train: ArrayLike) -> flo
         At least 0. At 1 the step moves pre-activations by as much as they were; 0.25 is weak, 4 strong.
     beta : array_like, shape (d,) or (d, C)
         From `label_covariance`.
-    x_train : array_like, shape (n, d)
+    X_train : array_like, shape (n, d)
 
     Returns
     -------
@@ -203,7 +231,7 @@ def step_from_strength(kappa: float, beta: ArrayLike, x_train: ArrayLike) -> flo
     """
     if not 0 <= kappa < np.inf:
         raise ValueError(f"kappa = {kappa}: must be finite and at least 0")
-    x = real_matrix("x_train", x_train).astype(float)
+    x = real_matrix("X_train", X_train).astype(float)
     along = ((x @ as_columns(beta, x.shape[1])) ** 2).sum(axis=1).mean()
     if along == 0:
         raise ValueError("beta: no training sample has a component along it (are the class means equal?)")

@@ -8,13 +8,14 @@ from numpy.typing import ArrayLike
 
 from firstlight.activations import Activation
 from firstlight.data.labelled import labelled
+from firstlight.theory.unseen_classes.heads import Head
 from firstlight.theory.unseen_classes.kernel import BulkLike, spiked_kernel
 
 Metric = Literal["cosine", "euclidean", "inner"]
 
 
 def predict_recall_at_k(
-    x_unseen: ArrayLike,
+    X_unseen: ArrayLike,
     labels: ArrayLike,
     beta: ArrayLike,
     tau: float,
@@ -25,16 +26,17 @@ def predict_recall_at_k(
     *,
     train: ArrayLike | None = None,
     residual: ArrayLike | None = None,
+    head: Head = "gaussian",
 ) -> xr.Dataset:
     """Predict the Recall@k of unseen classes after one step, by nearest neighbour on the predicted kernel.
 
     Parameters
     ----------
-    x_unseen : array_like, shape (n, d)
+    X_unseen : array_like, shape (n, d)
         Samples of the unseen classes.
     labels : array_like, shape (n,)
         Their classes, at least two.
-    beta, tau, activation, bulk, train, residual
+    beta, tau, activation, bulk, train, residual, head
         As in `spiked_kernel`.
     k : int, default 1
     metric : {"cosine", "euclidean", "inner"}, default "cosine"
@@ -52,7 +54,9 @@ def predict_recall_at_k(
     >>> float(predict_recall_at_k(x, [0, 0, 1, 1], [1.0, 0.0], 1.0, "relu").recall)
     1.0
     """
-    gram = spiked_kernel(x_unseen, None, beta, tau, activation, bulk, train=train, residual=residual)
+    gram = spiked_kernel(
+        X_unseen, None, beta, tau, activation, bulk, train=train, residual=residual, head=head
+    )
     return recall_from_gram(gram, labels, k, metric)
 
 

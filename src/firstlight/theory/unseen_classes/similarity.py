@@ -9,7 +9,7 @@ from firstlight.theory.unseen_classes.covariance import as_bulk, as_columns
 
 
 def train_unseen_similarity(
-    beta: ArrayLike, x_unseen: ArrayLike, labels: ArrayLike, bulk: ArrayLike | None = None
+    beta: ArrayLike, X_unseen: ArrayLike, labels: ArrayLike, bulk: ArrayLike | None = None
 ) -> xr.Dataset:
     """Measure how each unseen class lies along β.
 
@@ -17,7 +17,7 @@ def train_unseen_similarity(
     ----------
     beta : array_like, shape (d,) or (d, C)
         From `label_covariance`.
-    x_unseen : array_like, shape (n, d)
+    X_unseen : array_like, shape (n, d)
         Samples of classes that were not trained on.
     labels : array_like, shape (n,)
         Their classes.
@@ -41,7 +41,7 @@ def train_unseen_similarity(
     >>> found.similarity.values.tolist(), found.side.values.tolist()
     ([2.0, -3.0], [1, -1])
     """
-    data = labelled(x_unseen, labels)
+    data = labelled(X_unseen, labels)
     x, index, counts = data.features.astype(float), data.index, data.counts
     columns = as_columns(beta, x.shape[1])
     bulky = np.zeros_like(x) if bulk is None else x @ as_bulk(bulk, x.shape[1])

@@ -9,14 +9,15 @@ from firstlight.activations import Activation
 from firstlight.activations import activation as as_activation
 from firstlight.data.labelled import real_matrix
 from firstlight.theory.unseen_classes.gram import dual_gram
-from firstlight.theory.unseen_classes.kernel import BulkLike, SpikedMetric, spiked_metric
+from firstlight.theory.unseen_classes.heads import Head
+from firstlight.theory.unseen_classes.kernel import BulkLike, SpikedMetric, averaged, spiked_metric
 
 _STEP = 0.02  # of the strength u; the five-point rule then errs by about u⁴/30 of the fifth derivative: 1e-8
 
 
 def tangent_kernel(
-    xa: ArrayLike,
-    xb: ArrayLike | None,
+    Xa: ArrayLike,
+    Xb: ArrayLike | None,
     beta: ArrayLike,
     tau: float,
     activation: str | Activation,
@@ -27,13 +28,14 @@ def tangent_kernel(
     layer: Literal["both", "first", "second"] = "both",
     train: ArrayLike | None = None,
     residual: ArrayLike | None = None,
+    head: Head = "gaussian",
 ) -> np.ndarray:
     """Compute the expected tangent kernel of g(x) = s aᵀσ(Wᵀx) after one step of strength τ; τ = 0: before
     it.
 
     Parameters
     ----------
-    xa, xb, beta, tau, activation, bulk, train, residual
+    Xa, Xb, beta, tau, activation, bulk, train, residual, head
         As in `spiked_kernel`; one output only.
     width : int
         N.
@@ -45,7 +47,6 @@ def tangent_kernel(
     Returns
     -------
     ndarray, shape (a, b)
-        For heads a_j ~ N(0, 1/N).
 
     Examples
     --------
@@ -57,20 +58,23 @@ def tangent_kernel(
         raise ValueError(f"layer = {layer!r}: must be 'both', 'first' or 'second'")
     if width < 1 or not scale > 0:
         raise ValueError(f"width = {width}, scale = {scale}: must be at least 1, and positive")
-    a = real_matrix("xa", xa).astype(float)
-    b = a if xb is None else real_matrix("xb", xb).astype(float)
+    a = real_matrix("Xa", Xa).astype(float)
+    b = a if Xb is None else real_matrix("Xb", Xb).astype(float)
     if a.shape[1] != b.shape[1]:
-        raise ValueError(f"xb: {b.shape[1]} features, but xa has {a.shape[1]}")
+        raise ValueError(f"Xb: {b.shape[1]} features, but Xa has {a.shape[1]}")
     sigma = as_activation(activation)
     metric = spiked_metric(beta, tau, a.shape[1], sigma, bulk, train, residual)
     if metric.columns.shape[1] > 1:
         raise ValueError(f"beta: {metric.columns.shape[1]} outputs; the tangent kernel is that of one")
+    gaussian = isinstance(head, str) and head == "gaussian"
     parts = _Parts(metric, a, b)
+    average = None if gaussian else averaged(sigma, metric, head, a, b)
     total = np.zeros((len(a), len(b)))
     if layer != "first":
-        total += width * dual_gram(sigma, *parts.at(1.0))
+        total += width * (average.kernel() if average else dual_gram(sigma, *parts.at(1.0)))
     if layer != "second":
-        total += (parts.before * a.shape[1]) * _weighted_slopes(sigma, parts, tau)
+        slopes = average.kernel(slope=True) if average else _weighted_slopes(sigma, parts, tau)
+        total += (a @ b.T) * slopes
     return scale**2 * total
 
 
