@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
+from functools import cache, partial
 from typing import Any, Literal
 
 import numpy as np
@@ -52,6 +52,12 @@ class Streams:
         return Normals(np.random.SFC64([*self._seed, self._PURPOSES.index(purpose), block]))
 
 
+@cache
+def _blas() -> ThreadpoolController:
+    """Find the BLAS libraries, once: it takes as long as a small trial."""
+    return ThreadpoolController().select(user_api="blas")
+
+
 class Workers:
     """Threads that take blocks of samples side by side, with BLAS on one thread in each.
 
@@ -60,7 +66,7 @@ class Workers:
     """
 
     def __init__(self) -> None:
-        self._libraries = ThreadpoolController().select(user_api="blas")
+        self._libraries = _blas()
         count = max((library["num_threads"] for library in self._libraries.info()), default=1)
         self._pool = ThreadPoolExecutor(count)
 
@@ -117,7 +123,7 @@ def first_stage(
     batch = Draws(setting, count, partial(stream, "gradient"))
 
     def neurons(rows: slice) -> None:
-        stream("first layer", rows.start // BLOCK).standard_normal(out=first[rows])
+        stream("first layer", rows.start).standard_normal(out=first[rows])
         first[rows] *= 1 / np.sqrt(setting.mixture.trace)
 
     def samples(block: int) -> None:

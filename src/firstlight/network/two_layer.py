@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ from scipy.linalg import blas
 
 from firstlight.activations import Activation
 
-BLOCK = 500  # rows that a thread works on at once
+BLOCK = 625  # rows that a thread works on at once, at most
 Each = Callable[[Callable[[Any], Any], Iterable[Any]], Iterable[Any]]
 
 
@@ -109,14 +110,16 @@ def chunks(matrix: np.ndarray) -> list[slice]:
 
 
 def blocks(count: int) -> list[slice]:
-    """Cut `count` rows into blocks that a thread works on at once.
+    """Cut `count` rows into equal blocks that a thread works on at once.
 
     Examples
     --------
     >>> blocks(700)
-    [slice(0, 500, None), slice(500, 700, None)]
+    [slice(0, 350, None), slice(350, 700, None)]
     """
-    return [slice(start, min(start + BLOCK, count)) for start in range(0, count, BLOCK)]
+    parts = -(-count // BLOCK)
+    ends = [count * part // parts for part in range(parts + 1)]
+    return [slice(start, stop) for start, stop in pairwise(ends)]
 
 
 def ridge_readout(phi: np.ndarray, y: np.ndarray, ridges: np.ndarray) -> np.ndarray:
