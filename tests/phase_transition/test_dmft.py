@@ -141,6 +141,30 @@ def test_the_hessian_after_training():
     assert not [o for i in (0, 1) for o in below.spectrum(i).outliers if o.side == "left"]
 
 
+def test_outliers_along_the_weights_after_training():
+    for steps, expected in ((2, -0.225), (6, 0.140)):
+        path = dmft(TARGET, BASE, 7.606, 0.1, steps, 1 << 12, times=(steps,))
+        found = path.spectrum(0).other_outliers[0]
+        assert found.side == "left"
+        # scatter of samples; leaving the forces out would give -0.227 and 0.134, no training -0.349
+        assert found.value == pytest.approx(expected, abs=6e-3)
+        values, overlaps = [], []
+        for seed in range(3):
+            run, drawn = descend(TARGET, BASE, 7.606, 0.1, steps, 500, np.random.default_rng(seed))
+            H = hessian_operator(drawn.X, drawn.y, run[-1][0], [1.0], "tanh_squared")
+            low = extreme_eigenpairs(H, 1, 2)
+            part = low.overlap(np.linalg.qr(np.hstack([W for W, _ in run]))[0]).sum(axis=1)
+            values.append(low.values[np.argmax(part)])
+            overlaps.append(part.max())
+        # class fractions move eigenvalues by 0.04 at d = 500; the mean of three
+        assert np.mean(values) == pytest.approx(found.value, abs=0.05)
+        if steps == 2:  # later it comes close to the bulk, and mixes with it at such d
+            assert np.mean(overlaps) == pytest.approx(found.overlap, abs=0.05)
+    for delta, steps in ((3.0, 16), (5.0, 16)):  # none is seen, though without the forces -0.145 would be one
+        spectrum = dmft(TARGET, BASE, delta, 0.25, steps, 1 << 12, times=(steps,)).spectrum(0)
+        assert not spectrum.other_outliers
+
+
 def test_the_law_of_a_simulated_network():
     run, drawn = descend(TARGET, BASE, 3.0, 0.25, 16, 1500, np.random.default_rng(2))
     law = empirical_law(TARGET, BASE, drawn.y, run[-1][1])

@@ -6,7 +6,8 @@ from scipy.optimize import minimize
 
 from firstlight import MultiIndex
 from firstlight.losses import Loss
-from firstlight.theory.phase_transition.hessian import CurvatureLaw, hessian_spectrum, initial_law
+from firstlight.theory.phase_transition.hessian import hessian_spectrum, initial_law
+from firstlight.theory.phase_transition.law import CurvatureLaw, visible
 from firstlight.theory.phase_transition.resolvent import Bulk
 from firstlight.theory.phase_transition.student import Student
 
@@ -127,6 +128,28 @@ def test_outliers_against_simulation(student, delta, d):
 def test_outliers_along_the_weights():
     found = hessian_spectrum(TARGET, ONE, 7.606)
     assert found.other_outliers[0].value == pytest.approx(-0.3487, abs=3e-4)
+
+
+def test_rare_extremes_do_not_move_the_edge():
+    law = initial_law(TARGET, TWO, 1 << 11)
+    plain = visible(law, 2.0)[2]
+    rare = CurvatureLaw(
+        np.concatenate([law.D, [-40.0 * np.eye(2)]]), np.append(law.weight * (1 - 1e-5), 1e-5),
+        np.concatenate([law.second, law.second[:1]]),
+    )  # fmt: skip
+    pinned, (kept, _, edge) = Bulk(rare.D, rare.weight, 2.0).left_edge(), visible(rare, 2.0)
+    assert pinned.pinned
+    assert pinned.value < 3 * plain.value
+    assert not edge.pinned
+    assert len(kept.D) >= len(law.D) - 1
+    assert edge.value == pytest.approx(plain.value, abs=1e-3)
+
+
+def test_outliers_along_the_weights_of_four_neurons():
+    found = hessian_spectrum(TARGET, Student("tanh_squared", (1.0,) * 4, 0.5), 2.0, samples=1 << 11)
+    # two simulations at d = 1000: the lowest at -0.678 and -0.686, with parts of 0.26 and 0.28 along the rows
+    assert found.other_outliers[0].value == pytest.approx(-0.68, abs=0.04)
+    assert found.other_outliers[0].overlap == pytest.approx(0.26, abs=0.06)
 
 
 def test_phase_retrieval_with_a_normalised_loss():

@@ -16,12 +16,12 @@ from firstlight.theory.phase_transition.delta_nn import NetworkThreshold, delta_
 from firstlight.theory.phase_transition.dmft import dmft
 from firstlight.theory.phase_transition.escape import EscapeTime, escape_time, success_size
 from firstlight.theory.phase_transition.hessian import (
-    CurvatureLaw,
     HessianSpectrum,
     Outlier,
     empirical_law,
     hessian_spectrum,
 )
+from firstlight.theory.phase_transition.law import CurvatureLaw
 from firstlight.theory.phase_transition.path import DmftPath
 from firstlight.theory.phase_transition.spectral import (
     SpectralThreshold,

@@ -75,8 +75,9 @@ class Problem(Model):
         -------
         Dataset
             Over ``time``: train_loss, test_loss, train_error, test_error, cosine (squared, with the hidden
-            directions), norm (over ``neuron``), and with `spectrum` largest_eigenvalue, hidden_eigenvalue
-            (lowest outlier in the hard directions, or the bulk's edge if there is none) and hidden_overlap.
+            directions), norm (over ``neuron``), and with `spectrum` smallest_eigenvalue, largest_eigenvalue
+            (the bulk's edges, or outliers beyond them), hidden_eigenvalue (lowest outlier in the hard
+            directions; NaN if there is none) and hidden_overlap (0 if there is none).
         """
         start = 0.0 if self.hold_hard else self.init_scale / np.sqrt(self.d)
         path = dmft(
@@ -95,8 +96,8 @@ class Problem(Model):
         for index in range(len(path.times)):
             spectrum = path.spectrum(index)
             left = [o for o in spectrum.outliers if o.side == "left"]
-            lowest = (left[0].value, left[0].overlap) if left else (spectrum.left_edge, 0.0)
-            rows.append((spectrum.right_edge, *lowest))
+            hidden = (left[0].value, left[0].overlap) if left else (np.nan, 0.0)
+            rows.append((*spectrum.ends, *hidden))
         return _spectra(rows)
 
     def simulate(self, rng: RNGLike | SeedLike = None, *, batch: int | None = None) -> xr.Dataset:
@@ -144,7 +145,7 @@ class Problem(Model):
             high = extreme_eigenpairs(H, m, 1, "right", tolerance=1e-4)
             overlap = low.overlap(hard).sum(axis=1)
             best = int(np.argmax(overlap))
-            rows.append((high.values[0], low.values[best], overlap[best]))
+            rows.append((low.values[0], high.values[0], low.values[best], overlap[best]))
         return _spectra(rows)
 
     def cost(self, door: str, **options: Any) -> Cost:
@@ -171,7 +172,7 @@ def _table(
 
 
 def _spectra(rows: list) -> dict[str, Any]:
-    names = ("largest_eigenvalue", "hidden_eigenvalue", "hidden_overlap")
+    names = ("smallest_eigenvalue", "largest_eigenvalue", "hidden_eigenvalue", "hidden_overlap")
     return {
         name: ("time", np.array(column)) for name, column in zip(names, zip(*rows, strict=True), strict=True)
     }

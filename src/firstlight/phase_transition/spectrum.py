@@ -70,20 +70,19 @@ class SpectrumProblem(Model):
         Returns
         -------
         Dataset
-            density over ``eigenvalue`` (bin centres), smallest_eigenvalue and largest_eigenvalue (edges, or
+            density over ``eigenvalue`` (bin centres), share_below over ``boundary`` (their ends: the share of
+            eigenvalues below), smallest_eigenvalue and largest_eigenvalue (edges, or
             outliers beyond them), hidden_eigenvalue and hidden_overlap (the lowest outlier in the hard
-            directions; the bulk's edge and 0 if there is none).
+            directions; NaN and 0 if there is none).
         """
         found = hessian_spectrum(self.law, self.student, self.delta, samples=samples, rng=rng)
         left = [o for o in found.outliers if o.side == "left"]
-        hidden = (left[0].value, left[0].overlap) if left else (found.left_edge, 0.0)
-        every = [o.value for o in (*found.outliers, *found.other_outliers)]
+        hidden = (left[0].value, left[0].overlap) if left else (np.nan, 0.0)
         edges = self._edges
         inner = edges[:-1, None] + np.diff(edges)[:, None] * np.array([1, 3, 5, 7]) / 8
         return self._dataset(
             found.density(inner, width=2e-3).mean(axis=1),
-            min(found.left_edge, *every) if every else found.left_edge,
-            max(found.right_edge, *every) if every else found.right_edge,
+            *found.ends,
             hidden,
         ).assign(converged=not (found.left_pinned or found.right_pinned))
 
@@ -120,8 +119,10 @@ class SpectrumProblem(Model):
             "smallest_eigenvalue": low, "largest_eigenvalue": high,
             "hidden_eigenvalue": hidden[0], "hidden_overlap": hidden[1],
         }  # fmt: skip
+        below = np.concatenate([[0.0], np.cumsum(density * np.diff(edges))])
         return xr.Dataset(
-            {"density": ("eigenvalue", density), **scalars}, {"eigenvalue": 0.5 * (edges[1:] + edges[:-1])}
+            {"density": ("eigenvalue", density), "share_below": ("boundary", below), **scalars},
+            {"eigenvalue": 0.5 * (edges[1:] + edges[:-1]), "boundary": edges},
         )
 
     def cost(self, door: str, **options: Any) -> Cost:

@@ -16,6 +16,7 @@ from firstlight.theory.phase_transition.alg import delta_alg
 from firstlight.theory.phase_transition.delta_nn import delta_nn
 from firstlight.theory.phase_transition.subspaces import subspaces
 
+NEVER = 100.0  # an infinite delta_alg, for comparisons
 SUCCESS = 0.2  # squared cosine with the hidden directions that counts as having found them
 
 
@@ -53,22 +54,22 @@ class AlgProblem:
         require_size("draws", self.draws, 1000)
 
     def predict(self, rng: RNGLike | SeedLike = 0) -> xr.Dataset:
-        """Compute delta_alg, with its error estimate; NaN stands for infinity."""
+        """Compute delta_alg, with its error estimate; 100 stands for infinity and all beyond."""
         found = delta_alg(MultiIndex(self.target, noise=self.noise), rng)
-        finite = bool(np.isfinite(found.value))
         return xr.Dataset(
             {
-                "delta_alg": found.value if finite else np.nan,
+                "delta_alg": min(found.value, NEVER),
                 "directions": found.directions.shape[1],
-                "error": found.residual if finite else np.nan,
-                "converged": found.converged and finite,
+                "error": found.residual if found.value < NEVER else 0.0,
+                "converged": found.converged,
             }
         )
 
     def simulate(self, rng: RNGLike | SeedLike = None) -> xr.Dataset:
         """Estimate it by brute force: second moments in bins of equal counts, from drawn coordinates.
 
-        Products of two independent halves of the draws are free of the bins' noise.
+        Products of two independent halves of the draws are free of the bins' noise. An operator within its
+        noise of zero is no signal: 100 stands for infinity.
         """
         rng = generator(rng)
         law = MultiIndex(self.target, noise=self.noise)
@@ -85,7 +86,7 @@ class AlgProblem:
         swap = np.eye(k * k).reshape(k, k, k, k).transpose(1, 0, 2, 3).reshape(k * k, k * k)
         fold = 0.5 * (np.eye(k * k) + swap)
         top = float(np.linalg.eigvalsh(fold @ (0.5 * (product + product.T)) @ fold)[-1])
-        return xr.Dataset({"delta_alg": 1 / top if top > 5 / self.draws**0.5 else np.nan})
+        return xr.Dataset({"delta_alg": 1 / top if top > 5 / self.draws**0.5 else NEVER})
 
     def assumptions(self) -> tuple[Assumption, ...]:
         """Return what the theory assumes, each checked for this problem."""

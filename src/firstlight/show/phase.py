@@ -55,6 +55,51 @@ def limit(study: Study, found: xr.Dataset) -> "Figure":
     return drawn
 
 
+def spectra(study: Study, found: xr.Dataset) -> "Figure":
+    """Draw the Hessian's density, theory over eigenvalues, with the lowest of each.
+
+    Parameters
+    ----------
+    study : Study
+        Of `SpectrumProblem`, with axes delta and width.
+    found : Dataset
+        With share_below over ``boundary``, and smallest_eigenvalue.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+
+    Examples
+    --------
+    ::
+
+        spectra(find("phase/hessian-spectrum"), run(find("phase/hessian-spectrum")))
+    """
+    ends = found.boundary.values
+    middle = 0.5 * (ends[1:] + ends[:-1])
+    density = found.share_below.diff("boundary") / np.diff(ends)
+    experiment = next(name for name, arm in study.arms.items() if arm.door == "simulate")
+    looks = {experiment: (style.COLOURS[0], "v", "eigenvalues"), study.reference: ("#333333", "^", "theory")}
+    with style.use():
+        drawn = style.new(found.delta.size, found.width.size, width=3.4, height=2.5)
+        panels = ((delta, width) for delta in found.delta.values for width in found.width.values)
+        for ax, (delta, width) in zip(drawn.axes, panels, strict=True):
+            for arm, (colour, marker, label) in looks.items():
+                where = {"delta": delta, "width": width, "arm": arm}
+                curve = density.sel(where).mean("trial")
+                if arm == experiment:
+                    ax.stairs(curve, ends, fill=True, color=colour, alpha=0.35, label=label)
+                else:
+                    ax.plot(middle, curve, color=colour, label=label)
+                lowest = found.smallest_eigenvalue.sel(where).mean("trial")
+                ax.plot(lowest, 0, marker, color=colour, clip_on=False, label=f"lowest of {label}")
+            ax.set(xlabel="eigenvalue")
+            ax.set_title(f"m = {width}, δ = {delta:g}", fontsize=9)
+        drawn.axes[0].legend(fontsize=7)
+        _finish(drawn, study, found)
+    return drawn
+
+
 def learning(study: Study, found: xr.Dataset) -> "Figure":
     """Draw how often descent succeeds, V(t)'s prediction, delta_alg and delta_NN.
 

@@ -13,8 +13,8 @@ _LABELS = {
     "time": "step",
     "init_scale": "length of the first-layer rows at the start",
     "hidden_eigenvalue": "informative eigenvalue",
-    "hidden_overlap": "squared overlap with the hidden direction",
-    "cosine": "squared cosine with the hidden direction",
+    "hidden_overlap": "its squared overlap",
+    "cosine": "squared cosine",
     "escape_time": "escape time (steps)",
 }
 _TARGETS = [
@@ -22,6 +22,7 @@ _TARGETS = [
     "z1**2 + z2**2", "z1*z2 + 0.3*z1**2", "max(abs(z1), abs(z2))", "z1**2 + z2**2 + z3**2", "z1*z2*z3",
     "sign(z1*z2*z3)",
 ]  # fmt: skip
+_SCATTER = 0.07  # of eigenvalues and overlaps at quick sizes: class fractions move the whole bulk
 _QUICK_THEORY = Arm("predict", {"samples": 1 << 11}, label="theory")
 _SUCCESS = Arm("simulate", label="gradient descent succeeds (finite d)")
 
@@ -33,7 +34,7 @@ def _thresholds(name: str, what: str, axis: dict, paper: dict, fixed: dict, log_
         description=f"delta_NN against {what}: theory's limit, and where finite descents succeed",
         problem=f"{_ROOM}:ThresholdProblem",
         axes=axis,
-        fixed={"target": _STEP, "step_size": 0.0, "steps": 24, "d": 100, "train_steps": 600, **fixed},
+        fixed={"target": _STEP, "step_size": 0.0, "steps": 48, "d": 100, "train_steps": 600, **fixed},
         arms={"descent": _SUCCESS, "theory": _QUICK_THEORY},
         trials=2,
         observables=("delta_nn",),
@@ -49,11 +50,13 @@ STUDIES = (
         description="Algorithmic thresholds of fourteen targets: quadrature beside Monte-Carlo",
         problem=f"{_ROOM}:AlgProblem",
         axes={"target": _TARGETS},
-        fixed={"draws": 200_000},
+        fixed={"draws": 300_000},
         arms={"monte_carlo": Arm("simulate", label="Monte-Carlo"), "theory": Arm("predict")},
-        trials=2,
+        trials=4,
         observables=("delta_alg",),
-        figure=FigureSpec(x="target", labels=_LABELS, log_y=True),
+        figure=FigureSpec(
+            x="target", labels={**_LABELS, "delta_alg": "$δ_{alg}$ (100: never)"}, log_y=True
+        ),
         scales={"paper": Scale(trials=8, fixed={"draws": 4_000_000})},
     ),
     Study(
@@ -61,36 +64,44 @@ STUDIES = (
         description="The Hessian's density at initialisation, below and above the threshold, for m = 1, 2, 4",
         problem=f"{_ROOM}:SpectrumProblem",
         axes={"delta": [2.0, 8.0], "width": [1, 2, 4]},
-        fixed={"target": _STEP, "init_scale": 0.5, "d": 100, "low": -2.0, "high": 7.0, "bins": 30},
-        arms={"eigenvalues": Arm("simulate"), "theory": Arm("predict", {"samples": 1 << 9})},
-        trials=2,
-        observables=("density",),
-        figure=FigureSpec(x="eigenvalue", hue="delta", panels="width", labels=_LABELS),
+        fixed={"target": _STEP, "init_scale": 0.5, "d": 250, "low": -2.0, "high": 7.0, "bins": 45},
+        arms={"eigenvalues": Arm("simulate"), "theory": Arm("predict", {"samples": 1 << 10})},
+        trials=4,
+        observables=("share_below", "smallest_eigenvalue"),
+        figure=FigureSpec(
+            x="boundary", hue="delta", panels="width", labels=_LABELS, draw="firstlight.show.phase:spectra"
+        ),
         scales={"paper": Scale(trials=8, fixed={"d": 600, "bins": 90})},
+        absolute=_SCATTER,
     ),
     Study(
         name="phase/outlier-vs-delta",
         description="The informative eigenvalue and its overlap leave the bulk at the threshold",
         problem=f"{_ROOM}:SpectrumProblem",
         axes={"delta": [2.0, 4.0, 6.0, 9.0, 14.0, 20.0]},
-        fixed={"target": _STEP, "d": 150, "bins": 2},
+        fixed={"target": _STEP, "d": 400, "bins": 2},
         arms={"eigenvalues": Arm("simulate"), "theory": Arm("predict", {"samples": 1 << 11})},
-        trials=3,
+        trials=4,
         observables=("hidden_eigenvalue", "hidden_overlap", "smallest_eigenvalue"),
         figure=FigureSpec(x="delta", labels=_LABELS, log_x=True),
         scales={"paper": Scale(trials=10, fixed={"d": 1000})},
+        absolute=_SCATTER,
     ),
     Study(
         name="phase/dmft-vs-gd",
         description="Gradient descent with the hard overlap held at zero, beside its mean-field theory",
         problem=f"{_ROOM}:Problem",
         axes={"delta": [2.0, 3.0, 5.0]},
-        fixed={"target": _STEP, "d": 300, "steps": 16, "step_size": 0.15},
+        fixed={"target": _STEP, "d": 600, "steps": 16, "step_size": 0.15},
         arms={"descent": Arm("simulate"), "theory": Arm("predict", {"samples": 1 << 11})},
         trials=3,
-        observables=("train_loss", "test_loss", "largest_eigenvalue", "hidden_eigenvalue", "hidden_overlap"),
+        observables=(
+            "train_loss", "test_loss", "largest_eigenvalue", "smallest_eigenvalue", "hidden_eigenvalue",
+            "hidden_overlap",
+        ),
         figure=FigureSpec(x="time", hue="delta", labels=_LABELS),
         scales={"paper": Scale(trials=10, fixed={"d": 2000, "steps": 64})},
+        absolute=_SCATTER,
     ),
     Study(
         name="phase/delta-nn-vs-time",
@@ -108,7 +119,7 @@ STUDIES = (
         "init", "the initial length of the weights", {"init_scale": [0.4, 0.8]},
         {"init_scale": [0.2, 0.4, 0.8, 1.2, 1.6]}, {},
     ),
-    _thresholds("width", "the width", {"width": [1, 2]}, {"width": [1, 2, 4]}, {"steps": 16}),
+    _thresholds("width", "the width", {"width": [1, 2]}, {"width": [1, 2, 4]}, {"steps": 32}),
     _thresholds(
         "activation", "the activation", {"activation": ["tanh_squared", "gelu"]},
         {"activation": ["tanh_squared", "gelu", "softplus", "silu"]}, {"second_layer": 1.0},

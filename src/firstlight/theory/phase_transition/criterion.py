@@ -4,7 +4,8 @@ import numpy as np
 from scipy.interpolate import PchipInterpolator
 
 from firstlight.solvers import bracketing_root
-from firstlight.theory.phase_transition.hessian import CurvatureLaw, margin
+from firstlight.theory.phase_transition.hessian import margin
+from firstlight.theory.phase_transition.law import CurvatureLaw, visible
 from firstlight.theory.phase_transition.resolvent import Branch, Bulk
 
 CRITERIA = ("bbp+sign", "bbp", "block+sign")
@@ -24,8 +25,7 @@ def outlier_margin(law: CurvatureLaw, delta: float, ridge: float, criterion: str
             for j in range(law.D.shape[1])
         ]
         return min(outlier_margin(block, delta, ridge, "bbp+sign") for block in blocks)
-    bulk = Bulk(law.D, law.weight, delta)
-    edge = bulk.left_edge()
+    law, bulk, edge = visible(law, delta)
     point = edge.point
     if criterion == "bbp+sign" and edge.value > -ridge:
         point = _branch_at(bulk, point, -ridge)

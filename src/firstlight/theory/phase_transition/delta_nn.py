@@ -231,7 +231,8 @@ class _Scan:
             if guard and path.stability(len(times) - 1) >= 1.9:
                 raise ValueError(f"step_size = {eta}: unstable at delta = {delta:.4g}; take a smaller one")
             ridge = self.student.ridge
-            return [outlier_margin(path.law(i), delta, ridge, self.criterion) for i in range(len(times))]
+            laws = (path.law(i, known=False) for i in range(len(times)))
+            return [outlier_margin(law, delta, ridge, self.criterion) for law in laws]
 
         jobs = [(seed, float(delta)) for seed in seeds for delta in grid]
         with ThreadPoolExecutor(_WORKERS) as pool:

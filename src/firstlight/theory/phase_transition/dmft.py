@@ -13,10 +13,10 @@ from firstlight.data.multi_index import MultiIndex
 from firstlight.gaussian import sobol_normal
 from firstlight.rng import RNGLike, SeedLike, generator
 from firstlight.theory.phase_transition.conditional import as_target
-from firstlight.theory.phase_transition.hessian import CurvatureLaw, spectrum_of
 from firstlight.theory.phase_transition.labels import LabelLaw, LabelSample, draw, label_law
 from firstlight.theory.phase_transition.path import DmftPath
 from firstlight.theory.phase_transition.process import Process
+from firstlight.theory.phase_transition.resolvent import Bulk
 from firstlight.theory.phase_transition.student import Student
 
 
@@ -145,7 +145,7 @@ def _check_step(labels: LabelLaw, student: Student, delta: float, step_size: flo
     student.require_bounded(np.concatenate([labels.y, labels.far]), labels.name)
     drawn = draw(labels, student.width, 1 << 11, 0)
     D = student.curvature(drawn.y, student.init_scale * drawn.normals)
-    right = spectrum_of(CurvatureLaw(D, drawn.weight, drawn.second), delta, student.ridge).right_edge
+    right = student.ridge - Bulk(D, drawn.weight, delta).mirrored.left_edge().value
     if step_size * right >= 2:
         raise ValueError(
             f"step_size = {step_size}: unstable at the start, must be below 2/{right:.3g} = {2 / right:.3g}"

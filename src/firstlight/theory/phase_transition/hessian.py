@@ -1,6 +1,8 @@
 """The Hessian's spectrum: bulk edges, outliers that point at hidden directions, and those that do not."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from scipy.spatial import cKDTree
@@ -10,31 +12,9 @@ from firstlight.rng import RNGLike, SeedLike, generator
 from firstlight.solvers import bracketing_root
 from firstlight.theory.phase_transition.conditional import as_target
 from firstlight.theory.phase_transition.labels import LabelLaw, draw, label_law
-from firstlight.theory.phase_transition.resolvent import Branch, Bulk, Edge
+from firstlight.theory.phase_transition.law import CurvatureLaw, visible
+from firstlight.theory.phase_transition.resolvent import Branch, Bulk, Edge, inverse
 from firstlight.theory.phase_transition.student import Student
-
-
-@dataclass(frozen=True)
-class CurvatureLaw:
-    """The joint law of the curvature D and of what is latent in the inputs.
-
-    Attributes
-    ----------
-    D : ndarray of shape (n, m, m)
-        Curvature ∇²_h l at each node.
-    weight : ndarray of shape (n,)
-        Probabilities.
-    second : ndarray of shape (n, h, h)
-        E[g_H g_Hᵀ | node] of the hard coordinates.
-    latent : ndarray of shape (n, ·) or None
-        Other latent coordinates that D depends on, as orthonormal normals: easy coordinates and, at
-        initialisation, the inputs' components along the first-layer rows.
-    """
-
-    D: np.ndarray
-    weight: np.ndarray
-    second: np.ndarray
-    latent: np.ndarray | None = None
 
 
 @dataclass(frozen=True)
@@ -66,13 +46,14 @@ class HessianSpectrum:
     Attributes
     ----------
     left_edge, right_edge : float
-        Ends of the bulk.
+        Ends of the bulk, apart from thin tails that at most a thousandth of the samples make.
     left_pinned, right_pinned : bool
         Whether the end sits where the support of D ends, resolved by few nodes only: then it is uncertain.
     outliers : tuple of Outlier
         In the hard hidden directions.
     other_outliers : tuple of Outlier
-        Along the first-layer rows and the easy directions; not informative about the hard ones.
+        Along the first-layer rows, what training added to them, and the easy directions; not informative
+        about the hard ones.
     margin : float
         Negative if a left outlier in the hard directions has left the bulk: the smallest eigenvalue of
         1 + Q^{1/2} E[B ⊗ (C - 1)] Q^{1/2} at the left edge.
@@ -87,6 +68,12 @@ class HessianSpectrum:
     margin: float
     bulk: Bulk
     shift: float
+
+    @property
+    def ends(self) -> tuple[float, float]:
+        """The smallest and the largest eigenvalue: edges of the bulk, or outliers beyond them."""
+        every = [o.value for o in (*self.outliers, *self.other_outliers)]
+        return min(self.left_edge, *every, np.inf), max(self.right_edge, *every, -np.inf)
 
     def density(self, x: np.ndarray, width: float = 1e-3) -> np.ndarray:
         """Return the density of the bulk at the points x, smoothed over `width` times the bulk's size."""
@@ -218,68 +205,86 @@ def hessian_spectrum(
 
 def spectrum_of(law: CurvatureLaw, delta: float, ridge: float = 0.0) -> HessianSpectrum:
     """Return the spectrum that belongs to a law of curvatures."""
-    bulk = Bulk(law.D, law.weight, delta)
-    left, right = bulk.left_edge(), bulk.mirrored.left_edge()
-    blocks = {"hard": law.second}
-    if law.latent is not None:
-        blocks["other"] = law.latent[:, :, None] * law.latent[:, None, :]
-    found: dict[str, tuple[Outlier, ...]] = {"hard": (), "other": ()}
-    for name, second in blocks.items():
-        lower = _outliers(bulk, left, second, ridge, "left")
-        upper = _outliers(bulk.mirrored, right, second, ridge, "right")
-        found[name] = tuple(sorted(lower + upper, key=lambda outlier: outlier.value))
+    kept, bulk, left = visible(law, delta)
+    mirrored, other_bulk, right = visible(law.mirrored, delta)
+    sides = (("left", kept, bulk, left), ("right", mirrored, other_bulk, right))
+    found: dict[str, list[Outlier]] = {"hard": [], "other": []}
+    for side, one, its_bulk, edge in sides:
+        found["hard"] += _outliers(its_bulk, edge, partial(signal, its_bulk, second=one.second), ridge, side)
+        if one.latent is not None:
+            known = partial(known_signal, its_bulk, latent=one.latent, force=one.force)
+            found["other"] += _outliers(its_bulk, edge, known, ridge, side)
+    hard, other = (tuple(sorted(found[name], key=lambda outlier: outlier.value)) for name in found)
     return HessianSpectrum(
-        left.value + ridge, ridge - right.value, left.pinned, right.pinned,
-        found["hard"], found["other"], margin(bulk, left.point, law.second), bulk, ridge,
+        left.value + ridge, ridge - right.value, left.pinned, right.pinned, hard, other,
+        margin(bulk, left.point, kept.second), bulk, ridge,
     )  # fmt: skip
 
 
 def signal(bulk: Bulk, point: Branch, second: np.ndarray) -> np.ndarray:
-    """Return S(z) = E[B ⊗ C] - z on the latent block, shape (m h, m h)."""
+    """Return S(z) = E[B ⊗ C] - z on the hard directions, shape (m h, m h)."""
     _, B = bulk.shrink(point.P)
-    return lifted(B, second, bulk.weight) - point.z * np.eye(B.shape[1] * second.shape[1])
+    n, m, h = len(B), B.shape[1], second.shape[1]
+    product = (bulk.weight[:, None] * B.reshape(n, -1)).T @ second.reshape(n, -1)
+    lifted = product.reshape(m, m, h, h).transpose(0, 2, 1, 3).reshape(m * h, m * h)
+    return lifted - point.z * np.eye(m * h)
+
+
+def known_signal(bulk: Bulk, point: Branch, latent: np.ndarray, force: np.ndarray | None) -> np.ndarray:
+    """Return S(z) on directions that the curvature knows of, shape (m p, m p).
+
+    Given the history of training, the inputs are fixed along the latent directions, and across them they
+    are independent normals, projected orthogonally to the forces ψ in the space of samples. The Schur
+    complement of what is across is, with K = (P + D/δ)⁻¹,
+    S = E[B ⊗ l lᵀ] + E[D K ⊗ l ψᵀ] E[K ⊗ ψ ψᵀ]⁻¹ E[D K ⊗ l ψᵀ]ᵀ/δ - z.
+    """
+    _, B = bulk.shrink(point.P)
+    found = _between(B, latent, latent, bulk.weight)
+    if force is not None and force.shape[1]:
+        K = inverse(point.P + bulk.D / bulk.delta)
+        mixed = _between(bulk.D @ K, latent, force, bulk.weight)
+        found += mixed @ np.linalg.solve(_between(K, force, force, bulk.weight), mixed.T) / bulk.delta
+    return found - point.z * np.eye(len(found))
+
+
+def _between(B: np.ndarray, left: np.ndarray, right: np.ndarray, weight: np.ndarray) -> np.ndarray:
+    """Return E[B ⊗ l rᵀ] as a matrix over (neuron, coordinate)."""
+    rows = [
+        [(left * (weight * B[:, a, b])[:, None]).T @ right for b in range(B.shape[2])]
+        for a in range(B.shape[1])
+    ]
+    return np.block(rows)
 
 
 def margin(bulk: Bulk, point: Branch, second: np.ndarray) -> float:
     """Return the smallest eigenvalue of S(z) in units of P: 1 + Q^{1/2} E[B ⊗ (C - 1)] Q^{1/2}."""
-    h = second.shape[1]
-    root = np.linalg.cholesky(np.kron(point.P, np.eye(h)))
+    root = np.linalg.cholesky(np.kron(point.P, np.eye(second.shape[1])))
     half = np.linalg.solve(root, signal(bulk, point, second))
     return float(np.linalg.eigvalsh(np.linalg.solve(root, half.T))[0])
 
 
-def lifted(B: np.ndarray, second: np.ndarray, weight: np.ndarray) -> np.ndarray:
-    """Return E[B ⊗ C] as a matrix over (neuron, latent coordinate)."""
-    n, m, h = len(B), B.shape[1], second.shape[1]
-    product = (weight[:, None] * B.reshape(n, -1)).T @ second.reshape(n, -1)
-    return product.reshape(m, m, h, h).transpose(0, 2, 1, 3).reshape(m * h, m * h)
-
-
-def _outliers(bulk: Bulk, edge: Edge, second: np.ndarray, ridge: float, side: str) -> list[Outlier]:
+def _outliers(
+    bulk: Bulk, edge: Edge, S: Callable[[Branch], np.ndarray], ridge: float, side: str
+) -> list[Outlier]:
     """Find the zeros of S's eigenvalues left of the edge: each eigenvalue grows along the branch."""
-    count = int((np.linalg.eigvalsh(signal(bulk, edge.point, second)) < 0).sum())
+    count = int((np.linalg.eigvalsh(S(edge.point)) < 0).sum())
     found = []
     for rank in range(count):
 
         def eigenvalue(p: float, rank: int = rank) -> float:
-            point = bulk.reach(p, edge.point)
-            return float(np.linalg.eigvalsh(signal(bulk, point, second))[rank])
+            return float(np.linalg.eigvalsh(S(bulk.reach(p, edge.point)))[rank])
 
         low, high = edge.point.p, 1.5 * edge.point.p
         while eigenvalue(high) < 0:
             low, high = high, 1.5 * high
         root = bracketing_root(eigenvalue, low, high, tolerance=1e-9)
-        found.append(_outlier(bulk, bulk.reach(root.value, edge.point), second, rank, ridge, side))
+        point = bulk.reach(root.value, edge.point)
+        # the eigenvector's part along the latent directions is one over the slope of S's eigenvalue in -z
+        step = 0.01 * (point.p - edge.point.p)
+        fore, aft = (bulk.reach(point.p + shift, point) for shift in (step, -step))
+        slope = (eigenvalue(fore.p) - eigenvalue(aft.p)) / (aft.z - fore.z)
+        u = np.linalg.eigh(S(point))[1][:, rank].reshape(len(point.P), -1)
+        by_neuron = (u**2).sum(axis=1) / slope
+        value = point.z if side == "left" else -point.z
+        found.append(Outlier(value + ridge, 1 / slope, tuple(by_neuron.tolist()), side))
     return found
-
-
-def _outlier(bulk: Bulk, point: Branch, second: np.ndarray, rank: int, ridge: float, side: str) -> Outlier:
-    m, h = len(point.P), second.shape[1]
-    A, _ = bulk.shrink(point.P)
-    tangent = -np.linalg.solve(np.eye(m * m) - bulk.memory(A), np.eye(m).ravel()).reshape(m, m)  # dP/dz
-    change = bulk.delta * A.transpose(0, 2, 1) @ tangent @ A
-    u = np.linalg.eigh(signal(bulk, point, second))[1][:, rank]
-    overlap = 1 / (1 - float(u @ lifted(change, second, bulk.weight) @ u))
-    by_neuron = overlap * (u.reshape(m, h) ** 2).sum(axis=1)
-    value = point.z if side == "left" else -point.z
-    return Outlier(value + ridge, overlap, tuple(by_neuron.tolist()), side)

@@ -54,7 +54,8 @@ class Process:
 
     def path(self) -> DmftPath:
         """Run all steps."""
-        table, fields = np.zeros((4, self.steps + 1)), []
+        table = np.zeros((4, self.steps + 1))
+        fields = np.zeros((self.steps + 1, len(self.sample.y), self.m))
         for t in range(self.steps + 1):
             h = self._field(t)
             table[:, t] = *self._scores(h), *self._scores(self._fresh(t))
@@ -62,8 +63,7 @@ class Process:
                 raise ValueError(
                     f"step_size = {self.eta}: gradient descent diverges at step {t}; take a smaller step"
                 )
-            if t in self.times:
-                fields.append(h)
+            fields[t] = h
             if t < self.steps:
                 self._step(t, h)
         flat = self.A.reshape((self.steps + 1) * self.m, -1)
@@ -72,7 +72,7 @@ class Process:
         variance = np.einsum("tax,tbx->tab", self.AH, self.AH)
         return DmftPath(
             self.delta, self.eta, table[0], table[2], table[1], table[3], square, self.M, variance,
-            self.times, self.student, self.sample, tuple(fields),
+            self.times, self.student, self.sample, fields,
         )  # fmt: skip
 
     def _scores(self, h: np.ndarray) -> tuple[float, float]:

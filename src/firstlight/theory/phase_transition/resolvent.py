@@ -168,9 +168,9 @@ class Bulk:
 
             root = bracketing_root(slack, bad.p, good.p, tolerance=_EDGE_TOLERANCE)
             good = self.follow(root.value, start) or good
-        return Edge(good.z, good, self._pinned(good.P))
+        return Edge(good.z, good, self.rare(good.P))
 
-    def _pinned(self, P: np.ndarray) -> bool:
+    def rare(self, P: np.ndarray) -> bool:
         """Whether a rare extreme node makes the fold: then the true edge sits where the support ends."""
         A, _ = self.shrink(P)
         share = self.weight * (A**2).sum(axis=(1, 2))
