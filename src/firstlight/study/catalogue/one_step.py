@@ -40,6 +40,7 @@ _LABELS = {
     "activation": "σ",
 }
 _TOLERANCE = 0.1  # single trials at the quick scale's n = 240 differ from their own prediction by 6 %
+_TRAINING = 0.15  # and by 12 % in the training error
 _RATIOS = (0.1, 0.3, 0.4, 0.5, 0.7, 0.9, 1.0, 1.1, 1.5, 2.0, 3.0, 4.0, 5.0)
 _ACTIVATIONS = ("relu", "tanh", "sigmoid")
 
@@ -54,7 +55,7 @@ def _fashion(first: int, second: int) -> Study:
         name=f"one-step/fashion-mnist-{first}-{second}",
         description=f"Fashion-MNIST {first} against {second}, with noise: network, Hermite model and theory",
         problem=f"{_FAMILY}of_images",
-        tolerance=_TOLERANCE,
+        tolerance=_TRAINING,
         axes={"ratio": [0.1, 0.5, 1.0, 1.5, 2.5]},
         fixed={"m": 200, "first": first, "second": second, "alpha": 0.0, "beta": 1.0, "ridge": 1e-4},
         arms=arms,
@@ -77,7 +78,7 @@ STUDIES = (
         name="one-step/width",
         description="Errors against the width: a peak where k reaches m, and theory on the points",
         problem=f"{_FAMILY}by_width",
-        tolerance=_TOLERANCE,
+        tolerance=_TRAINING,
         axes={"ratio": [0.1, 0.3, 0.5, 0.9, 1.1, 2.0, 4.0], "activation": ["relu", "tanh"]},
         fixed={**_QUICK, "alpha": 0.5, "beta": 0.74},
         arms=_EXACT,
