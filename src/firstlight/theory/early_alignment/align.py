@@ -2,14 +2,12 @@
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
-from typing import Any
 
 import numpy as np
 
 from firstlight.data.separable import two_classes
 from firstlight.theory.early_alignment.checks import gain, lengths, neurons
-from firstlight.theory.early_alignment.path import AlignmentPath
+from firstlight.theory.early_alignment.path import AlignmentPath, last_times
 
 
 def align(
@@ -105,52 +103,69 @@ def _unit(rows: np.ndarray) -> np.ndarray:
 
 def _trace(
     X: np.ndarray, y: np.ndarray, start: np.ndarray, second: np.ndarray, speed: float, until: float
-) -> tuple[list[np.ndarray], list[np.ndarray], np.ndarray, np.ndarray]:
-    """Run the kernel on all neurons, in threads; a neuron that fills its room is run again with more."""
+) -> dict[str, np.ndarray]:
+    """Run the kernel on all neurons; those that fill their room of records are run again with more."""
+    from firstlight.theory.early_alignment import events
+
+    points, rows = _cut_dimension(X, start)
+    gram, room = points @ points.T, len(y) + 16
+    found = _run(points, gram, y, rows, second, speed, until, room)
+    full = np.flatnonzero(found["status"] == events.FULL)
+    # A runaway would need more events than any separable problem has, many times over.
+    while full.size and room < 1000 * len(y) + 100_000:
+        room *= 4
+        again = _run(points, gram, y, rows[full], second[full], speed, until, room)
+        again["first"] += len(found["data"])
+        for name in ("numbers", "data"):
+            found[name] = np.concatenate([found[name], again[name]])
+        for name in ("first", "count", "status", "fate"):
+            found[name][full] = again[name]
+        full = full[again["status"] == events.FULL]
+    return found
+
+
+def _run(
+    X: np.ndarray,
+    gram: np.ndarray,
+    y: np.ndarray,
+    rows: np.ndarray,
+    second: np.ndarray,
+    speed: float,
+    until: float,
+    room: int,
+) -> dict[str, np.ndarray]:
+    """Run the kernel in threads, each on every so many-th neuron: some have far more events than others."""
     import numba
 
     from firstlight.theory.early_alignment import events
 
-    points, rows = _cut_dimension(X, start)
-    gram, begun = points @ points.T, _begin(points, y, rows)
-    status = np.empty(len(start), dtype=np.int64)
-    numbers: list[np.ndarray] = [np.empty((0, 5))] * len(start)
-    data: list[np.ndarray] = [np.empty(0, np.int64)] * len(start)
-    pending, room = np.arange(len(start)), len(y) + 16
-    threads = numba.get_num_threads()
-    while pending.size:
-        floats, integers = np.empty((len(pending), room, 5)), np.empty((len(pending), room), np.int64)
-        counts, ends = np.empty(len(pending), np.int64), np.empty(len(pending), np.int64)
-        work = rows[pending], *(part[pending] for part in begun)
-        run = partial(
-            _run, (points, gram, y, *work, second[pending], speed, until), (floats, integers, counts, ends)
-        )
-
-        parts = [np.arange(k, len(pending), 8 * threads) for k in range(min(8 * threads, len(pending)))]
-        with ThreadPoolExecutor(threads) as pool:
-            list(pool.map(run, parts))
-        for k, j in enumerate(pending):
-            numbers[j], data[j] = floats[k, : counts[k]].copy(), integers[k, : counts[k]].copy()
-        status[pending] = ends
-        full = pending[ends == events.FULL]
-        # A runaway would need more events than any separable problem has, many times over.
-        pending, room = (full, 4 * room) if room < 1000 * len(y) + 100_000 else (full[:0], room)
-    return numbers, data, status, begun[0]
+    kernel: Callable[..., None] = events.trace
+    h, threads = len(rows), numba.get_num_threads()
+    Q, C, B, active, frozen = _begin(X, y, rows)  # here, since threads of BLAS within threads are slow
+    numbers, data = np.empty((h, room, 5)), np.empty((h, room), np.int64)
+    count, status, fate = (np.empty(h, np.int64) for _ in range(3))
+    given = X, gram, y, rows.copy(), Q, C, B, second, speed, until, numbers, data, count, status, fate
+    parts = [np.arange(k, h, 8 * threads) for k in range(min(8 * threads, h))]
+    with ThreadPoolExecutor(threads) as pool:
+        list(pool.map(lambda part: kernel(*given, part), parts))
+    return {
+        "numbers": numbers.reshape(-1, 5), "data": data.reshape(-1), "first": room * np.arange(h),
+        "count": count, "status": status, "fate": fate, "active": active, "frozen": frozen,
+    }  # fmt: skip
 
 
-def _run(given: tuple[Any, ...], written: tuple[np.ndarray, ...], part: np.ndarray) -> None:
-    from firstlight.theory.early_alignment import events
+def _begin(X: np.ndarray, y: np.ndarray, W: np.ndarray) -> tuple[np.ndarray, ...]:
+    """Return Xw, c and Xc of each row w, which data are on, and who starts on the wall of the dead region.
 
-    trace: Callable[..., None] = events.trace
-    trace(*given, part, *written)
-
-
-def _begin(X: np.ndarray, y: np.ndarray, W: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return Xw, c and Xc of each row w, with what is on a wall to rounding put exactly there."""
+    What is on a wall to rounding is put exactly there.
+    """
     Q = W @ X.T
-    Q[np.abs(Q) <= 4e-16 * np.linalg.norm(X, axis=1)] = 0.0
-    C = ((Q > 0) * y) @ X
-    return Q, C, C @ X.T
+    B, rounding = np.abs(Q), 4e-16 * np.linalg.norm(X, axis=1)
+    walls = rounding >= B
+    Q[walls] = 0.0
+    active = Q > 0
+    C = np.multiply(active, y, out=B) @ X
+    return Q, C, np.matmul(C, X.T, out=B), active, walls.any(axis=1) & ~active.any(axis=1)
 
 
 def _cut_dimension(X: np.ndarray, start: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -171,22 +186,13 @@ def _assemble(
     second: np.ndarray,
     speed: float,
     until: float,
-    found: tuple[list[np.ndarray], list[np.ndarray], np.ndarray, np.ndarray],
+    found: dict[str, np.ndarray],
 ) -> AlignmentPath:
     from firstlight.theory.early_alignment import events
 
-    numbers, data, status, q = found
-    first_level = (q > 0).astype(float)
-    final = first_level.copy()
-    for j in range(len(start)):
-        final[j, data[j]] = numbers[j][:, 4]  # the last write of a datum is its latest level
-    last = np.array([rows[-1, 0] if len(rows) else 0.0 for rows in numbers])
-    fate = np.full(len(start), 2)
-    fate[(final == (y > 0)).all(axis=1)] = 1
-    fate[(final == (y < 0)).all(axis=1)] = -1
-    fate[~final.any(axis=1)] = 0
-    frozen = ~first_level.any(axis=1) & (q == 0).any(axis=1)
+    fate, status, frozen = found["fate"], found["status"], found["frozen"]
     runaway = status == events.FULL
+    last = last_times(found["numbers"], found["first"], found["count"])
     notes = []
     if frozen.any():
         notes.append(
@@ -199,7 +205,8 @@ def _assemble(
         entry_time=np.where(np.abs(fate) == 1, last, np.inf),
         death_time=np.where(fate == 0, last, np.inf),
         complete=(status != events.TRUNCATED) & ~runaway, notes=tuple(notes),
-        _vanished=status == events.VANISHED, _first_level=first_level,
-        _numbers=np.concatenate(numbers), _data=np.concatenate(data),
-        _offsets=np.concatenate([[0], np.cumsum([len(rows) for rows in data])]),
+        _vanished=status == events.VANISHED,
+        _at_rest=np.isin(status, (events.DEAD, events.STILL, events.VANISHED)),
+        _active=found["active"], _numbers=found["numbers"], _data=found["data"],
+        _first=found["first"], _count=found["count"],
     )  # fmt: skip

@@ -25,40 +25,59 @@ ROUNDING = 1e-13  # below this, relative to the natural scale, a speed or a dist
 ALONG = 1e-29  # squared distance of a unit vector from a line, below which it is on the line
 SETTLED, DEAD, STILL, TRUNCATED, FULL, VANISHED = range(6)
 
-Data = namedtuple("Data", "X gram norms y")
+Data = namedtuple("Data", "X gram norms longest y")
 # q = Xw, b = Xc; level: 1 on, 0 off, between: sliding; side: the same as +1, -1, 0; met, changed: data of one
 # event; tally: how many data act, how many of them slide.
-Neuron = namedtuple("Neuron", "w c q b level side ratio met changed tally")
+Neuron = namedtuple("Neuron", "w c q b level side ratio met changed tally near")
+# The data of a sprint side by side, and the flips on its way.
+Near = namedtuple("Near", "datum side norm gap speed ratio flipped turn place")
 
 _compiled = njit(nogil=True, cache=True, error_model="numpy")
+_inlined = njit(nogil=True, cache=True, error_model="numpy", inline="always")
 
 
 @_compiled
-def trace(X, gram, y, W, Q, C, B, second, gain, until, chosen, numbers, which, counts, status):  # type: ignore[no-untyped-def]
-    """Walk the neurons in `chosen`; write the events, the number of records, and how the walk ended.
+def trace(X, gram, y, W, Q, C, B, second, gain, until, numbers, which, counts, status, fate, chosen):  # type: ignore[no-untyped-def]
+    """Walk the neurons in `chosen`; write the events, their number, how the walk ended, and where.
 
     Rows of W are unit vectors w, of Q and B their Xw and Xc, of C their c; they are worked on in place. Row r
-    of ``numbers[j]`` is (time, log ‖w‖, advance along c since the event before, v/‖w‖, new level) and
-    ``which[j, r]`` the datum; several rows at one time are one event.
+    of ``numbers[j]`` is (time, log of a unit of length, advance along c since the event before and v after
+    it, both in that unit, new level) and ``which[j, r]`` the datum; several rows at one time are one event.
     """
-    data = Data(X, gram, np.sqrt(np.diag(gram).copy()), y)
-    n = len(y)
+    norms, n = np.sqrt(np.diag(gram).copy()), len(y)
+    data = Data(X, gram, norms, norms.max(), y)
+    near = Near(
+        np.empty(n + 1, np.int64), np.empty(n), np.empty(n), np.empty(n), np.empty(n), np.empty(n),
+        np.empty(_BURST + 4, np.int64), np.empty(_BURST + 4), np.empty(_BURST + 4),
+    )  # fmt: skip
     level, side, ratio = np.empty(n), np.empty(n), np.empty(n)
     met, changed, tally = np.empty(n, np.int64), np.empty(n, np.int64), np.zeros(2)
     for j in chosen:
-        neuron = Neuron(W[j], C[j], Q[j], B[j], level, side, ratio, met, changed, tally)
+        neuron = Neuron(W[j], C[j], Q[j], B[j], level, side, ratio, met, changed, tally, near)
         for i in range(n):
             level[i] = 1.0 if Q[j, i] > 0 else 0.0
             side[i] = 2 * level[i] - 1
         tally[0], tally[1] = level.sum(), 0.0
         counts[j], status[j] = _walk(data, neuron, second[j], gain, until, numbers[j], which[j])
+        fate[j] = _fate(level, y)
+
+
+@_compiled
+def _fate(level, y):  # type: ignore[no-untyped-def]
+    """+1 if exactly the positive data are on, -1 the negative, 0 none, 2 otherwise."""
+    plus, minus, none = True, True, True
+    for i in range(len(y)):
+        plus &= level[i] == (y[i] > 0)
+        minus &= level[i] == (y[i] < 0)
+        none &= level[i] == 0
+    return 0 if none else 1 if plus else -1 if minus else 2
 
 
 @_compiled
 def _walk(data, neuron, v, gain, until, numbers, which):  # type: ignore[no-untyped-def]
     w, c = neuron.w, neuron.c
     move = np.sign(v) if v != 0 else np.sign(_dot(w, c))
-    imbalance, smallest = v * v - 1, ROUNDING * data.norms.max()
+    imbalance, smallest = v * v - 1, ROUNDING * data.longest
     time, log_norm, pace = 0.0, 0.0, 0.0
     count = _record(neuron, _start_on_walls(data, neuron, move), time, log_norm, 0.0, v, numbers, which, 0)
     while True:
@@ -86,6 +105,7 @@ def _walk(data, neuron, v, gain, until, numbers, which):  # type: ignore[no-unty
             found, step = _vanish(neuron), 0.0
         else:
             _advance(neuron, step, 1 / length)
+            step /= length
             v, imbalance, log_norm = v_end / length, imbalance / length**2, log_norm + np.log(length)
             move = -move if turned else move
             found = _release(data, neuron) if turned else _arrive(data, neuron, move, walls)
@@ -95,106 +115,129 @@ def _walk(data, neuron, v, gain, until, numbers, which):  # type: ignore[no-unty
         if vanished:
             return count, VANISHED
         pace = 0.8 * pace + 0.2 * first if pace > 0 else first
-        if neuron.tally[1] == 0 and first < np.inf:
-            v, imbalance, time, log_norm, count, pace = _sprint(
-                data, neuron, move, v, imbalance, gain, until, time, log_norm, pace, numbers, which, count
+        going = neuron.tally[1] == 0 and first < np.inf
+        while going:
+            v, imbalance, time, log_norm, count, now = _sprint(
+                data,
+                neuron,
+                move,
+                v,
+                imbalance,
+                gain,
+                until,
+                time,
+                log_norm,
+                _BURST * pace,
+                numbers,
+                which,
+                count,
             )
+            going = now > 0
+            pace = now if going else pace
 
 
 @_compiled
-def _sprint(data, neuron, move, v, imbalance, gain, until, time, log_norm, pace, numbers, which, count):  # type: ignore[no-untyped-def]
+def _sprint(data, neuron, move, v, imbalance, gain, until, time, log_norm, reach, numbers, which, count):  # type: ignore[no-untyped-def]
     """Walk through plain events, looking only at the data that can be met soon; then bring all up to date.
 
     A flip changes no speed by more than ‖xᵢ‖‖xₖ‖. So data that would not be met within `reach` even if every
     flip of the sprint drew them nearer need not be looked at. Whatever is not a single plain crossing ends
-    the sprint, and is left to the main walk.
+    the sprint, and is left to the main walk. Lengths are in the unit of the sprint's start.
     """
-    w, c, q, b, side = neuron.w, neuron.c, neuron.q, neuron.b, neuron.side
-    reach = _BURST * pace
-    near = _within_reach(data, neuron, move, reach)
-    flipped, change, place = np.empty(_BURST, np.int64), np.empty(_BURST), np.empty(_BURST)
-    walked, length, flips, smallest = 0.0, 1.0, 0, ROUNDING * data.norms.max()
-    while flips < _BURST and count < len(which) and neuron.tally[0] > 0:
-        C = np.sqrt(_dot(c, c))
-        if C <= smallest:  # noqa: SIM300
+    near, w, c = neuron.near, neuron.w, neuron.c
+    size = _within_reach(data, neuron, move, reach)
+    cc, wc, ww = _dot(c, c), _dot(w, c), _dot(w, w)
+    walked, flips, most = 0.0, 0, min(_BURST, len(which) - count)
+    while flips < most and neuron.tally[0] > 0:
+        C = np.sqrt(cc)
+        k, first = _only_nearest(near, size, ROUNDING * C, ROUNDING / C)
+        a = wc / C
+        blocked = v * a < 0 and imbalance + ww - a * a <= 1e-6 * ww  # where K would cancel, or v turn
+        if k < 0 or blocked or walked + first > reach or ROUNDING * data.longest >= C:
             break
-        i, first = _only_nearest(neuron, near, data.norms, move, C, length)
-        a = _dot(w, c) / C
-        across = _distance_squared(w, c, a / C)
-        K, a_end = imbalance + across, a + move * first * C
-        if i < 0 or K <= 0 or walked + first > reach:
+        i, b = near.datum[k], -near.side[k] * move * near.speed[k]
+        ww_end, wc_end = ww + first * (2 * move * wc + first * cc), wc + move * first * cc
+        a_end, v_end = wc_end / C, move * np.sqrt(imbalance + ww_end)
+        later = time + _elapsed(v, a, v_end, a_end, imbalance + ww - a * a) / (gain * C)
+        share = move * b / data.gram[i, i] + neuron.level[i] - 0.5
+        if (data.y[i] * move < 0 and abs(share) < 0.5 - ROUNDING) or later > until or later == np.inf:
             break
-        v_end = move * np.sqrt(K + a_end * a_end)
-        later = time + _elapsed(v, a, v_end, a_end, K) / (gain * C)
-        new = 1 - neuron.level[i]
-        slides = (
-            data.y[i] * move < 0
-            and abs(move * b[i] / data.gram[i, i] + neuron.level[i] - 0.5) < 0.5 - ROUNDING
-        )
-        if slides or later > until or later == np.inf:
-            break
-        flipped[flips], change[flips] = i, data.y[i] * (new - neuron.level[i])
-        for k in near:
-            q[k] += move * first * b[k]
-            b[k] += change[flips] * data.gram[i, k]
-        for k in range(len(w)):
-            w[k] += move * first * c[k]
-            c[k] += change[flips] * data.X[i, k]
-        q[i], neuron.level[i], side[i] = 0.0, new, 2 * new - 1
-        neuron.tally[0] += 2 * new - 1
-        before, length, time, v = length, np.sqrt(a_end * a_end + across), later, v_end
-        walked += first
-        place[flips], neuron.changed[0] = walked, i
-        log_length = log_norm + np.log(length)
-        count = _record(neuron, 1, time, log_length, move * first / before, v / length, numbers, which, count)
+        side = -near.side[k]
+        turn = data.y[i] * side
+        near.side[k], near.speed[k] = side, -near.speed[k]
+        _close_in(near, size, first, move * turn, data.gram[i])
+        near.gap[k] = 0.0
+        cc += turn * (2 * b + turn * data.gram[i, i])
+        ww, wc, time, v, walked = ww_end, wc_end, later, v_end, walked + first
+        near.flipped[flips], near.turn[flips], near.place[flips] = i, turn, walked
+        neuron.level[i], neuron.side[i], neuron.changed[0] = 0.5 + 0.5 * side, side, i
+        neuron.tally[0] += side
+        count = _record(neuron, 1, time, log_norm, move * first, v, numbers, which, count)
         flips += 1
-    _catch_up(data, neuron, near, move, walked, flipped[:flips], change, place, 1 / length)
-    pace = walked / (flips * length) if flips else 0.5 * pace
-    return v / length, imbalance / length**2, time, log_norm + np.log(length), count, pace
+    length = np.sqrt(ww)
+    _catch_up(neuron.q, neuron.b, data.gram, near, flips, move, walked, 1 / length)
+    _catch_up(w, c, data.X, near, flips, move, walked, 1 / length)
+    pace = walked / (flips * length) if flips else 0.0
+    return v / length, imbalance / ww, time, log_norm + np.log(length), count, pace
 
 
 @_compiled
 def _within_reach(data, neuron, move, reach):  # type: ignore[no-untyped-def]
-    near, found, slack = neuron.met, 0, _BURST * data.norms.max()
-    for k in range(len(near)):
-        speed = slack * data.norms[k] - neuron.side[k] * move * neuron.b[k]
-        near[found] = k
-        found += neuron.side[k] * neuron.q[k] < reach * speed
-    return near[:found].copy()
+    """Copy the data that can be met within reach into `near`; return how many there are."""
+    near, found, slack, excess = neuron.near, 0, _BURST * data.longest, neuron.ratio
+    side, q, b = neuron.side, neuron.q, neuron.b
+    for k in range(len(q)):
+        excess[k] = side[k] * q[k] - reach * (slack * data.norms[k] - side[k] * move * b[k])
+    for k in range(len(q)):
+        near.datum[found] = k
+        found += excess[k] < 0
+    for m in range(found):
+        k = near.datum[m]
+        near.side[m], near.norm[m] = side[k], data.norms[k]
+        near.gap[m], near.speed[m] = side[k] * q[k], -side[k] * move * b[k]
+    return found
 
 
-@_compiled
-def _only_nearest(neuron, near, norms, move, C, length):  # type: ignore[no-untyped-def]
+@_inlined
+def _only_nearest(near, size, slowest, tie):  # type: ignore[no-untyped-def]
     """Return the one datum whose wall comes first, and its distance; -1 if there is none, or a tie."""
-    best, first, second = -1, np.inf, np.inf
-    for k in near:
-        speed = -neuron.side[k] * move * neuron.b[k]
-        gap = max(neuron.side[k] * neuron.q[k], 0.0)
-        if speed > ROUNDING * C * norms[k] and gap < second * speed:
-            second = gap / speed
-            if second < first:
-                best, first, second = k, second, first
-    return (best if second > first + ROUNDING * length / C else -1), first
+    gap, speed, norm, ratio = near.gap, near.speed, near.norm, near.ratio
+    for k in range(size):
+        ahead = gap[k] if gap[k] > 0 else 0.0
+        ratio[k] = ahead / speed[k] if speed[k] > slowest * norm[k] else np.inf
+    first, best, many = _least(ratio[:size]), -1, 0
+    for k in range(size):
+        many += ratio[k] <= first + tie
+        best = k if ratio[k] == first else best
+    return (best if many == 1 and first < np.inf else -1), first
+
+
+@_inlined
+def _close_in(near, size, step, turn, row):  # type: ignore[no-untyped-def]
+    gap, speed, side, datum = near.gap, near.speed, near.side, near.datum
+    for k in range(size):
+        gap[k] -= step * speed[k]
+        speed[k] -= turn * side[k] * row[datum[k]]
 
 
 @_compiled
-def _catch_up(data, neuron, near, move, walked, flipped, change, place, scale):  # type: ignore[no-untyped-def]
-    """Bring q and b of all data to the end of a sprint; those in `near` are there already."""
-    q, b = neuron.q, neuron.b
-    q_near, b_near = q[near], b[near]
-    for k in range(len(q)):
-        q[k] += move * walked * b[k]
-    for m in range(len(flipped)):
-        row, turn = data.gram[flipped[m]], change[m]
-        drift = move * (walked - place[m]) * turn
-        for k in range(len(q)):
-            q[k] += drift * row[k]
-            b[k] += turn * row[k]
-    q[near], b[near] = q_near, b_near
-    for k in range(len(q)):
-        q[k] *= scale
-    for k in range(len(neuron.w)):
-        neuron.w[k] *= scale
+def _catch_up(position, velocity, rows, near, flips, move, walked, scale):  # type: ignore[no-untyped-def]
+    """Bring positions (q or w) and velocities (b or c) to the end of a sprint, four flips at a time."""
+    size = len(position)
+    for k in range(size):
+        position[k] += move * walked * velocity[k]
+    near.turn[flips : flips + 3], near.place[flips : flips + 3], near.flipped[flips : flips + 3] = 0.0, 0.0, 0
+    for m in range(0, flips, 4):
+        r0, r1 = rows[near.flipped[m]], rows[near.flipped[m + 1]]
+        r2, r3 = rows[near.flipped[m + 2]], rows[near.flipped[m + 3]]
+        t0, t1, t2, t3 = near.turn[m], near.turn[m + 1], near.turn[m + 2], near.turn[m + 3]
+        d0, d1 = move * (walked - near.place[m]) * t0, move * (walked - near.place[m + 1]) * t1
+        d2, d3 = move * (walked - near.place[m + 2]) * t2, move * (walked - near.place[m + 3]) * t3
+        for k in range(size):
+            position[k] += d0 * r0[k] + d1 * r1[k] + d2 * r2[k] + d3 * r3[k]
+            velocity[k] += t0 * r0[k] + t1 * r1[k] + t2 * r2[k] + t3 * r3[k]
+    for k in range(size):
+        position[k] *= scale
 
 
 @_compiled
@@ -336,7 +379,7 @@ def _vanish(neuron):  # type: ignore[no-untyped-def]
     return found
 
 
-@_compiled
+@_inlined
 def _record(neuron, found, time, log_norm, step, v, numbers, which, count):  # type: ignore[no-untyped-def]
     for k in range(found):
         i = neuron.changed[k]

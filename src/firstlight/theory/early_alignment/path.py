@@ -6,7 +6,6 @@ import numpy as np
 
 from firstlight.solvers import bracketing_root
 
-_ALONG = 1e-29  # squared distance from a line, of a unit vector on it to rounding, as in the kernel
 _FATES = {"in S₊": 1, "in S₋": -1, "dead": 0, "elsewhere": 2}
 _EVENT = np.dtype([("time", "f8"), ("neuron", "i8"), ("datum", "i8"), ("level", "f8")])
 
@@ -44,16 +43,18 @@ class AlignmentPath:
     complete: np.ndarray
     notes: tuple[str, ...]
     _vanished: np.ndarray
-    _first_level: np.ndarray
-    _numbers: np.ndarray  # rows (time, log norm, advance, v/‖w‖, level), by neuron
+    _at_rest: np.ndarray  # whether a neuron stops at its last event
+    _active: np.ndarray  # which data are on at the start
+    _numbers: np.ndarray  # rows (time, log unit, advance, v, level), by neuron, lengths in that unit
     _data: np.ndarray
-    _offsets: np.ndarray
+    _first: np.ndarray  # a neuron's first row, and how many there are; rows between are void
+    _count: np.ndarray
 
     def __repr__(self) -> str:
         """Say in one line how many neurons there are, and where they end."""
         counts = {name: int((self.fate == code).sum()) for name, code in _FATES.items()}
         ends = ", ".join(f"{count} {name}" for name, count in counts.items() if count)
-        events = f"{len(self._data)} events to t = {self.last_event:.4g}"
+        events = f"{self._count.sum()} events to t = {self.last_event:.4g}"
         return f"AlignmentPath({len(self.fate)} neurons: {ends}; {events})"
 
     @property
@@ -62,45 +63,40 @@ class AlignmentPath:
 
         Level 1 is on, 0 is off; a value between is the share of a datum on whose wall the neuron slides.
         """
-        found = np.empty(len(self._data), _EVENT)
-        found["time"], found["datum"], found["level"] = self._numbers[:, 0], self._data, self._numbers[:, 4]
-        found["neuron"] = np.repeat(np.arange(len(self.fate)), np.diff(self._offsets))
+        found = np.empty(self._count.sum(), _EVENT)
+        found["neuron"] = np.repeat(np.arange(len(self.fate)), self._count)
+        within = np.arange(len(found)) - np.repeat(np.cumsum(self._count) - self._count, self._count)
+        rows = self._first[found["neuron"]] + within
+        found["time"], found["datum"] = self._numbers[rows, 0], self._data[rows]
+        found["level"] = self._numbers[rows, 4]
         return found[np.argsort(found["time"], kind="stable")]
 
     @property
     def last_event(self) -> float:
         """Time of the latest event of all neurons; 0 if there is none."""
-        return float(self._numbers[:, 0].max(initial=0.0))
+        return float(last_times(self._numbers, self._first, self._count).max())
 
-    def direction(self, t: float) -> np.ndarray:
-        """Return unit rows w/‖w‖ at time t, shape (h, D)."""
+    def direction(self, t: float | np.ndarray) -> np.ndarray:
+        """Return unit rows w/‖w‖ at time t, shape (h, D); for a list of T times, shape (T, h, D)."""
         return self.state(t)[0]
 
-    def log_growth(self, t: float) -> np.ndarray:
-        """Return log ‖w(t)‖/‖w(0)‖, shape (h,)."""
+    def log_growth(self, t: float | np.ndarray) -> np.ndarray:
+        """Return log ‖w(t)‖/‖w(0)‖ at time t, shape (h,); for a list of T times, shape (T, h)."""
         return self.state(t)[1]
 
-    def state(self, t: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return directions (h, D), log growth (h,) and v/‖w‖ (h,) at one time, from 0 up to `until`."""
-        if not 0 <= t <= self.until:
-            raise ValueError(f"t = {t}: must lie in [0, {self.until}]")
-        w, log_norm, v, c, since = self._latest(t)
-        C, a, across, K = self._line(w, v, c, log_norm)
-        unit = np.divide(c, C[:, None], out=np.zeros_like(c), where=C[:, None] > 0)
-        opposed = v * a < 0
-        tau = self.gain * C * (t - since)
-        shrinking = np.where(opposed & (K == 0) & (across == 0), tau, 0.0)  # straight back to 0, for ever
-        tau -= shrinking
-        decay = np.exp(-tau)
-        # a(t) e^{-tau}, from v ± a = (v0 ± a0) e^{±tau}; K/(v - a) stands in where v + a would cancel.
-        ahead = np.divide(K, v - a, out=v + a, where=opposed)
-        along = 0.5 * (ahead - (v - a) * decay**2)
-        final = decay[:, None] * w + (along - a * decay)[:, None] * unit
-        length = np.sqrt(along**2 + across * decay**2)
-        gone = self._vanished & (t >= self.death_time)
-        growth = np.where(gone, -np.inf, log_norm - shrinking + tau + np.log(length))
-        v_end = 0.5 * (ahead + (v - a) * decay**2) / length
-        return final / length[:, None], growth, v_end
+    def state(self, t: float | np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return directions, log growth and v/‖w‖ at a time, or at a list of times, from 0 up to `until`.
+
+        All times of a list are found in one pass over the events.
+        """
+        times = np.asarray(t, dtype=float)
+        if times.ndim > 1 or not ((times >= 0) & (times <= self.until)).all():
+            raise ValueError(f"t = {t}: must lie in [0, {self.until}], one time or a list")
+        order = np.argsort(times, axis=None, kind="stable")
+        *found, _ = self._replay(np.repeat(times.reshape(-1)[order, None], len(self.fate), axis=1))
+        back = np.argsort(order)
+        u, growth, ratio = ((part if len(back) == 1 else part[back]) for part in found)
+        return (u, growth, ratio) if times.ndim else (u[0], growth[0], ratio[0])
 
     def time_to_cosine(self, gap: float) -> np.ndarray:
         """Return when each neuron comes within cosine 1 - gap of the centre it ends at, on its last leg.
@@ -109,13 +105,18 @@ class AlignmentPath:
         """
         if not 0 < gap < 1:
             raise ValueError(f"gap = {gap}: must lie in (0, 1)")
-        w, log_norm, v, c, since = self._latest(self.until)
-        C, a, across, K = self._line(w, v, c, log_norm)
+        since = last_times(self._numbers, self._first, self._count)
+        (w,), (growth,), (v,), c = self._replay(since[None])
+        C = np.linalg.norm(c, axis=1)
+        unit = np.divide(c, C[:, None], out=np.zeros_like(c), where=C[:, None] > 0)
+        a = np.einsum("jd,jd->j", w, unit)
+        across = np.einsum("jd,jd->j", *[w - a[:, None] * unit] * 2)
         target = np.sign(v) * np.sqrt(across) * (1 - gap) / np.sqrt(gap * (2 - gap))
-        with np.errstate(divide="ignore", invalid="ignore"):
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            K = (self.second**2 - 1) * np.exp(-2 * growth) + across
             ahead = np.where(v * a < 0, K / (v - a), v + a)
             elapsed = np.log((np.sign(v) * np.sqrt(np.maximum(K + target**2, 0)) + target) / ahead)
-        moving = self.complete & (C > 0) & (np.abs(ahead) > 0)
+        moving = self.complete & ~self._at_rest & (np.abs(ahead) > 0)
         return np.where(moving, since + np.maximum(elapsed, 0) / np.where(C > 0, self.gain * C, 1), np.inf)
 
     @property
@@ -156,29 +157,23 @@ class AlignmentPath:
             return 0.0
         return high if excess(high) <= 0 else bracketing_root(excess, low, high, tolerance=1e-9).value
 
-    def _latest(self, t: float) -> tuple[np.ndarray, ...]:
-        """Find unit rows, log norms, v/‖w‖, centres c and times at each neuron's latest event up to t."""
+    def _replay(self, times: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """Find directions, log growth and v/‖w‖ at times (T × h, increasing), and c after the last."""
         from firstlight.theory.early_alignment.replay import replay
 
-        coefficients = np.zeros((len(self.fate), len(self.y)))
-        level = np.empty_like(coefficients)
-        last = np.stack([np.zeros_like(self.second), np.zeros_like(self.second), self.second], axis=1)
-        replay(
-            self.y, self._first_level, self._numbers, self._data, self._offsets, t, coefficients, level, last
+        u, growth, ratio = (
+            np.empty((*times.shape, self.X.shape[1])),
+            np.empty(times.shape),
+            np.empty(times.shape),
         )
-        since, log_norm, v = last.T
-        w = np.exp(-log_norm)[:, None] * self.start + coefficients @ self.X
-        c = (level * self.y) @ self.X
-        still = np.linalg.norm(c, axis=1) <= 1e-13 * np.linalg.norm(self.X, axis=1).max()
-        return w, log_norm, v, np.where(still[:, None], 0.0, c), since
+        c = (self._active * self.y) @ self.X
+        records = self._numbers, self._data, self._first, self._count
+        given = self.X, self.y, self.start, self.second, self._active, records, self._at_rest, self.gain
+        replay(*given, times, u, growth, ratio, c)
+        growth[self._vanished & (times >= self.death_time)] = -np.inf
+        return u, growth, ratio, c
 
-    def _line(
-        self, w: np.ndarray, v: np.ndarray, c: np.ndarray, log_norm: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """Return ‖c‖, the part a of w along c, the squared rest, and the conserved K = v² - a²."""
-        C = np.linalg.norm(c, axis=1)
-        unit = np.divide(c, C[:, None], out=np.zeros_like(c), where=C[:, None] > 0)
-        a = np.einsum("jd,jd->j", w, unit)
-        across = np.einsum("jd,jd->j", *[w - a[:, None] * unit] * 2)
-        across[across <= _ALONG] = 0.0
-        return C, a, across, (self.second**2 - 1) * np.exp(-2 * log_norm) + across
+
+def last_times(numbers: np.ndarray, first: np.ndarray, count: np.ndarray) -> np.ndarray:
+    """Time of each neuron's last event, 0 for one without, from the kernel's records."""
+    return np.where(count > 0, numbers[first + np.maximum(count - 1, 0), 0], 0.0)
