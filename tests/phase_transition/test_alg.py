@@ -12,6 +12,7 @@ from firstlight import MultiIndex
 from firstlight.measure.spectral import spectral_estimator
 from firstlight.theory.phase_transition.alg import conditional_threshold, delta_alg
 from firstlight.theory.phase_transition.level_sets import level_sets
+from firstlight.theory.phase_transition.relevant import relevant_directions
 from firstlight.theory.phase_transition.spectral import optimal_preprocessing, spectral_threshold
 from firstlight.theory.phase_transition.staircase import staircase
 from firstlight.theory.phase_transition.subspaces import subspaces
@@ -28,7 +29,8 @@ def two_sided_step(edge):
 
 @pytest.mark.parametrize(
     ("target", "value"),
-    [("z1**2", 0.5), ("abs(z1)", 0.5), (f"sign(abs(z1)-{EDGE})", two_sided_step(EDGE)),
+    [("z1**2", 0.5), ("abs(z1)", 0.5), ("1/z1**2", 0.5), ("log(z1**2)", 0.5),
+     (f"sign(abs(z1)-{EDGE})", two_sided_step(EDGE)),
      ("max(abs(z1)-1, 0) + 2", None)],
 )  # fmt: skip
 def test_one_coordinate_closed_forms(target, value):
@@ -121,6 +123,28 @@ def test_subspaces(target, trivial, easy):
     assert (split.trivial.shape[1], split.easy.shape[1]) == (trivial, easy)
     whole = np.hstack([split.easy, split.hard])
     np.testing.assert_allclose(whole.T @ whole, np.eye(len(whole)), atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("target", "trivial", "easy", "value"),
+    [("z1 + z2", 1, 1, np.inf), ("relu(z1 - 2*z2) + 0*z3", 1, 1, np.inf),
+     ("sign(z1 + z2 + z3)", 1, 1, np.inf), ("(z1 + z2)**2", 0, 0, 0.5),
+     ("z3*(z1 + z2)**2", 1, 1, 0.5), ("z1 + z2 + (z1 - z2)**2", 1, 1, 0.5)],
+)  # fmt: skip
+def test_directions_off_the_axes(target, trivial, easy, value):
+    # a noiseless label shows whatever a tilted direction leaves: the estimate alone would not do
+    split = subspaces(target)
+    assert (split.trivial.shape[1], split.easy.shape[1]) == (trivial, easy)
+    assert delta_alg(target).value == pytest.approx(value, rel=2e-3)
+
+
+def test_relevant_directions():
+    rng = np.random.default_rng(0)
+    turned = np.linalg.qr(rng.standard_normal((4, 4)))[0][:, :2]
+    for function in (lambda w: np.sign(w[..., 0] * w[..., 1]), lambda w: np.sin(w[..., 0]) + w[..., 1] ** 2):
+        found = relevant_directions(MultiIndex(lambda z, f=function: f(z @ turned), k=4))
+        np.testing.assert_allclose(found @ found.T, turned @ turned.T, atol=1e-7)  # rounding over the shift
+    assert relevant_directions(MultiIndex("sign(z1*z2*z3)")).tolist() == np.eye(3).tolist()
 
 
 def test_staircase():

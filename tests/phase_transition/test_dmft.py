@@ -370,6 +370,11 @@ def test_escape_and_size_agree():
     assert above.time <= 32
 
 
+def test_sizes_may_be_numpy_integers():
+    path = dmft(TARGET, BASE, np.float64(3.0), 0.1, np.int64(3), np.int64(128), np.random.default_rng(0))
+    assert path.times == (0, 1, 2, 3)
+
+
 def test_growing_factor():
     rng = np.random.default_rng(0)
     half = rng.standard_normal((6, 4))

@@ -66,11 +66,10 @@ def test_delta_alg_against_brute_force(target):
     )
 
 
-def test_infinite_thresholds_are_nan_with_a_flag():
+def test_infinite_thresholds_count_as_the_largest():
     problem = AlgProblem("sign(z1*z2*z3)", draws=100_000)
-    assert np.isnan(float(problem.predict().delta_alg))
-    assert not bool(problem.predict().converged)
-    assert np.isnan(float(problem.simulate(rng=0).delta_alg))
+    assert float(problem.predict().delta_alg) == float(problem.simulate(rng=0).delta_alg) == 100.0
+    assert bool(problem.predict().converged)
 
 
 def test_learning_below_and_above():

@@ -8,6 +8,7 @@ from firstlight.data.multi_index import MultiIndex
 from firstlight.rng import RNGLike, SeedLike, generator
 from firstlight.solvers import Solved
 from firstlight.theory.phase_transition.conditional import Moments, as_target, conditional_moments
+from firstlight.theory.phase_transition.relevant import relevant_directions
 from firstlight.theory.phase_transition.subspaces import complement, snapped, subspaces
 
 _NOTHING = 1e-7  # an eigenvalue of F below this is zero, even without sampling noise
@@ -23,7 +24,7 @@ class AlgorithmicThreshold(Solved[float]):
         Orthonormal basis of what is learnt at the threshold, in hidden coordinates; no column if infinite.
     known : ndarray of shape (k, e)
         The directions that are conditioned on.
-    route : {"nothing hard", "level sets", "quasi-Monte-Carlo"}
+    route : {"nothing hard", "nothing to find", "level sets", "quasi-Monte-Carlo"}
         How the conditional moments were computed.
     """
 
@@ -67,9 +68,11 @@ def conditional_threshold(
     target: MultiIndex, known: np.ndarray, rng: np.random.Generator
 ) -> AlgorithmicThreshold:
     """Return the threshold of the directions that are left when the coordinates along `known` are given."""
-    hard = complement(known)
-    if hard.shape[1] == 0:
-        return AlgorithmicThreshold(0.0, 0.0, 0, True, hard, known, "nothing hard")
+    if known.shape[1] == target.k:
+        return AlgorithmicThreshold(0.0, 0.0, 0, True, known[:, :0], known, "nothing hard")
+    hard = complement(known, relevant_directions(target))
+    if hard.shape[1] == 0:  # what is left has no part in the label
+        return AlgorithmicThreshold(np.inf, np.inf, 0, True, hard, known, "nothing to find")
     moments = conditional_moments(target, known, hard, rng)
     if moments.sampled:
         route, (top, error, matrix) = "quasi-Monte-Carlo", _sampled_top(moments)

@@ -135,7 +135,7 @@ def _check(
             f"steps = {steps}, samples = {samples}: needs {need / 1e9:.1f} GB of memory and "
             f"{free / 1e9:.1f} GB is free; memory grows as samples × steps² × width²"
         )
-    kept = default_times(steps) if times is None else tuple(sorted(set(times)))
+    kept = default_times(int(steps)) if times is None else tuple(sorted(set(times)))
     if not kept or kept[0] < 0 or kept[-1] > steps:
         raise ValueError(f"times = {times}: must lie in 0 .. {steps}")
     return kept

@@ -9,7 +9,8 @@ from firstlight.data.multi_index import MultiIndex
 from firstlight.gaussian import sobol_normal
 from firstlight.rng import RNGLike, SeedLike, generator
 from firstlight.theory.phase_transition.conditional import conditional_moments, far_labels
-from firstlight.theory.phase_transition.subspaces import subspaces
+from firstlight.theory.phase_transition.relevant import relevant_directions
+from firstlight.theory.phase_transition.subspaces import complement, subspaces
 
 _FEW = 4  # label laws with at most so many atoms are enumerated
 _SOBOL = 40  # coordinates beyond gain nothing from low discrepancy
@@ -30,7 +31,7 @@ class LabelLaw:
     far : ndarray
         Labels far out in the law's support.
     easy_basis, hard_basis : ndarray of shape (k, e) and (k, h)
-        Bases of the two subspaces.
+        Bases of the easy directions, and of the hard ones that the label depends on.
     name : str
         The target's text, for messages.
     """
@@ -56,14 +57,15 @@ def label_law(target: MultiIndex, rng: RNGLike | SeedLike = 0) -> LabelLaw:
     """
     rng = generator(rng)
     split = subspaces(target, rng)
-    if split.hard.shape[1] == 0:
+    hard = complement(split.easy, relevant_directions(target))
+    if hard.shape[1] == 0:
         raise ValueError(
             f"target = {target.expression}: has no hard direction; every direction is learnt at once"
         )
-    moments = conditional_moments(target, split.easy, split.hard, rng)
-    second = moments.second.mean(axis=0) + np.eye(split.hard.shape[1])
+    moments = conditional_moments(target, split.easy, hard, rng)
+    second = moments.second.mean(axis=0) + np.eye(hard.shape[1])
     return LabelLaw(
-        moments.y, moments.weight, moments.easy, second, far_labels(target), split.easy, split.hard,
+        moments.y, moments.weight, moments.easy, second, far_labels(target), split.easy, hard,
         target.expression,
     )  # fmt: skip
 

@@ -133,5 +133,6 @@ class Student:
             raise ValueError(
                 f"loss = {self.penalty.name}, target = {what}: the curvature is unbounded below (it reaches "
                 f"{lowest:.2g}): the Hessian's spectrum has no left edge, no threshold exists; bound the "
-                "label (tanh or sign of it), drop its noise, or take a loss with bounded slope (logistic)"
+                "label (tanh or sign of it), drop its noise, or give a Loss whose slope stays bounded as the "
+                "label grows, such as (f - y)²/(1 + y²)"
             )

@@ -7,6 +7,7 @@ import numpy as np
 from firstlight.data.multi_index import MultiIndex
 from firstlight.rng import RNGLike, SeedLike, generator
 from firstlight.theory.phase_transition.conditional import Moments, as_target, conditional_moments
+from firstlight.theory.phase_transition.relevant import axes_of, relevant_directions
 
 _ENERGY = 1e-4  # of E|E[g|y]|² along a direction: less counts as none
 
@@ -71,8 +72,14 @@ def closure(target: MultiIndex, known: np.ndarray, rng: np.random.Generator) -> 
 
 
 def extend(target: MultiIndex, known: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """Add the span of E[g_H | y, known coordinates] to the basis `known`."""
-    hard = complement(known)
+    """Add the span of E[g_H | y, known coordinates] to the basis `known`.
+
+    Only directions that the label depends on are asked: a noiseless label would show any other one through
+    the slightest tilt of what is known.
+    """
+    hard = complement(known, relevant_directions(target))
+    if hard.shape[1] == 0:
+        return known
     moments = conditional_moments(target, known, hard, rng)
     energy, error = mean_energy(moments)
     values, vectors = np.linalg.eigh(energy)
@@ -105,16 +112,9 @@ def snapped(basis: np.ndarray) -> np.ndarray:
     return np.eye(len(basis))[:, axes] if close else basis
 
 
-def complement(basis: np.ndarray) -> np.ndarray:
-    """Return an orthonormal basis of the orthogonal complement (coordinate axes where possible)."""
-    k, e = basis.shape
-    if e == 0:
-        return np.eye(k)
-    residual = np.eye(k) - basis @ basis.T
-    columns = np.zeros((k, 0))
-    for axis in np.argsort(-np.diag(residual), kind="stable"):
-        rest = residual[:, axis] - columns @ (columns.T @ residual[:, axis])
-        size = np.linalg.norm(rest)
-        if columns.shape[1] < k - e and size > 1e-6:
-            columns = np.hstack([columns, (rest / size)[:, None]])
-    return columns
+def complement(basis: np.ndarray, within: np.ndarray | None = None) -> np.ndarray:
+    """Return an orthonormal basis of what `within` (by default everything) has beside `basis`."""
+    within = np.eye(len(basis)) if within is None else within
+    rest = within - basis @ (basis.T @ within)
+    axes, strength, _ = np.linalg.svd(rest, full_matrices=False)
+    return axes_of(axes[:, strength > 1e-3])
