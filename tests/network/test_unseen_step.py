@@ -73,18 +73,23 @@ def test_the_gradient_becomes_rank_one_in_operator_norm_only(name):
     slope = np.polyfit(np.log(sizes), np.log(operator), 1)[0]
     assert -0.6 < slope < -0.35  # n^(-1/2) up to logarithms; the notes measure -0.44 and -0.47
     assert np.ptp(frobenius) < 0.1 * frobenius.mean()  # it does not fall
-    predicted = GradientProblem(size=512, activation=name).predict(0).frobenius_error
-    assert float(predicted) == pytest.approx(float(found[-1][0].frobenius_error), rel=0.03)
+    predicted = [GradientProblem(size=512, activation=name).predict(seed) for seed in range(4)]
+    assert float(predicted[0].frobenius_error) == pytest.approx(float(found[-1][0].frobenius_error), rel=0.03)
+    # largest singular values of two draws of the same law: 5 % of scatter each, over the root of four
+    drawn = np.mean([float(one.operator_error) for one in predicted])
+    assert drawn == pytest.approx(operator[-1], rel=0.1)
     assert min(found[-1][0].left_cosine, found[-1][0].right_cosine) > 0.99
 
 
 def test_labels_alone_miss_the_output_when_it_is_of_order_one():
-    errors = [
-        GradientProblem(size=256, scale=1.0, residual=residual).simulate(0).operator_error
-        for residual in (True, False)
-    ]
-    assert errors[0] < 0.15
-    assert errors[1] > 0.25
+    for residual, bound in ((True, (0.0, 0.15)), (False, (0.25, 0.6))):
+        problem = GradientProblem(size=256, scale=1.0, residual=residual)
+        measured, predicted = (
+            np.mean([float(door(seed).operator_error) for seed in range(3)])
+            for door in (problem.simulate, problem.predict)
+        )
+        assert bound[0] < measured < bound[1]
+        assert predicted == pytest.approx(measured, rel=0.15)  # three draws of 5 to 10 % scatter
 
 
 def test_heads_and_weights():

@@ -23,6 +23,7 @@ PROBLEMS = {
     "digits": room.ImageProblem(train="1,4", per_class=10, width=128),
     "digits, several": room.ImageProblem(train="1,4,7", per_class=10, width=128, loss="softmax"),
     "digits, given heads": room.ImageProblem(train="1,4", per_class=5, width=8, head=np.linspace(-1, 1, 8)),
+    "sets": room.SetsProblem(sets="1,4;2,3,7", per_class=8, width=64),
     "gradient": room.GradientProblem(size=48),
     "norm": room.NormProblem(size=48, law="truncated"),
 }
@@ -44,6 +45,31 @@ def test_doors(name):
     assert len(address(problem)) == 32
     assert all(str(one) for one in problem.assumptions())
     assert "Emergence of Alignment" in cite(problem)
+
+
+def test_sizes_are_those_of_the_samples():
+    for problem in PROBLEMS.values():
+        if hasattr(problem, "sizes"):
+            data = problem.sample(np.random.default_rng(0))
+            assert problem.sizes == (*data.train.shape, len(data.unseen))
+
+
+def test_sets_are_single_problems_side_by_side():
+    several = room.SetsProblem(sets="1,4;2,3", per_class=30, width=64)
+    found = several.predict(3)
+    assert found.train.values.tolist() == ["1,4", "2,3"]
+    assert np.isnan(found.alignment.sel({"train": "1,4", "class": 4}))
+    streams = np.random.default_rng(3).spawn(2)
+    singles = [room.ImageProblem(train=t, per_class=30, width=64).predict(stream)
+               for t, stream in zip(("1,4", "2,3"), streams, strict=True)]  # fmt: skip
+    for place, one in enumerate(singles):
+        np.testing.assert_allclose(found.elasticity[place], one.elasticity)
+    for relation in found.relation.values:
+        mean = np.mean([float(one[relation]) for one in singles])
+        assert float(found.spearman.sel(relation=relation)) == pytest.approx(mean)
+    assert (found.spearman_low <= found.spearman).all()
+    assert (found.spearman <= found.spearman_high).all()
+    assert len(room.SetsProblem()._sets) == 45
 
 
 def test_compare_and_several_steps():
@@ -204,6 +230,7 @@ def test_classes_of_one_member_are_left_out_and_said():
         (lambda: room.RotationProblem(family="cubes"), "family = 'cubes'"),
         (lambda: room.ImageProblem(train="1"), "train = '1'"),
         (lambda: room.ImageProblem(train="1,x").predict(0), "no class 'x'"),
+        (lambda: room.SetsProblem(sets="1;2,3"), "sets = '1;2,3'"),
         (lambda: room.GradientProblem(size=2), "size = 2"),
         (lambda: room.GradientProblem(inputs="cauchy"), "inputs"),
         (lambda: room.NormProblem(law="cauchy"), "law"),

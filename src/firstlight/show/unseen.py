@@ -19,6 +19,7 @@ _WORDS = {
     "similarity_recall_change": "|t| → change of Recall@1",
     "alignment_recall": "alignment → Recall@1",
 }
+_TITLES = {"alignment": "alignment (cosine)", "elasticity": "elasticity per neuron", "recall": "Recall@1"}
 
 
 def classes(found: xr.Dataset) -> "Figure":
@@ -50,19 +51,18 @@ def classes(found: xr.Dataset) -> "Figure":
                 if np.isfinite(b):
                     ax.annotate(f" {label}", (a, b), fontsize=7)
             ax.set_xlabel("train-unseen similarity |β·μ|")
-            ax.set_title({"recall": "Recall@1", "alignment": "alignment (cosine)"}.get(name, name))
+            ax.set_title(_TITLES[name])
         drawn.axes[0].legend()
     return drawn
 
 
 def relations(study: Any, found: xr.Dataset) -> "Figure":
-    """Draw the rank relations of a study over training sets: mean Spearman and its bootstrap interval, by
-    arm.
+    """Draw the rank relations of a study over training sets, by arm, and predictions against networks.
 
     Parameters
     ----------
     study : Study
-        One axis: the training classes.
+        Of a `SetsProblem`.
     found : Dataset
         As `firstlight.study.run` returns it.
 
@@ -74,59 +74,37 @@ def relations(study: Any, found: xr.Dataset) -> "Figure":
     --------
     See the catalogue: ``unseen/digits-pairs``.
     """
-    axis = next(iter(study.axes))
+    one = found.isel(dict.fromkeys(study.axes, 0)).mean("trial")
     with style.use():
-        drawn = style.new(1, 2, width=5.6, height=3.8)
-        left, right = drawn.axes
-        names = [name for name in _WORDS if name in found]
+        drawn = style.new(1, 4, width=3.1, height=3.8)
+        left, *right = drawn.axes
+        names = one["relation"].values.tolist()
         for shift, (arm, colour) in enumerate(zip(study.arms, style.COLOURS, strict=False)):
-            for place, name in enumerate(names):
-                mean, low, high = mean_interval(found[name].sel(arm=arm).mean("trial").values.ravel())
-                height = place + 0.18 * (shift - (len(study.arms) - 1) / 2)
-                label = (study.arms[arm].label or arm) if place == 0 else None
-                left.plot([low, high], [height, height], color=colour)
-                left.plot(mean, height, "o", color=colour, label=label)
+            mean, low, high = (one[f"spearman{end}"].sel(arm=arm).values for end in ("", "_low", "_high"))
+            height = np.arange(len(names)) + 0.2 * (shift - (len(study.arms) - 1) / 2)
+            left.errorbar(
+                mean, height, xerr=[mean - low, high - mean], fmt="o", color=colour, markersize=4,
+                label=study.arms[arm].label or arm,
+            )  # fmt: skip
         left.set_yticks(range(len(names)), [_WORDS[name] for name in names])
-        left.invert_yaxis()
+        left.set_ylim(len(names) - 0.5, -1.6)
         left.axvline(0, color="#999999", linewidth=0.8)
-        left.set_xlabel(f"Spearman over unseen classes, mean over {found.sizes[axis]} training sets, 95 %")
-        left.legend(loc="lower left")
-        _predicted_against_measured(right, study, found)
+        left.set_xlabel("mean Spearman, 95 % interval")
+        left.legend(loc="upper left", ncols=len(study.arms), columnspacing=0.8)
+        left.set_title(f"over {one.sizes['train']} training sets")
+        for ax, name in zip(right, ("alignment", "elasticity", "recall"), strict=True):
+            _predicted_against_measured(ax, study, one, name)
         drawn.suptitle(study.figure.title or study.description, fontsize=11)
     return drawn
 
 
-def mean_interval(values: np.ndarray, level: float = 0.95) -> tuple[float, float, float]:
-    """Mean over training sets and its percentile bootstrap interval; sets without a value do not count.
-
-    Examples
-    --------
-    >>> mean, low, high = mean_interval(np.array([0.2, 0.4, 0.6, np.nan]))
-    >>> round(mean, 6), low < mean < high
-    (0.4, True)
-    """
-    known = values[np.isfinite(values)]
-    if not len(known):
-        return np.nan, np.nan, np.nan
-    picks = np.random.default_rng(0).integers(len(known), size=(4000, len(known)))
-    low, high = np.percentile(known[picks].mean(axis=1), [50 - 50 * level, 50 + 50 * level])
-    return float(known.mean()), float(low), float(high)
-
-
-def _predicted_against_measured(ax: Any, study: Any, found: xr.Dataset) -> None:
-    arms = list(study.arms)
+def _predicted_against_measured(ax: Any, study: Any, one: xr.Dataset, name: str) -> None:
     theory = study.reference
-    network = next((arm for arm in arms if arm != theory), None)
-    if theory is None or network is None:
-        ax.set_axis_off()
-        return
-    for name, colour in zip(("alignment", "recall", "elasticity"), style.COLOURS, strict=False):
-        if name in found:
-            x, y = (found[name].sel(arm=arm).mean("trial").values.ravel() for arm in (theory, network))
-            known = np.isfinite(x) & np.isfinite(y)
-            ax.plot(x[known], y[known], ".", markersize=3, color=colour, label=name)
-    low, high = ax.get_xlim()
-    ax.plot([low, high], [low, high], color="#999999", linewidth=0.8)
+    network = next(arm for arm in study.arms if arm != theory)
+    x, y = (one[name].sel(arm=arm).values.ravel() for arm in (theory, network))
+    ax.plot(x, y, ".", markersize=3, color=style.COLOURS[0])
+    ends = [np.nanmin([x, y]), np.nanmax([x, y])]
+    ax.plot(ends, ends, color="#999999", linewidth=0.8)
     ax.set_xlabel("predicted")
     ax.set_ylabel("network")
-    ax.legend()
+    ax.set_title(_TITLES[name])

@@ -11,7 +11,7 @@ from firstlight.measure.elasticity import elasticity, local_elasticity
 from firstlight.measure.retrieval import Recall, recall_at_k
 from firstlight.measure.similarity import alignment, cohesion, separability_score
 from firstlight.network.unseen_step import FeatureNetwork, draw_network
-from firstlight.theory.unseen_classes.bulk import bulk_covariance
+from firstlight.theory.unseen_classes.bulk import bulk_covariance, output_covariance
 from firstlight.theory.unseen_classes.classes import class_alignment, class_elasticity
 from firstlight.theory.unseen_classes.covariance import initial_residual, label_covariance
 from firstlight.theory.unseen_classes.emergence import Emergence, emergence
@@ -35,6 +35,7 @@ from firstlight.unseen_classes.problem import (
     RotationProblem,
     SideProblem,
 )
+from firstlight.unseen_classes.sets import SetsProblem
 from firstlight.unseen_classes.step import Step
 from firstlight.unseen_classes.structure import GradientProblem, NormProblem
 
@@ -49,6 +50,7 @@ __all__ = [
     "Problem",
     "Recall",
     "RotationProblem",
+    "SetsProblem",
     "SideProblem",
     "Step",
     "UnseenData",
@@ -65,6 +67,7 @@ __all__ = [
     "label_covariance",
     "local_elasticity",
     "operator_norm_bound",
+    "output_covariance",
     "predict_classes",
     "predict_recall_at_k",
     "predicted_movement",

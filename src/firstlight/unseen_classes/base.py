@@ -27,6 +27,11 @@ class UnseenProblem(Step):
         """Draw training and unseen samples."""
         raise NotImplementedError
 
+    @property
+    def sizes(self) -> tuple[int, int, int]:
+        """Training samples, input dimension, unseen samples."""
+        raise NotImplementedError
+
     def predict(self, rng: RNGLike | SeedLike = None) -> xr.Dataset:
         """Theory on samples drawn from `rng`: see `predict_classes`. No network is drawn."""
         return self.told(predict_classes(self.sample(generator(rng)), self))
@@ -66,8 +71,7 @@ class UnseenProblem(Step):
 
     def cost(self, door: str, **options: object) -> Cost:
         """Leading terms of a trial: products of samples and neurons, or of samples and samples."""
-        data = self.sample(np.random.default_rng(0))
-        (n, d), m = data.train.shape, len(data.unseen)
+        n, d, m = self.sizes
         if door == "predict":
             return Cost(2.0 * m * m * d + 60.0 * m * m + n * n * d, 8.0 * (3 * m * m + n * n + d * d))
         steps = options.get("steps", 1)
@@ -75,6 +79,17 @@ class UnseenProblem(Step):
         return Cost(
             work + 4.0 * m * d * self.width + 4.0 * m * m * self.width, 8.0 * self.width * (3 * m + n + d)
         )
+
+
+def image_sizes(images: str, per_class: int, trained: int) -> tuple[int, int, int]:
+    """Sizes of a problem on images of ten classes.
+
+    Examples
+    --------
+    >>> image_sizes("digits", 50, 2)
+    (100, 64, 400)
+    """
+    return per_class * trained, 64 if images == "digits" else 784, per_class * (10 - trained)
 
 
 def _verdict(name: str, holds: bool, detail: str) -> Assumption:

@@ -15,7 +15,7 @@ from firstlight.data.unseen import (
     prepared,
     rotation,
 )
-from firstlight.unseen_classes.base import UnseenProblem, over_two_classes
+from firstlight.unseen_classes.base import UnseenProblem, image_sizes, over_two_classes
 from firstlight.unseen_classes.step import one_of, whole
 
 
@@ -61,6 +61,11 @@ class Problem(UnseenProblem):
             raise ValueError(
                 f"dimension = {self.dimension}: must exceed the {len(self.cosines)} unseen classes"
             )
+
+    @property
+    def sizes(self) -> tuple[int, int, int]:
+        """Training samples, input dimension, unseen samples."""
+        return self.samples, self.dimension, self.unseen_samples * len(self.cosines)
 
     def sample(self, rng: np.random.Generator) -> UnseenData:
         """Draw training and unseen samples."""
@@ -148,6 +153,11 @@ class SideProblem(UnseenProblem):
     def _rest(self) -> float:
         return float(np.sqrt(max(self.unseen_norm**2 - self.half_separation**2, 0)))
 
+    @property
+    def sizes(self) -> tuple[int, int, int]:
+        """Training samples, input dimension, unseen samples."""
+        return self.samples, self.dimension, 2 * self.unseen_samples
+
     def sample(self, rng: np.random.Generator) -> UnseenData:
         """Draw training and unseen samples."""
         a, h, rest = self.along, self.half_separation, self._rest
@@ -211,6 +221,11 @@ class RotationProblem(UnseenProblem):
         if not (np.isfinite(self.length) and self.length != 0):
             raise ValueError(f"length = {self.length}: must be finite and not 0")
 
+    @property
+    def sizes(self) -> tuple[int, int, int]:
+        """Training samples, input dimension, unseen samples."""
+        return self.samples, self.dimension, 2 * self.unseen_samples
+
     def sample(self, rng: np.random.Generator) -> UnseenData:
         """Draw training and unseen samples."""
         x, y, v = paper_training(rng, self.dimension, self.samples, self.family)
@@ -259,6 +274,11 @@ class ImageProblem(UnseenProblem):
     @property
     def _classes(self) -> list[str]:
         return [part.strip() for part in self.train.split(",") if part.strip()]
+
+    @property
+    def sizes(self) -> tuple[int, int, int]:
+        """Training samples, input dimension, unseen samples."""
+        return image_sizes(self.images, self.per_class, len(self._classes))
 
     def sample(self, rng: np.random.Generator) -> UnseenData:
         """Draw training and unseen samples, centred and scaled."""

@@ -11,6 +11,7 @@ from firstlight.data.unseen import paper_training
 from firstlight.network.unseen_step import draw_network
 from firstlight.rng import RNGLike, SeedLike, generator
 from firstlight.study.problem import Assumption
+from firstlight.theory.unseen_classes.bulk import output_covariance
 from firstlight.theory.unseen_classes.covariance import label_covariance, mean_slope
 from firstlight.theory.unseen_classes.operator_norm import spiked_operator_norm
 from firstlight.unseen_classes.step import one_of, whole
@@ -50,7 +51,7 @@ class GradientProblem:
     residual: bool = True
 
     room: ClassVar[str] = "unseen_classes"
-    room_version: ClassVar[int] = 1
+    room_version: ClassVar[int] = 2
     references: ClassVar[tuple[str, ...]] = _REFERENCES
 
     def __post_init__(self) -> None:
@@ -71,18 +72,34 @@ class GradientProblem:
         return y[:, None] * mean + noise, y
 
     def predict(self, rng: RNGLike | SeedLike = None) -> xr.Dataset:
-        """Return the Frobenius error in closed form; the operator error is left open (NaN).
+        """Return the Frobenius error in closed form, and the operator error of an equivalent random matrix.
 
         |G|_F² = s²|a|²c_1²(|β|² + v |diag(r)X|_F²/n²), v = Var σ'(g)/c_1²; the second term is what A misses.
+        In operator norm the bulk σ' - c_1 acts like independent normals of the same variance, and the output
+        before the step like a normal vector: both are drawn, no network is.
         """
-        x, y = self._sample(generator(rng))
-        sigma = as_activation(self.activation)
+        stream = generator(rng)
+        x, y = self._sample(stream)
+        sigma, n = as_activation(self.activation), self.size
+        slope = mean_slope(sigma)
+        spread = float(sigma.dual_derivative(1, 1, 1)) - slope**2
         spike = float((label_covariance(x, residual=y) ** 2).sum())
-        excess = float(sigma.dual_derivative(1, 1, 1)) / mean_slope(sigma) ** 2 - 1
-        bulk = excess * float((x**2).sum()) / self.size**2
-        error = np.sqrt(bulk / (spike + bulk))
+        bulk = spread / slope**2 * float((x**2).sum()) / n**2
+        scale = 1 / np.sqrt(n) if self.scale is None else self.scale
+        output = stream.multivariate_normal(np.zeros(n), output_covariance(x, sigma, scale), method="eigh")
+        heads, residual = stream.standard_normal(n) / np.sqrt(n), y - output
+        step = (
+            x.T @ (np.outer(residual, heads) * (slope + np.sqrt(spread) * stream.standard_normal((n, n)))) / n
+        )
+        beta = label_covariance(x, residual=residual if self.residual else y)
+        rest = step - slope * np.outer(beta, heads)
         return xr.Dataset(
-            {"operator_error": np.nan, "frobenius_error": error, "left_cosine": 1.0, "right_cosine": 1.0}
+            {
+                "operator_error": np.linalg.norm(rest, 2) / np.linalg.norm(step, 2),
+                "frobenius_error": np.sqrt(bulk / (spike + bulk)),
+                "left_cosine": 1.0,
+                "right_cosine": 1.0,
+            }
         )
 
     def simulate(self, rng: RNGLike | SeedLike = None) -> xr.Dataset:

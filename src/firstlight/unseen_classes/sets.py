@@ -1,0 +1,108 @@
+"""Many training sets of one set of images: rank correlations over unseen classes, averaged with intervals."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+import xarray as xr
+
+from firstlight.data.unseen import UnseenData, image_classes, prepared
+from firstlight.measure.agreement import mean_interval
+from firstlight.rng import RNGLike, SeedLike, generator
+from firstlight.study.cost import Cost
+from firstlight.unseen_classes.base import UnseenProblem, image_sizes
+from firstlight.unseen_classes.doors import RELATIONS, predict_classes, simulate_classes
+from firstlight.unseen_classes.step import whole
+
+_SCORES = ("alignment", "elasticity", "recall")
+
+
+@dataclass(frozen=True, kw_only=True)
+class SetsProblem(UnseenProblem):
+    """Train on one set of classes after another; all other classes are unseen each time.
+
+    Parameters
+    ----------
+    images : str, default "digits"
+        "digits", "mnist" or "fashion-mnist".
+    sets : str, default "pairs"
+        "pairs": all 45 pairs of ten classes; or sets separated by semicolons, "0,1,2;3,4,5".
+    per_class : int, default 100
+        Samples of each class.
+    **step
+        The fields of `Step`.
+
+    Examples
+    --------
+    >>> found = SetsProblem(sets="0,1;3,8;2,7", per_class=15).predict(0)
+    >>> found.spearman.dims, found.alignment.dims, found.sizes["train"]
+    (('relation',), ('train', 'class'), 3)
+    """
+
+    images: str = "digits"
+    sets: str = "pairs"
+    per_class: int = 100
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        whole("per_class", self.per_class, 2)
+        if any(not 2 <= len(set(one)) <= 7 for one in self._sets):
+            raise ValueError(f"sets = {self.sets!r}: 'pairs', or sets of two to seven classes, as '0,1;2,3'")
+
+    @property
+    def _sets(self) -> list[list[str]]:
+        if self.sets == "pairs":
+            return [[str(a), str(b)] for a, b in combinations(range(10), 2)]
+        return [[name.strip() for name in one.split(",") if name.strip()] for one in self.sets.split(";")]
+
+    @property
+    def sizes(self) -> tuple[int, int, int]:
+        """Training samples, input dimension, unseen samples, of the first set."""
+        return image_sizes(self.images, self.per_class, len(self._sets[0]))
+
+    def sample(self, rng: np.random.Generator) -> UnseenData:
+        """Draw samples for the first set."""
+        return self._draw(rng, self._sets[0])
+
+    def _draw(self, rng: np.random.Generator, classes: list[str]) -> UnseenData:
+        return prepared(image_classes(rng, self.images, classes, self.per_class))
+
+    def predict(self, rng: RNGLike | SeedLike = None) -> xr.Dataset:
+        """Theory for every set.
+
+        Returns
+        -------
+        Dataset
+            ``spearman`` by ``relation`` (see `firstlight.unseen_classes.doors.RELATIONS`), the mean over the
+            sets, with the ends ``spearman_low`` and ``spearman_high`` of its 95 % bootstrap interval;
+            ``alignment``, ``elasticity`` and ``recall`` by ``train`` and ``class``; ``mean_recall_before``
+            and ``mean_recall``, means over the sets.
+        """
+        return self._over_sets(rng, lambda data, _: predict_classes(data, self))
+
+    def simulate(self, rng: RNGLike | SeedLike = None, *, steps: int = 1) -> xr.Dataset:
+        """Train one network for every set; the observables of `predict`."""
+        whole("steps", steps, 1)
+        return self._over_sets(rng, lambda data, stream: simulate_classes(data, self, stream, steps))
+
+    def _over_sets(
+        self, rng: RNGLike | SeedLike, door: Callable[[UnseenData, np.random.Generator], xr.Dataset]
+    ) -> xr.Dataset:
+        found = []
+        for stream, classes in zip(generator(rng).spawn(len(self._sets)), self._sets, strict=True):
+            one = door(self._draw(stream, classes), stream).drop_dims("other")
+            every = np.union1d(one["class"].values, np.array([int(name) for name in classes]))
+            found.append(one.reindex({"class": every}))
+        together = xr.concat(found, xr.Variable("train", [",".join(one) for one in self._sets]))
+        ranks = np.array([mean_interval(together[name].values) for name in RELATIONS])
+        parts = zip(("spearman", "spearman_low", "spearman_high"), ranks.T, strict=True)
+        means = {name: together[name].mean() for name in ("mean_recall_before", "mean_recall")}
+        relations = {name: ("relation", values) for name, values in parts}
+        result = together[list(_SCORES)].assign(means).assign(relations)
+        return result.assign_coords(relation=list(RELATIONS))
+
+    def cost(self, door: str, **options: object) -> Cost:
+        """Work of one set times their number; the memory of one."""
+        one = super().cost(door, **options)
+        return Cost(one.flops * len(self._sets), one.bytes)
