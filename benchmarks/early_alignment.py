@@ -20,6 +20,7 @@ from firstlight.data.separable import separable, toy
 from firstlight.network.flow import integrate
 
 TOLERANCE = {"rtol": 1e-12, "atol": 1e-8}  # the flow's own: absolute, with the same floor
+CHEAP = {"RK23": [1e-3, 1e-4, 1e-5], "RK45": [1e-4, 1e-5], "DOP853": [1e-4]}
 Row = tuple[str, float, float, float, str]
 
 
@@ -29,9 +30,9 @@ def start(h: int, d: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndar
 
 
 def limit_dynamics(
-    X: np.ndarray, y: np.ndarray, W: np.ndarray, s: np.ndarray, t: float, method: str, rtol: float
+    X: np.ndarray, y: np.ndarray, W: np.ndarray, s: np.ndarray, times: np.ndarray, method: str, rtol: float
 ):
-    """Directions at time t from u' = s (c - <u, c> u), all neurons at once, as an ODE solver sees them."""
+    """Directions at the times from u' = s (c - <u, c> u), all neurons at once, as an ODE solver sees them."""
     h, d = W.shape
 
     def rhs(_: float, state: np.ndarray) -> np.ndarray:
@@ -39,34 +40,41 @@ def limit_dynamics(
         c = ((u @ X.T > 0) * y) @ X * s[:, None]
         return (c - np.einsum("jd,jd->j", u, c)[:, None] * u).ravel()
 
-    end = solve_ivp(rhs, (0, t), W.ravel(), method, rtol=rtol, atol=rtol).y[:, -1].reshape(h, d)
-    return end / np.linalg.norm(end, axis=1, keepdims=True)
+    run = solve_ivp(rhs, (0, times[-1]), W.ravel(), method, times, rtol=rtol, atol=rtol)
+    u = run.y.T.reshape(-1, h, d)
+    return u / np.linalg.norm(u, axis=2, keepdims=True), run.nfev
 
 
 def against_integrators(
-    n: int, d: int, h: int, accuracy: float, target: str, ladder: dict[str, list[float]]
+    n: int, d: int, h: int, accuracy: float, target: str, ladder: dict[str, list[float]], outputs: int = 1
 ) -> Row:
-    """Compare one problem at the time of its last event: all kinks have been passed by then."""
+    """Compare one problem up to its last event: the exact path against the cheapest of the ladder.
+
+    Both give the directions of all neurons at the outputs, the last of them at the end; the error is the
+    largest of any coordinate at any output. The exact path also tells fates and times, which a user of an
+    integrator would have to look for in between.
+    """
     rng = np.random.default_rng(0)
     X, y = separable(n, d, 0.2, rng)
     W, s = start(h, d, rng)
     path = room.align(X, y, W, s)  # compiles, too
-    t = path.last_event
-    exact = path.direction(t)
-    measured = best_of(lambda: room.align(X, y, W, s).direction(t))
+    times = np.linspace(0, path.last_event, outputs + 1)[1:]
+    exact = path.direction(times)
+    measured = best_of(lambda: room.align(X, y, W, s).direction(times))
     cheapest = np.inf
     for method, tolerances in ladder.items():
         for rtol in tolerances:
             begin = time.perf_counter()
-            error = np.abs(limit_dynamics(X, y, W, s, t, method, rtol) - exact).max()
-            spent = time.perf_counter() - begin
-            print(f"  n={n} {method} rtol={rtol:.0e}: error {error:.1e}, {spent:.2f} s")
+            found, evaluations = limit_dynamics(X, y, W, s, times, method, rtol)
+            spent, error = time.perf_counter() - begin, np.abs(found - exact).max()
+            print(f"  n={n} {method} rtol={rtol:.0e}: error {error:.1e}, {spent:.2f} s, {evaluations} calls")
             if error <= accuracy:
                 cheapest = min(cheapest, spent)
                 break
             if spent > cheapest:
                 break
-    label = f"exact path n={n}, D={d}, h={h} against {' or '.join(ladder)} of error {accuracy:g} (s)"
+    where = "at the end" if outputs == 1 else f"at {outputs} outputs"
+    label = f"exact path n={n}, D={d}, h={h} against {', '.join(ladder)}, error {accuracy:g} {where} (s)"
     return label, measured, cheapest, cheapest / measured, target
 
 
@@ -128,13 +136,16 @@ def late_flow(name: str, X: np.ndarray, y: np.ndarray, h: int) -> Row:
 def run() -> list[Row]:
     """Return (name, measured, floor, ratio, target) for each benchmark of the room."""
     return [
-        # RK45 is the integrator of the specification; RK23, cheaper here, is printed beside it.
+        # RK45 is the integrator of the specification. The others stumble over the kinks, and stop being tried
+        # when they are behind; LSODA is left out: 99 000 evaluations at the small size, and 75 GB of work
+        # space at the large one.
         against_integrators(50, 20, 200, 5e-5, ">= 300", {"RK45": [1e-8, 1e-9]}),
-        against_integrators(50, 20, 200, 5e-5, ">= 50", {"RK23": [1e-6, 1e-7, 1e-8]}),
         against_integrators(
-            500, 100, 1000, 1e-3, ">= 10", {"RK23": [1e-3, 1e-4, 1e-5], "RK45": [1e-4, 1e-5]}
+            50, 20, 200, 5e-5, ">= 300", {"RK23": [1e-6, 1e-7, 1e-8], "DOP853": [1e-5, 1e-6]}
         ),
-        against_integrators(500, 100, 1000, 5e-5, ">= 10", {"RK23": [1e-6, 1e-7], "RK45": [1e-7]}),
+        against_integrators(500, 100, 1000, 1e-3, ">= 10", CHEAP),
+        against_integrators(500, 100, 1000, 1e-3, ">= 10", CHEAP, outputs=32),
+        against_integrators(500, 100, 1000, 5e-5, ">= 10", {"RK23": [1e-6, 1e-7]}),
         *mnist(),
         late_flow("toy", *toy(), h=50),
         late_flow("cone n=20, D=10, h=200", *separable(20, 10, 0.2, 0), h=200),

@@ -95,7 +95,7 @@ class Problem(Setting):
         path = align(X, y, W, second_layer=v, loss=self.loss, reduction=self.reduction)
         start = self.log_scale + np.log(np.linalg.norm(W, axis=1))
         quiet = self.times[self.times <= path.quiet_until(start, 1e-2, self.horizon)]
-        states = [(u, start + growth, second) for u, growth, second in map(path.state, quiet)]
+        states = [(u, start + growth, v) for u, growth, v in zip(*path.state(quiet), strict=True)]
         found = self._table(X, y, quiet, states, neurons).reindex(time=self.times)
         settled = np.where(np.abs(path.fate) == 1, path.entry_time, path.death_time).max()
         found["alignment_time"] = settled if np.isfinite(settled) else np.nan

@@ -36,8 +36,8 @@ class EarlyPath(Protocol):
         """+1 and -1 for neurons that end on their class alone."""
         ...
 
-    def state(self, t: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Directions, growth of log norms and v/‖w‖ at time t."""
+    def state(self, t: float | np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Directions, growth of log norms and v/‖w‖ at a time, or at a list of times."""
         ...
 
 
@@ -49,7 +49,7 @@ def follow_neurons(
     setting: Mapping[str, Any],
 ) -> tuple[States, bool, int]:
     """Return (directions, log norms) at every time: the exact path, overwritten from each hand-over on."""
-    u, growth, _ = (np.stack(part) for part in zip(*map(path.state, times), strict=True))
+    u, growth, _ = path.state(times)
     rho, done, evaluations = start + growth, True, 0
     for label, t0 in hand_overs.items():
         late = np.flatnonzero(times > t0)
@@ -73,17 +73,17 @@ def follow_classes(
 ) -> tuple[States, bool, int]:
     """Return (second moments, log scales) of the classes at every time, as `follow_neurons` does."""
 
-    def moments(t: float) -> tuple[np.ndarray, np.ndarray]:
-        u, growth, _ = path.state(t)
+    def moments(u: np.ndarray, growth: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         return class_moments(u, start + growth, path.second, path.fate)
 
-    S, scales = (np.stack(part) for part in zip(*map(moments, times), strict=True))
+    early = zip(*path.state(times)[:2], strict=True)
+    S, scales = (np.stack(part) for part in zip(*(moments(*one) for one in early), strict=True))
     done, evaluations = True, 0
     for label, t0 in hand_overs.items():
         late, data = np.flatnonzero(times > t0), path.y == label
         if len(late) and (path.fate == label).any():
             run = integrate_classes(
-                path.X[data], path.y[data], *moments(t0), times[late], start=t0, **setting
+                path.X[data], path.y[data], *moments(*path.state(t0)[:2]), times[late], start=t0, **setting
             )  # fmt: skip
             c = 0 if label == 1 else 1
             S[late, c], scales[late, c] = run.moments[:, c], run.log_scales[:, c]
