@@ -5,12 +5,15 @@ form where there is one and the means vanish, and otherwise by Mehler's series, 
 |ρ|^(degree + 1) and what is left of the second moments.
 """
 
+from itertools import combinations_with_replacement
+
 import numpy as np
 from scipy.interpolate import NdBSpline, make_interp_spline
 from scipy.special import gammaln
 
 from firstlight.activations import Activation
 from firstlight.activations.duals import correlation
+from firstlight.workers import Workers
 
 _TOLERANCE = 1e-10
 _TILE = 128
@@ -73,11 +76,15 @@ def _closed_form(activation: Activation, variance: np.ndarray, covariance: np.nd
     """Integrate pairs tile by tile, so that each stays in the cache, and only above the diagonal."""
     result = np.empty_like(covariance)
     tiles = [slice(start, start + _TILE) for start in range(0, len(variance), _TILE)]
-    for i, rows in enumerate(tiles):
-        for columns in tiles[i:]:
-            tile = activation.dual(variance[rows, None], variance[columns], covariance[rows, columns])
-            result[rows, columns] = tile
-            result[columns, rows] = tile.T
+
+    def fill(pair: tuple[slice, slice]) -> None:
+        rows, columns = pair
+        tile = activation.dual(variance[rows, None], variance[columns], covariance[rows, columns])
+        result[rows, columns] = tile
+        result[columns, rows] = tile.T
+
+    with Workers() as workers:
+        workers.map(fill, combinations_with_replacement(tiles, 2))
     return result
 
 

@@ -88,15 +88,17 @@ class Spiked:
         rows = np.asarray(rows, dtype=float)
         return self.scale * (rows + ((rows @ self.directions) * self.strengths) @ self.directions.T)
 
-    def quadratic(self, left: np.ndarray, right: np.ndarray | None = None) -> np.ndarray:
-        """Return L Σ Rᵀ for rows L (a, n) and R (b, n); R is L if not given."""
+    def quadratic(
+        self, left: np.ndarray, right: np.ndarray | None = None, gram: np.ndarray | None = None
+    ) -> np.ndarray:
+        """Return L Σ Rᵀ for rows L (a, n) and R (b, n); R is L if not given. `gram` is L Rᵀ, where known."""
         right_rows = left if right is None else right
         spikes = ((left @ self.directions) * self.strengths) @ (right_rows @ self.directions).T
         # `left @ left.T` on one and the same array is what makes NumPy use the symmetric kernel
-        plain = left @ left.T if right is None else left @ right.T
-        plain += spikes
-        plain *= self.scale
-        return plain
+        spikes += gram if gram is not None else left @ left.T if right is None else left @ right.T
+        if self.scale != 1:
+            spikes *= self.scale
+        return spikes
 
     def colour(self, white: np.ndarray) -> np.ndarray:
         """Turn rows of independent standard normals into rows with covariance Σ, in place if contiguous."""
@@ -169,8 +171,10 @@ class Dense:
         """Return V Σ for an array V of rows, shape (..., n)."""
         return np.asarray(rows, dtype=float) @ self.matrix
 
-    def quadratic(self, left: np.ndarray, right: np.ndarray | None = None) -> np.ndarray:
-        """Return L Σ Rᵀ for rows L (a, n) and R (b, n); R is L if not given."""
+    def quadratic(
+        self, left: np.ndarray, right: np.ndarray | None = None, gram: np.ndarray | None = None
+    ) -> np.ndarray:
+        """Return L Σ Rᵀ for rows L (a, n) and R (b, n); R is L if not given. `gram` is of no use here."""
         coloured = left @ self._root
         return coloured @ coloured.T if right is None else coloured @ (right @ self._root).T
 

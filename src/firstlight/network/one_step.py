@@ -1,13 +1,11 @@
 """The experiment of the room `one_step`: one gradient step, a ridge read-out, and the errors left."""
 
-from collections.abc import Callable, Iterable
-from concurrent.futures import ThreadPoolExecutor
-from functools import cache, partial
-from typing import Any, Literal
+from collections.abc import Callable
+from functools import partial
+from typing import Literal
 
 import numpy as np
 from scipy.sparse.linalg import svds
-from threadpoolctl import ThreadpoolController
 
 from firstlight.activations import activation
 from firstlight.data.labels import Classification, Regression
@@ -18,6 +16,7 @@ from firstlight.network.normals import Normals
 from firstlight.network.setting import Setting
 from firstlight.network.surrogates import ConditionalGaussianFeatures, HermiteFeatures, NetworkFeatures
 from firstlight.network.two_layer import BLOCK, TwoLayer, blocks, ridge_readout
+from firstlight.workers import Workers
 
 Model = Literal["network", "hermite", "conditional_gaussian"]
 Risk = Literal["sample", "population"]
@@ -50,36 +49,6 @@ class Streams:
     def __call__(self, purpose: str, block: int = 0) -> np.random.Generator:
         """Return the stream of a purpose and a block of samples."""
         return Normals(np.random.SFC64([*self._seed, self._PURPOSES.index(purpose), block]))
-
-
-@cache
-def _blas() -> ThreadpoolController:
-    """Find the BLAS libraries, once: it takes as long as a small trial."""
-    return ThreadpoolController().select(user_api="blas")
-
-
-class Workers:
-    """Threads that take blocks of samples side by side, with BLAS on one thread in each.
-
-    Drawing normals and applying σ take a third as long as multiplying matrices, and BLAS cannot help with
-    them. Blocks have streams of their own, so the number of threads changes no number.
-    """
-
-    def __init__(self) -> None:
-        self._libraries = _blas()
-        count = max((library["num_threads"] for library in self._libraries.info()), default=1)
-        self._pool = ThreadPoolExecutor(count)
-
-    def __enter__(self) -> "Workers":
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        self._pool.shutdown(cancel_futures=True)
-
-    def map(self, job: Callable[[Any], Any], items: Iterable[Any]) -> list[Any]:
-        """Run a job on every item; results in order."""
-        with self._libraries.limit(limits=1):
-            return list(self._pool.map(job, items))
 
 
 class Draws:
@@ -237,8 +206,9 @@ def _population(setting: Setting, first_layer: np.ndarray, readout: np.ndarray) 
     means = mixture.project(first_layer)
     label_mean, label_square = labels.moments(mixture)
     by_class = np.empty((len(readout), mixture.classes))
+    gram = first_layer @ first_layer.T  # shared by all classes
     for c, law in enumerate(mixture.covariances):
-        covariance = law.quadratic(first_layer)
+        covariance = law.quadratic(first_layer, gram=gram)
         if isinstance(labels, Regression):
             index_mean, index_std = labels.index(mixture)
             along = law.quadratic(first_layer, labels.direction[None, :])[:, 0]

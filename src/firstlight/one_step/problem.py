@@ -11,7 +11,7 @@ from threadpoolctl import threadpool_limits
 from firstlight.activations import Activation
 from firstlight.data.checks import check_choice, check_count, check_number
 from firstlight.data.structured import structured_data
-from firstlight.network.one_step import Model, Risk, Streams, Workers, first_stage, run_trial
+from firstlight.network.one_step import Model, Risk, Streams, first_stage, run_trial
 from firstlight.network.setting import Setting
 from firstlight.one_step.degrees import degrees_of, surrogate_degree
 from firstlight.one_step.results import Convention, dataset
@@ -21,6 +21,7 @@ from firstlight.study.problem import Assumption
 from firstlight.theory.one_step.asymptotic import asymptotic
 from firstlight.theory.one_step.first_layer import stepped_first_layer
 from firstlight.theory.one_step.predictions import Choice, choose_equivalent, deterministic
+from firstlight.workers import Workers
 
 
 @dataclass(frozen=True, eq=False)

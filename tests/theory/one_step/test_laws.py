@@ -76,6 +76,7 @@ def _one_step(name, seed, n=700):
     direction = np.linalg.lstsq(step.spread, _coordinates(labels, common) - step.signal, rcond=None)[0]
     nodes = neuron_nodes(law.rank, n, rng)
     nodes[:, -1] = start.second_layer * np.sqrt(n)  # the same second layer, so that rows can be compared
+    nodes[:, -2] = 0  # and no fluctuation of the length that the real rows do not share
     neurons = draw_neurons(law, sigma, step, 1.0, direction, nodes, input_nodes(law, 256, rng))
     along, across = _axes(law, neurons).T
     return [

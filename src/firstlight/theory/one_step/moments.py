@@ -74,9 +74,10 @@ def feature_moments(
     k = len(first_layer)
     means = mixture.project(first_layer)
     label_mean, label_square = labels.moments(mixture)
+    gram = first_layer @ first_layer.T  # shared by all classes
     second, cross = [], []
     for c, law in enumerate(mixture.covariances):
-        covariance = law.quadratic(first_layer)
+        covariance = law.quadratic(first_layer, gram=gram)
         variance = np.diag(covariance).copy()
         if isinstance(labels, Regression):
             index_mean, index_std = labels.index(mixture)

@@ -164,8 +164,9 @@ def draw_neurons(
         η/k, so that a = gain · z' with z' standard normal.
     direction : ndarray, shape (r,)
         Standard normals that decide the batch average of κ y; shared by all neurons.
-    nodes : ndarray, shape (N, 2 r + 3)
-        Standard normals: r + 1 coordinates of f in the span, as many of what the batch adds, and z'.
+    nodes : ndarray, shape (N, 2 r + 4)
+        Standard normals: r + 1 coordinates of f in the span, as many of what the batch adds, the fluctuation
+        of f's squared length outside it, and z'.
     inputs : Inputs
         Nodes for the inputs, on which the slopes σ' that depend on κ are averaged.
 
@@ -182,10 +183,13 @@ def draw_neurons(
     rest = max(slope_square - slope**2 - (b * curvature) ** 2, 0.0)
     a = gain * nodes[:, -1:]
     start = nodes[:, : law.rank + 1] / np.sqrt(trace)
-    added = np.sqrt(rest + (b * curvature) ** 2) * nodes[:, law.rank + 1 : -1] @ step.scatter.T
+    added = np.sqrt(rest + (b * curvature) ** 2) * nodes[:, law.rank + 1 : -2] @ step.scatter.T
     pull = slope * np.append(step.signal + step.spread @ direction, step.noise)
     inside = start + a * (pull + added + _uneven_pull(law, sigma, start, slope, step.lean, inputs))
-    lengths = (1 + curvature * a * step.eigenvalues) ** 2 * (n - law.rank) / trace + rest * a**2 * step.square
+    bulk = max(n - law.rank, 1)
+    # rows of unequal length are what tells a constant to neurons whose mean activation is zero
+    own = bulk / trace * np.maximum(1 + np.sqrt(2 / bulk) * nodes[:, -2:-1], 0.05)
+    lengths = own * (1 + curvature * a * step.eigenvalues) ** 2 + rest * a**2 * step.square
     square = lengths @ step.shares
     profile = lengths / square[:, None]
     if np.ptp(profile) < 0.05:  # the step is too short to tell directions apart: a second-order effect
@@ -213,5 +217,5 @@ def _uneven_pull(
 
 
 def neuron_nodes(rank: int, count: int, rng: np.random.Generator) -> np.ndarray:
-    """Return standard normal nodes for `draw_neurons`, shape (count, 2 rank + 3)."""
-    return balanced_normal(2 * rank + 3, count, rng)
+    """Return standard normal nodes for `draw_neurons`, shape (count, 2 rank + 4)."""
+    return balanced_normal(2 * rank + 4, count, rng)
