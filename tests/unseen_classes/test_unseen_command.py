@@ -37,6 +37,42 @@ def test_table_and_figure(file, tmp_path):
     assert picture.stat().st_size > 10_000
 
 
+def test_names_with_commas_blanks_and_decimals(tmp_path):
+    rng = np.random.default_rng(0)
+    names = np.array(["a dog", "cat, small", "3", "x", "y"])[np.arange(60) % 5]
+    lines = ["u,v,kind"] + [
+        f'{a},{b},"{name}"' for (a, b), name in zip(rng.normal(size=(60, 2)), names, strict=True)
+    ]
+    path = tmp_path / "names.csv"
+    path.write_text("\n".join(lines))
+    found = run(str(path), "--labels", "kind", "--train", 'a dog, "cat, small"', "--json")
+    facts = json.loads(found.output)
+    assert facts["train_samples"] == 24
+    assert [row["class"] for row in facts["classes"]] == ["3", "x", "y"]
+    np.save(tmp_path / "m.npy", np.column_stack([rng.normal(size=(60, 2)), np.arange(60) % 5]))
+    found = run(str(tmp_path / "m.npy"), "--labels", "-1", "--train", "3,1.0", "--json")
+    assert [row["class"] for row in json.loads(found.output)["classes"]] == [0, 2, 4]
+
+
+def test_a_lone_member_zeros_and_constants(tmp_path):
+    rng = np.random.default_rng(1)
+    x, y = rng.normal(size=(50, 3)), np.arange(50) % 5
+    x[:, 2], x[7], y[-1] = 4.0, 0.0, 99
+    np.savez(tmp_path / "odd.npz", X=x, y=y)
+    found = run(str(tmp_path / "odd.npz"), "--labels", "y", "--train", "0,1", "--json")
+    facts = json.loads(found.output, parse_constant=lambda word: pytest.fail(f"{word} is not JSON"))
+    lone = next(row for row in facts["classes"] if row["class"] == 99)
+    assert lone["recall"] is None
+    assert lone["alignment_interval"] == [None, None]
+    assert facts["excluded"] == 1
+    assert "left out: 1 samples" in run(str(tmp_path / "odd.npz"), "--labels", "y", "--train", "0,1").output
+    x[3, 1] = np.nan
+    np.savez(tmp_path / "odd.npz", X=x, y=y)
+    found = run(str(tmp_path / "odd.npz"), "--labels", "y", "--train", "0,1")
+    assert found.exit_code == 2
+    assert "not finite" in found.output
+
+
 def test_json(file):
     found = run(file, "--labels", "kind", "--train", "3, 8, 1", "--most", "30", "--json", "--kappa", "1")
     facts = json.loads(found.output)
@@ -44,6 +80,11 @@ def test_json(file):
     assert len(facts["pairs"]) == 21
     assert sorted(row["elasticity_rank"] for row in facts["classes"]) == [1, 2, 3, 4, 5, 6, 7]
     assert facts["caveats"]
+    for pair in facts["pairs"]:
+        low, high = pair["pair_alignment_interval"]
+        assert low < pair["pair_alignment"] < high
+        low, high = pair["pair_recall_interval"]
+        assert low <= pair["pair_recall"] <= high
     assert all(0 <= bound <= 1 for row in facts["classes"] for bound in row["recall_interval"])
 
 

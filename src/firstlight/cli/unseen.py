@@ -1,5 +1,6 @@
 """`firstlight unseen`: which classes a network would tell apart without having seen them."""
 
+import csv
 import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -9,6 +10,7 @@ import typer
 if TYPE_CHECKING:
     import xarray as xr
 
+_PAIRS = 8  # lines of the table of pairs
 CAVEATS = (
     "Predictions are for one gradient step of a wide two-layer network, not for a deep one trained for long.",
     "Alignment and elasticity follow the similarity |t|; Recall@1 does only for classes on opposite sides: "
@@ -20,7 +22,9 @@ CAVEATS = (
 def unseen(
     file: Annotated[Path, typer.Argument(help="npz, npy, csv or parquet with features and labels.")],
     labels: Annotated[str, typer.Option(help="Column (or array) of the labels; in npy files its number.")],
-    train: Annotated[str, typer.Option(help="Classes to train on, separated by commas; the rest is unseen.")],
+    train: Annotated[
+        str, typer.Option(help='Classes to train on, such as 3,8 or cat,"dog, small"; the rest is unseen.')
+    ],
     kappa: Annotated[float, typer.Option(help="Strength of the step: 0.25 weak, 4 strong.")] = 4.0,
     activation: Annotated[str, typer.Option(help="Activation of the hidden layer.")] = "shifted_relu",
     metric: Annotated[str, typer.Option(help="cosine, euclidean or inner.")] = "cosine",
@@ -67,7 +71,7 @@ def _read(file: Path, labels: str, train: str, most: int, seed: int) -> Any:
     kept = [np.flatnonzero(table.labels == name) for name in np.unique(table.labels)]
     kept = [rows if len(rows) <= most else rng.choice(rows, most, replace=False) for rows in kept]
     chosen = np.sort(np.concatenate(kept))
-    wanted = [part.strip() for part in train.split(",") if part.strip()]
+    wanted = [part.strip() for part in next(csv.reader([train], skipinitialspace=True), []) if part.strip()]
     return prepared(split_classes(table.features[chosen], table.labels[chosen], wanted))
 
 
@@ -92,16 +96,22 @@ def _facts(found: "xr.Dataset", measured: "xr.Dataset | None", train: str, sampl
             row |= {f"{key}_measured": _plain(measured[key].values[place])
                     for key in ("alignment", "elasticity", "recall")}  # fmt: skip
         rows.append(row)
-    keys = ("same_side", "distance", "pair_alignment", "pair_recall", "pair_recall_before")
-    pairs = [
-        {"pair": name} | {key: _plain(found[key].values[place]) for key in keys}
-        for place, name in enumerate(found["pair"].values.tolist())
-    ]
+    pairs = [_pair(found, place) for place in range(found.sizes["pair"])]
     whole = {
         key: _plain(found[key].values) for key in ("tau", "mean_recall", "mean_recall_before", "excluded")
     }
     return {"train": train, "train_samples": samples, "level": found.attrs["level"], **whole, "classes": rows,
             "pairs": pairs, "summary": _summary(found, measured), "caveats": list(CAVEATS)}  # fmt: skip
+
+
+def _pair(found: "xr.Dataset", place: int) -> dict[str, Any]:
+    keys = ("same_side", "product", "distance", "pair_alignment", "pair_alignment_rank", "pair_recall",
+            "pair_recall_rank", "pair_recall_before")  # fmt: skip
+    row = {"pair": found["pair"].values[place].item()}
+    row |= {key: _plain(found[key].values[place]) for key in keys}
+    for key in ("pair_alignment", "pair_recall"):
+        row[f"{key}_interval"] = [_plain(v) for v in found[f"{key}_interval"].values[place]]
+    return row
 
 
 def _plain(value: Any) -> Any:
@@ -137,7 +147,9 @@ def _summary(found: "xr.Dataset", measured: "xr.Dataset | None") -> list[str]:
     where = "the same side" if bool(found["same_side"].values[hardest]) else "opposite sides"
     lines.append(f"The pair most easily confused is {found['pair'].values[hardest]}, on {where}.")
     if int(found["excluded"]):
-        lines.append(f"{int(found['excluded'])} samples are alone in their class: nobody to find, left out.")
+        lines.append(
+            f"Alone in their class, with nobody to find, and left out: {int(found['excluded'])} samples."
+        )
     if measured is not None:
         gap = np.abs(found["alignment"].values - measured["alignment"].values)
         lines.append(f"One network of width 2048 was trained: alignment differs by {np.nanmean(gap):.3f} on "
@@ -146,20 +158,40 @@ def _summary(found: "xr.Dataset", measured: "xr.Dataset | None") -> list[str]:
 
 
 def _lines(facts: dict[str, Any]) -> list[str]:
-    columns = (("class", -14), ("n", 6), ("t", 9), ("rank", 6), ("SNR", 7), ("alignment", 22), ("rank", 5),
+    wide = max([len(str(row["class"])) + 2 for row in facts["classes"]] + [14])
+    columns = (("class", -wide), ("n", 6), ("t", 9), ("rank", 6), ("SNR", 7), ("alignment", 22), ("rank", 5),
                ("elasticity", 12), ("rank", 5), ("Recall@1", 20), ("rank", 5))  # fmt: skip
     head = "".join(word.ljust(-width) if width < 0 else word.rjust(width) for word, width in columns)
     trained = f"trained on {facts['train']} ({facts['train_samples']} samples)"
     lines = [f"{trained}; strength τ = {facts['tau']:.4g}", "", head]
     for row in facts["classes"]:
         lines.append(
-            f"{row['class']!s:<14}{row['samples']:>6}{_number(row['similarity']):>9}"
+            f"{row['class']!s:<{wide}}{row['samples']:>6}{_number(row['similarity']):>9}"
             f"{_number(row['similarity_rank'], 0):>6}{_number(row['snr'], 2):>7}"
             f"{_with_interval(row, 'alignment'):>22}{_number(row['alignment_rank'], 0):>5}"
             f"{_number(row['elasticity']):>12}{_number(row['elasticity_rank'], 0):>5}"
             f"{_with_interval(row, 'recall'):>20}{_number(row['recall_rank'], 0):>5}"
         )
-    return [*lines, "", *facts["summary"], "", *(f"Note: {text}" for text in facts["caveats"])]
+    notes = [f"Note: {text}" for text in facts["caveats"]]
+    return [*lines, "", *_pair_lines(facts["pairs"]), "", *facts["summary"], "", *notes]
+
+
+def _pair_lines(pairs: list[dict[str, Any]]) -> list[str]:
+    """Lay out the pairs that are most easily confused."""
+    known = [row for row in pairs if row["pair_recall"] is not None]
+    first = sorted(known, key=lambda row: row["pair_recall"])[:_PAIRS]
+    wide = max([len(str(row["pair"])) for row in first] + [20])
+    rest = f"; all {len(pairs)} with --json" if len(pairs) > len(first) else ""
+    head = f"{'pair':<{wide}}{'side':>10}{'distance':>10}{'alignment':>22}{'Recall@1':>22}{'before':>8}"
+    lines = [f"pairs, the most easily confused first{rest}", head]
+    for row in first:
+        side = "same" if row["same_side"] else "opposite"
+        lines.append(
+            f"{row['pair']:<{wide}}{side:>10}{_number(row['distance'], 2):>10}"
+            f"{_with_interval(row, 'pair_alignment'):>22}{_with_interval(row, 'pair_recall'):>22}"
+            f"{_number(row['pair_recall_before']):>8}"
+        )
+    return lines
 
 
 def _number(value: float | str | None, digits: int = 3) -> str:

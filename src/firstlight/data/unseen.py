@@ -73,7 +73,7 @@ def split_classes(x: ArrayLike, labels: ArrayLike, train_classes: ArrayLike) -> 
     x : array_like, shape (n, d)
     labels : array_like, shape (n,)
     train_classes : sequence
-        At least two of the labels; at least two others must remain.
+        At least two of the labels, as they are or as text; at least two others must remain.
 
     Returns
     -------
@@ -86,8 +86,8 @@ def split_classes(x: ArrayLike, labels: ArrayLike, train_classes: ArrayLike) -> 
     (['a', 'c'], ['b', 'd'])
     """
     table = labelled(x, labels)
-    names = [str(name) for name in table.classes]
-    wanted = [str(name) for name in np.atleast_1d(np.asarray(train_classes)).tolist()]
+    names = [_name(name) for name in table.classes.tolist()]
+    wanted = [_name(name) for name in np.atleast_1d(np.asarray(train_classes)).tolist()]
     for name in wanted:
         if name not in names:
             raise ValueError(f"train_classes: no class {name!r}; there are {', '.join(names[:30])}")
@@ -100,6 +100,16 @@ def split_classes(x: ArrayLike, labels: ArrayLike, train_classes: ArrayLike) -> 
     trained = np.isin(table.index, [names.index(name) for name in wanted])
     y = np.asarray(labels)
     return UnseenData(table.features[trained], y[trained], table.features[~trained], y[~trained])
+
+
+def _name(label: object) -> str:
+    """Return a label as text; 3 and 3.0 are the same class."""
+    text = str(label).strip()
+    try:
+        number = float(text)
+    except ValueError:
+        return text
+    return str(int(number)) if number.is_integer() and abs(number) < 2**53 else text
 
 
 def gaussian_classes(

@@ -11,7 +11,7 @@ from firstlight.data.unseen import UnseenData
 from firstlight.theory.unseen_classes.kernel import predicted_movement, spiked_kernel
 from firstlight.theory.unseen_classes.retrieval import recall_from_gram
 from firstlight.theory.unseen_classes.similarity import train_unseen_similarity
-from firstlight.unseen_classes.intervals import mean_bounds, pair_bounds, share_bounds
+from firstlight.unseen_classes.intervals import across_bounds, mean_bounds, pair_bounds, share_bounds
 from firstlight.unseen_classes.step import Step
 
 RANKED = ("similarity", "alignment", "elasticity", "recall")
@@ -35,8 +35,9 @@ def analyse(data: UnseenData, step: Step, *, level: float = 0.95) -> xr.Dataset:
         By ``class``: ``samples``, ``similarity``, ``cosine``, ``snr``, ``side``; ``alignment``,
         ``elasticity`` and ``recall`` after the step (``…_before``, ``…_interval`` along ``bound``,
         ``…_rank``, 1 is the largest; the similarity is ranked by size). By ``pair``: ``same_side``,
-        ``distance`` |t - t'| over the pooled spread, ``pair_alignment`` (mean cosine across),
-        ``pair_recall`` and ``pair_recall_before`` among the two classes alone. And ``tau``,
+        ``product`` t t', ``distance`` |t - t'| over the pooled spread; ``pair_alignment`` (mean cosine
+        across) and ``pair_recall`` among the two classes alone, with intervals and ranks, and
+        ``pair_recall_before``. And ``tau``,
         ``mean_recall``, ``mean_recall_before``, ``excluded``.
 
     Examples
@@ -62,7 +63,7 @@ def analyse(data: UnseenData, step: Step, *, level: float = 0.95) -> xr.Dataset:
     for name, strength, part in (("_before", 0.0, None), ("", tau, bulk)):
         gram = spiked_kernel(data.unseen, None, beta, strength, sigma, part, head=step.head)
         recall = recall_from_gram(gram, labels, step.k, step.metric)
-        near = [_pair_recall(gram, labels, classes[[a, b]], step) for a, b in pairs]
+        near = np.array([_pair_recall(gram, labels, classes[[a, b]], step) for a, b in pairs])
         found[f"pair_recall{name}"] = ("pair", near)
         found[f"mean_recall{name}"] = recall.recall
         by_class = recall.recall_by_class.values
@@ -79,10 +80,16 @@ def analyse(data: UnseenData, step: Step, *, level: float = 0.95) -> xr.Dataset:
         ("class", "bound"),
         _similarity_bounds(data.unseen @ beta, members, level),
     )
+    across = [across_bounds(gram[np.ix_(members[a], members[b])], level) for a, b in pairs]
+    together = np.array([counts[a] + counts[b] for a, b in pairs])
     found["pair_alignment"] = ("pair", [cosines[a, b] for a, b in pairs])
+    found["pair_alignment_interval"] = (("pair", "bound"), np.clip(across, -1, 1))
+    found["pair_recall_interval"] = (("pair", "bound"), share_bounds(near, together, level))
     _pair_geometry(found, pairs)
     for name in RANKED:
         found[f"{name}_rank"] = ("class", _rank(np.abs(found[name].values)))
+    for name in ("pair_alignment", "pair_recall"):
+        found[f"{name}_rank"] = ("pair", _rank(found[name].values))
     found["excluded"] = recall.excluded
     return found.drop_vars(["norm", "bulk"]).assign_attrs(level=level)
 
@@ -123,6 +130,7 @@ def _pair_geometry(found: xr.Dataset, pairs: list[tuple[int, int]]) -> None:
     t, s, side = (found[name].values for name in ("similarity", "spread", "side"))
     pooled = np.array([np.sqrt((s[a] ** 2 + s[b] ** 2) / 2) for a, b in pairs])
     apart = np.array([abs(t[a] - t[b]) for a, b in pairs])
+    found["product"] = ("pair", np.array([t[a] * t[b] for a, b in pairs]))
     found["same_side"] = ("pair", np.array([side[a] == side[b] for a, b in pairs]))
     found["distance"] = ("pair", np.divide(apart, pooled, out=np.full(len(pairs), np.inf), where=pooled > 0))
 

@@ -56,6 +56,22 @@ def pair_bounds(similarity: np.ndarray, level: float) -> np.ndarray:
     return _bounds(others.mean(), 2 * others.std(ddof=1) / np.sqrt(count), mean, error, count, level)
 
 
+def across_bounds(similarity: np.ndarray, level: float) -> np.ndarray:
+    """Bounds of the mean similarity across two classes, Student's t; NaN if one has a single member.
+
+    Examples
+    --------
+    >>> across_bounds(np.array([[1.0, 2.0], [3.0, 4.0]]), 0.5).round(3).tolist()
+    [1.382, 3.618]
+    """
+    if min(similarity.shape) < 2:
+        return np.full(2, np.nan)
+    parts = [similarity.mean(axis=axis) for axis in (0, 1)]
+    error = np.sqrt(sum(part.var(ddof=1) / part.size for part in parts))
+    wide = t.ppf(0.5 + level / 2, min(similarity.shape) - 1)
+    return similarity.mean() + wide * error * np.array([-1, 1])
+
+
 def share_bounds(share: np.ndarray, counts: np.ndarray, level: float) -> np.ndarray:
     """Wilson's bounds of shares of successes, which stay within [0, 1]; shape (classes, 2).
 
@@ -67,7 +83,8 @@ def share_bounds(share: np.ndarray, counts: np.ndarray, level: float) -> np.ndar
     z = norm.ppf(0.5 + level / 2) ** 2 / counts
     middle = (share + z / 2) / (1 + z)
     half = np.sqrt(z * share * (1 - share) + z**2 / 4) / (1 + z)
-    return np.clip(middle[:, None] + np.outer(half, [-1, 1]), 0, 1)  # rounding only
+    low, high = np.maximum(middle - half, 0), np.minimum(middle + half, 1)
+    return np.column_stack([np.minimum(low, share), np.maximum(high, share)])  # rounding only
 
 
 def _weights(count: int) -> np.ndarray:

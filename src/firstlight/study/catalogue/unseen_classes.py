@@ -1,7 +1,7 @@
 """Studies of unseen classes: the published claims, one by one, with predictions beside networks.
 
 Sums of α² and α⁴ over the heads of 2048 neurons fluctuate by √(2/N) = 3 % and √(32/3N) = 7 %, so the mean of
-three networks is known to 2 to 4 %. Two of these standard errors and 2 % of theory make the 10 % of agreement.
+three networks is known to 2 to 4 %. Two of these standard errors and 2 % of theory make 10 %, the tolerance.
 """
 
 import numpy as np
