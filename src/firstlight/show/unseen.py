@@ -19,6 +19,7 @@ _WORDS = {
     "similarity_recall_change": "|t| → change of Recall@1",
     "alignment_recall": "alignment → Recall@1",
 }
+_MOST_NAMES = 30
 _TITLES = {"alignment": "alignment (cosine)", "elasticity": "elasticity per neuron", "recall": "Recall@1"}
 
 
@@ -41,19 +42,31 @@ def classes(found: xr.Dataset) -> "Figure":
     with style.use():
         drawn = style.new(1, 3, width=4.0)
         x = np.abs(found["similarity"].values)
+        label = f"after the step, {found.attrs['level']:.0%} interval"
         for ax, name in zip(drawn.axes, ("alignment", "elasticity", "recall"), strict=True):
             y, bounds = found[name].values, found[f"{name}_interval"].values
             spread = np.abs(bounds - y[:, None]).T
-            ax.errorbar(x, y, yerr=spread, fmt="o", color=style.COLOURS[0], capsize=2, label="after the step")
+            ax.errorbar(x, y, yerr=spread, fmt="o", color=style.COLOURS[0], capsize=2, label=label)
             if f"{name}_before" in found:
                 ax.plot(x, found[f"{name}_before"], "x", color="#888888", label="before")
-            for a, b, label in zip(x, y, found["class"].values, strict=True):
-                if np.isfinite(b):
-                    ax.annotate(f" {label}", (a, b), fontsize=7)
+            ax.margins(x=0.12)
+            _name_points(ax, x, y, found["class"].values)
             ax.set_xlabel("train-unseen similarity |β·μ|")
             ax.set_title(_TITLES[name])
         drawn.axes[0].legend()
     return drawn
+
+
+def _name_points(ax: Any, x: np.ndarray, y: np.ndarray, names: np.ndarray) -> None:
+    """Write each class beside its point, above and below in turn; not when there are too many to read."""
+    if len(names) > _MOST_NAMES:
+        return
+    for turn, place in enumerate(np.argsort(x)):
+        if np.isfinite(y[place]):
+            shift = (4, 5 if turn % 2 else -9)
+            ax.annotate(
+                f"{names[place]}", (x[place], y[place]), shift, textcoords="offset points", fontsize=7
+            )
 
 
 def relations(study: Any, found: xr.Dataset) -> "Figure":
