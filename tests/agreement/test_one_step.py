@@ -103,9 +103,9 @@ def test_asymptotic_prediction_off_the_diagonal(ratio):
 def test_asymptotic_prediction_where_the_mean_activation_vanishes():
     # He_2 tells a constant only by the unequal lengths of its rows: 9 % off without them
     problem = Problem.scaled(
-        n=300, k=300, m=300, alpha=0.5, beta=0.7, activation="He_2", ridge=1e-2, label_direction="spikes"
+        n=200, k=200, m=200, alpha=0.5, beta=0.7, activation="He_2", ridge=1e-2, label_direction="spikes"
     )
-    test, _ = _trials(problem, 12, risk="population")
+    test, _ = _trials(problem, 10, risk="population")
     assert abs(_gap(float(problem.predict(0, method="asymptotic").test_error), test)) < 0.03
 
 

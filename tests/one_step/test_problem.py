@@ -9,6 +9,7 @@ from firstlight.one_step import (
     Regression,
     needed_degree,
 )
+from firstlight.one_step.families import of_images
 from firstlight.study.problem import Problem as Doors
 
 OBSERVABLES = {"test_error", "train_error", "weight_norm", "test_error_by_class", "label_variance"}
@@ -257,3 +258,12 @@ def test_refusals_of_a_general_problem():
     for bad in ((None, Classification()), (mixture, None)):
         with pytest.raises(ValueError, match=r"mixture|labels"):
             Problem(*bad, 3, 3)
+
+
+def test_refusals_of_images(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    with pytest.raises(FileNotFoundError, match=r"images = 'mnist'.*firstlight data fetch mnist"):
+        of_images(0.5, 40, 2, 3, images="mnist")
+    for options in ({"images": "nothing"}, {"second": 0}, {"second": 11}, {"ratio": 0.0}, {"beta": 2.0}):
+        with pytest.raises(ValueError, match=next(iter(options))):
+            of_images(**{"ratio": 0.5, "m": 40, "first": 0, "second": 1, "images": "digits"} | options)

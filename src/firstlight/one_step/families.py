@@ -3,6 +3,7 @@
 from typing import Any
 
 from firstlight.activations import Activation
+from firstlight.data.cache import ImagesNotFetched
 from firstlight.data.checks import check_number
 from firstlight.data.labels import Classification
 from firstlight.data.noisy_images import Centring, noisy_images
@@ -80,7 +81,12 @@ def of_images(
     """
     check_number("alpha", alpha, 0, 1)
     check_number("beta", beta, 0, 1)
-    source = noisy_images(images, first, second, centring)
+    if first == second:
+        raise ValueError(f"second = {second}: must differ from first")
+    try:
+        source = noisy_images(images, first, second, centring)
+    except (ImagesNotFetched, ValueError) as error:
+        raise type(error)(f"images = {images!r}, first = {first}, second = {second}: {error}") from error
     step_size = float(source.mixture.dimension ** (alpha * beta))
     return Problem(
         source.mixture, Classification(), _width(ratio, m), m,
