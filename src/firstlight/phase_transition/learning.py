@@ -5,15 +5,13 @@ from typing import Any
 
 import numpy as np
 import xarray as xr
-from scipy.special import ndtr
 
 from firstlight.network.phase_descent import descend, orthogonal_rows
-from firstlight.phase_transition.model import Model, require_number, require_size
-from firstlight.phase_transition.thresholds import SUCCESS
+from firstlight.phase_transition.model import SUCCESS, Model, require_number, require_size
 from firstlight.rng import RNGLike, SeedLike, generator
 from firstlight.study.cost import Cost
 from firstlight.theory.phase_transition.dmft import dmft, memory_bytes
-from firstlight.theory.phase_transition.escape import escape_of
+from firstlight.theory.phase_transition.escape import chance_of, mean_escape
 
 
 @dataclass(frozen=True)
@@ -65,18 +63,12 @@ class LearningProblem(Model):
         Returns
         -------
         Dataset
-            success (a probability), escape_time (from the root mean square; NaN if later than theory_steps).
+            success (a probability), escape_time (its mean; NaN if it lies far beyond theory_steps).
         """
         steps = min(self.steps, self.theory_steps)
         path = dmft(self.law, self.student, self.delta, self.step_size, steps, samples, rng, times=(0,))
-        escape = escape_of(path, self.d, SUCCESS)
-        best = float(np.log(escape.cosine).max())
-        if self.steps > steps:
-            last, before = np.log(escape.cosine[[-1, steps // 2]])
-            best = max(best, float(last + (last - before) * np.log(self.steps / steps) / np.log(2)))
-        chance = 2 * ndtr(-np.sqrt(SUCCESS * np.exp(-min(best, 700.0))))
-        time = escape.time if np.isfinite(escape.time) else np.nan
-        return xr.Dataset({"success": float(chance), "escape_time": time, "converged": True})
+        chance, time = chance_of(path, self.d, self.steps, SUCCESS), mean_escape(path, self.d, SUCCESS)
+        return xr.Dataset({"success": chance, "escape_time": time, "converged": True})
 
     def simulate(self, rng: RNGLike | SeedLike = None) -> xr.Dataset:
         """Train one network; success is 0 or 1."""
@@ -89,7 +81,7 @@ class LearningProblem(Model):
             self.network, data, (drawn.X[:1], drawn.y[:1]), W, drawn.directions, self.step_size, self.steps,
             times=range(0, self.steps + 1, every),
         )  # fmt: skip
-        cosine = (path.overlap**2).sum(axis=(1, 2)) / np.einsum("taa->t", path.gram)
+        cosine = ((path.overlap @ self.hard) ** 2).sum(axis=(1, 2)) / np.einsum("taa->t", path.gram)
         found = np.flatnonzero(cosine >= SUCCESS)
         time = float(path.times[found[0]]) if found.size else np.nan
         return xr.Dataset({"success": float(found.size > 0), "escape_time": time})

@@ -14,6 +14,8 @@ from firstlight.theory.phase_transition.conditional import far_labels
 from firstlight.theory.phase_transition.student import Student
 from firstlight.theory.phase_transition.subspaces import subspaces
 
+SUCCESS = 0.2  # squared cosine with the hidden directions that counts as having found them
+
 
 @dataclass(frozen=True)
 class Model:

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 import xarray as xr
+from scipy.special import ndtri
 
 from firstlight.measure.hessian import extreme_eigenpairs, hessian_operator
 from firstlight.network.phase_descent import DescentPath, descend, orthogonal_rows
@@ -14,6 +15,7 @@ from firstlight.study.cost import Cost
 from firstlight.theory.phase_transition.dmft import default_times, dmft, memory_bytes
 from firstlight.theory.phase_transition.path import DmftPath
 
+_TYPICAL = ndtri(0.5 + np.array([1, 3, 5, 7]) / 16)  # quantiles of |normal|
 _LOWEST = 6  # eigenpairs among which the informative one is looked for
 
 
@@ -32,8 +34,8 @@ class Problem(Model):
     steps : int
         T.
     hold_hard : bool
-        Keep the overlap with the hard directions at zero, in both doors. Otherwise theory follows it from its
-        typical size r/√d.
+        Keep the overlap with the hard directions at zero, in both doors. Otherwise theory follows it from
+        four typical sizes of order r/√d, and averages.
     spectrum : bool
         Whether to compute the Hessian's spectrum at the recorded steps.
 
@@ -79,17 +81,21 @@ class Problem(Model):
             (the bulk's edges, or outliers beyond them), hidden_eigenvalue (lowest outlier in the hard
             directions; NaN if there is none) and hidden_overlap (0 if there is none).
         """
-        start = 0.0 if self.hold_hard else self.init_scale / np.sqrt(self.d)
-        path = dmft(
-            self.law, self.student, self.delta, self.step_size, self.steps, samples, generator(rng),
-            self.hold_hard, start_overlap=start,
+        rng = generator(rng)
+        if not self.hold_hard:
+            starts = self.init_scale / np.sqrt(self.d) * _TYPICAL
+            seed = int(rng.integers(1 << 31))
+            tables = [_predicted(self._path(seed, samples, float(start))) for start in starts]
+            return xr.concat(tables, "start").mean("start").assign(converged=True)
+        path = self._path(rng, samples, 0.0)
+        found = _predicted(path)
+        return found.assign(self._predicted_spectra(path)) if self.spectrum else found
+
+    def _path(self, rng: RNGLike | SeedLike, samples: int, start: float) -> DmftPath:
+        return dmft(
+            self.law, self.student, self.delta, self.step_size, self.steps, samples, rng, self.hold_hard,
+            start_overlap=start,
         )  # fmt: skip
-        at = np.array(path.times)
-        cosine = (path.overlap[at] ** 2).sum(axis=(1, 2)) / path.norm[at].sum(axis=1)
-        found = _table(at, path, at, path.norm[at], cosine)
-        if self.spectrum and self.hold_hard:
-            found = found.assign(self._predicted_spectra(path))
-        return found.assign(converged=True)
 
     def _predicted_spectra(self, path: DmftPath) -> dict[str, Any]:
         rows = []
@@ -156,6 +162,12 @@ class Problem(Model):
             return Cost(4 * n * self.d * m * (T + 300), 8 * 1.5 * n * self.d)
         samples = int(options.get("samples", 1 << 13))
         return Cost(samples * (T**3 * m**3 / 3 + 100 * T * T * m), memory_bytes(self.student, T, samples))
+
+
+def _predicted(path: DmftPath) -> xr.Dataset:
+    at = np.array(path.times)
+    cosine = (path.overlap[at] ** 2).sum(axis=(1, 2)) / path.norm[at].sum(axis=1)
+    return _table(at, path, at, path.norm[at], cosine).assign(converged=True)
 
 
 def _table(

@@ -8,16 +8,20 @@ import xarray as xr
 
 from firstlight.data.multi_index import MultiIndex
 from firstlight.network.phase_descent import descend, orthogonal_rows
-from firstlight.phase_transition.model import Model, require_number, require_size
+from firstlight.phase_transition.model import SUCCESS, Model, require_number, require_size
 from firstlight.rng import RNGLike, SeedLike, generator
 from firstlight.study.cost import Cost
 from firstlight.study.problem import Assumption
 from firstlight.theory.phase_transition.alg import delta_alg
 from firstlight.theory.phase_transition.delta_nn import delta_nn
+from firstlight.theory.phase_transition.dmft import held_path
+from firstlight.theory.phase_transition.escape import chance_of
+from firstlight.theory.phase_transition.labels import label_law
 from firstlight.theory.phase_transition.subspaces import subspaces
 
+_STEP = 0.1  # of descents, where theory chooses its own
+_FOLLOWED = 128  # steps of V(t); it is continued beyond
 NEVER = 100.0  # an infinite delta_alg, for comparisons
-SUCCESS = 0.2  # squared cosine with the hidden directions that counts as having found them
 
 
 @dataclass(frozen=True)
@@ -136,14 +140,23 @@ class ThresholdProblem(Model):
         if not len(self.deltas) or min(self.deltas) <= 0 or not (np.diff(self.deltas) > 0).all():
             raise ValueError(f"deltas = {self.deltas!r}: must be positive and increasing")
 
-    def predict(self, rng: RNGLike | SeedLike = 0, *, samples: int = 1 << 13) -> xr.Dataset:
-        """Compute delta_NN, its uncertainty, delta_alg, and the curve delta_NN(T) over ``time``."""
+    def predict(
+        self, rng: RNGLike | SeedLike = 0, *, samples: int = 1 << 13, finite: bool = False
+    ) -> xr.Dataset:
+        """Compute delta_NN, its uncertainty, delta_alg, and the curve delta_NN(T) over ``time``.
+
+        An infinite delta_NN is NaN, as is the onset of descents that never succeed; ``attrs`` has the route.
+        With `finite` it is instead where descents in d dimensions should succeed, from V(t): a rule of thumb,
+        and what `simulate` measures.
+        """
+        if finite:
+            return self._finite(generator(rng), samples)
         found = delta_nn(self.law, self.student, self.step_size or None, self.steps, samples=samples, rng=rng)
-        good = found.converged and np.isfinite(found.value)
+        good = found.converged
         return xr.Dataset(
             {
-                "delta_nn": found.value if good else np.nan,
-                "error": found.residual if good else np.nan,
+                "delta_nn": found.value if good and np.isfinite(found.value) else np.nan,
+                "error": found.residual if good and np.isfinite(found.value) else np.nan,
                 "delta_alg": found.delta_alg,
                 "threshold": ("time", found.curve),
                 "edge": ("time", found.edges),
@@ -156,7 +169,7 @@ class ThresholdProblem(Model):
     def simulate(self, rng: RNGLike | SeedLike = None) -> xr.Dataset:
         """Train at each of `deltas` and report where success sets in (the middle in log delta)."""
         rng = generator(rng)
-        eta = self.step_size or 0.1
+        eta = self.step_size or _STEP
         success = []
         for delta in self.deltas:
             drawn = self.law.sample(round(delta * self.d), self.d, rng)
@@ -165,15 +178,25 @@ class ThresholdProblem(Model):
             path = descend(
                 self.network, data, data, W, drawn.directions, eta, self.train_steps, times=[self.train_steps]
             )
-            success.append((path.overlap**2).sum() / np.trace(path.gram[-1]) > SUCCESS)
-        # one run at each delta: the count of successes places the onset, whatever their order
-        grid = np.log(
-            np.array([self.deltas[0] ** 2 / self.deltas[min(1, len(self.deltas) - 1)], *self.deltas])
+            success.append(((path.overlap @ self.hard) ** 2).sum() / np.trace(path.gram[-1]) > SUCCESS)
+        return xr.Dataset({"delta_nn": self._onset(float(np.sum(success)))})
+
+    def _finite(self, rng: np.random.Generator, samples: int) -> xr.Dataset:
+        labels, seed = label_law(self.law, rng), int(rng.integers(1 << 31))
+        eta, steps = self.step_size or _STEP, min(self.train_steps, _FOLLOWED)
+        paths = (
+            held_path(labels, self.student, delta, eta, steps, samples, seed, (0,)) for delta in self.deltas
         )
-        first = len(self.deltas) - int(np.sum(success))
-        if first == len(self.deltas):
-            return xr.Dataset({"delta_nn": np.nan})
-        return xr.Dataset({"delta_nn": float(np.exp(0.5 * (grid[first] + grid[first + 1])))})
+        chances = [chance_of(path, self.d, self.train_steps, SUCCESS) for path in paths]
+        return xr.Dataset({"delta_nn": self._onset(float(np.sum(chances))), "converged": True})
+
+    def _onset(self, successes: float) -> float:
+        """Place the onset by how many of the runs succeed, whatever their order; NaN if hardly one does."""
+        if successes < 0.5:
+            return np.nan
+        grid = np.log([self.deltas[0] ** 2 / self.deltas[min(1, len(self.deltas) - 1)], *self.deltas])
+        place = len(self.deltas) - successes
+        return float(np.exp(np.interp(place + 0.5, np.arange(grid.size), grid)))
 
     def cost(self, door: str, **options: object) -> Cost:
         """Tell what a trial costs."""

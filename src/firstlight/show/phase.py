@@ -49,6 +49,9 @@ def limit(study: Study, found: xr.Dataset) -> "Figure":
                 drawn.axes[1].plot(ends, line(np.array(ends)), "--", color=colour)
                 drawn.axes[1].plot(0.0, float(one.delta_nn), "*", color=colour, markersize=11)
         drawn.axes[0].set(xlabel="step T", title="threshold at step T", xscale="log")
+        ticks = [t for t in 2 ** np.arange(12) if 4 <= t <= theory.time.values.max()]
+        drawn.axes[0].set_xticks(ticks, [str(t) for t in ticks], minor=False)
+        drawn.axes[0].minorticks_off()
         drawn.axes[1].set(xlabel="left edge of the bulk", title="and its limit where the edge reaches 0")
         drawn.axes[0].legend()
         _finish(drawn, study, found)

@@ -129,17 +129,24 @@ class _Scan:
         self.seeds = [int(seed) for seed in rng.integers(1 << 31, size=_SCRAMBLES)]
 
     def static(self) -> tuple[float, float] | None:
-        """Return the threshold and its scatter if the static equations hold on both sides of it."""
+        """Return the threshold and its scatter if the static equations hold on both sides of it.
+
+        Infinity if they hold from some delta on, and find no negative outlier for any delta above.
+        """
         coarse = self._static_sample(1 << 11, 0)
         grid, margins = self.floor * np.geomspace(_REACH, 1.0, 12), []
         for delta in grid:  # from above: the equations fail from some delta downwards
             point = static_point(self.student, coarse, float(delta), 400)
             if not point.valid:
-                return None
-            margins.append(point.margin)
-            if point.margin > 0:
                 break
-        near = last_crossing(grid[: len(margins)][::-1], np.array(margins)[::-1])
+            margins.append(point.margin)
+            if point.margin > 0 and margins[0] < 0:
+                break
+        near = last_crossing(grid[: len(margins)][::-1], np.array(margins)[::-1]) if margins else np.nan
+        if (
+            len(margins) >= 3 and min(margins) > 0
+        ):  # no number of samples bends the loss along hard directions
+            return np.inf, np.inf
         if not np.isfinite(near):
             return None
         pair = near * np.array([0.95, 1.05])  # the margin is smooth: a line in log delta is enough between

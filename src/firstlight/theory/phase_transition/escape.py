@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.special import gammainc, gammaincinv
 
 from firstlight.data.multi_index import MultiIndex
 from firstlight.rng import RNGLike, SeedLike, generator
@@ -60,6 +61,80 @@ def escape_of(path: DmftPath, d: int, level: float = 0.2) -> EscapeTime:
         return EscapeTime(0.0, cosine)
     before, after = np.log(cosine[t - 1 : t + 1])
     return EscapeTime(float(t - 1 + (np.log(level) - before) / (after - before)), cosine)
+
+
+def chance_of(path: DmftPath, d: int, steps: int, level: float = 0.2) -> float:
+    """Return the chance that descent in d dimensions has escaped within `steps`: a rule of thumb.
+
+    While it is small the overlap is normal with variance V(t)/d. Beyond the path, V(t)/|w|² goes on as the
+    power of t that it ends with.
+
+    Parameters
+    ----------
+    path : DmftPath
+        With the hard overlaps held.
+    d : int
+        Number of dimensions.
+    steps : int
+        Steps of the descent.
+    level : float, default 0.2
+        Squared cosine that counts as an escape.
+
+    Returns
+    -------
+    float
+    """
+    cosine = escape_of(path, d, level).cosine[: steps + 1]
+    best, last = float(np.log(cosine).max()), len(cosine) - 1
+    if steps > last:
+        power = np.log(cosine[-1] / cosine[last // 2]) / np.log(last / (last // 2))
+        best = max(best, float(np.log(cosine[-1]) + power * np.log(steps / last)))
+    return float(1 - _share_below(path, last, np.exp(np.log(level) - min(best, 700.0))))
+
+
+def mean_escape(path: DmftPath, d: int, level: float = 0.2) -> float:
+    """Return the mean escape time over random starts; NaN if a tenth or more outlast twice the path's steps.
+
+    Each start has its own share of V(t): time is averaged over that share's quantiles. Beyond the path
+    V(t)/|w|² grows at the rate that it ends with.
+
+    Parameters
+    ----------
+    path : DmftPath
+        With the hard overlaps held.
+    d : int
+        Number of dimensions.
+    level : float, default 0.2
+        Squared cosine that counts as an escape.
+
+    Returns
+    -------
+    float
+    """
+    cosine = np.maximum.accumulate(np.log(escape_of(path, d, level).cosine))
+    steps = len(cosine) - 1
+    rate = (cosine[-1] - cosine[3 * steps // 4]) / (steps - 3 * steps // 4)
+    freedom = _freedom(path, steps)
+    share = 2 * gammaincinv(freedom / 2, (np.arange(64) + 0.5) / 64) / freedom
+    needed = np.log(level) - np.log(share)
+    grown, at = np.unique(cosine, return_index=True)
+    times = np.interp(needed, grown, at)
+    late = needed > cosine[-1]
+    times[late] = steps + (needed[late] - cosine[-1]) / max(rate, 1e-12)
+    kept = times <= 2 * steps
+    return float(times[kept].mean()) if kept.mean() > 0.9 else np.nan
+
+
+def _freedom(path: DmftPath, t: int) -> float:
+    """Return the degrees of freedom of a chi-square that spreads like |u|², u ~ N(0, V(t))."""
+    V = path.hard_variance[t]
+    return float(np.trace(V) ** 2 / (V**2).sum())
+
+
+def _share_below(path: DmftPath, t: int, ratio: float) -> float:
+    """Return P(|u|² < ratio · tr V)."""
+    freedom = _freedom(path, t)
+    return float(gammainc(freedom / 2, ratio * freedom / 2))
 
 
 def escape_time(
