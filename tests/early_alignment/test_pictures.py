@@ -3,7 +3,9 @@
 import numpy as np
 import pytest
 from PIL import Image
+from typer.testing import CliRunner
 
+from firstlight.cli import app
 from firstlight.early_alignment import Problem
 from firstlight.show.alignment import animate
 from firstlight.show.figures import figure
@@ -53,3 +55,15 @@ def test_the_animation_moves(tmp_path):
         assert picture.n_frames == 4
     with pytest.raises(ValueError, match="neurons=True"):
         animate(file, found.drop_dims("coordinate"), *problem.draw(0)[:2])
+
+
+def test_the_animation_by_command(tmp_path):
+    file = tmp_path / "new" / "toy.gif"
+    small = ["--width", "8", "--horizon", "2", "--frames", "3"]
+    done = CliRunner().invoke(app, ["animate", str(file), *small])
+    assert done.exit_code == 0, done.output
+    with Image.open(file) as picture:
+        assert picture.n_frames == 3
+    for wrong, message in ((["toy.mp4"], "must end in .gif"), ([str(file), "--scale", "2"], "scale = 2")):
+        with pytest.raises(ValueError, match=message):
+            CliRunner().invoke(app, ["animate", *wrong], catch_exceptions=False)

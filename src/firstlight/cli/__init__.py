@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from firstlight import __version__
+from firstlight.cli.alignment import animate
 from firstlight.cli.cite import cite
 from firstlight.cli.data import app as data_app
 from firstlight.cli.phase import delta_alg, delta_nn, staircase
@@ -37,6 +38,7 @@ def _options(
     """Hold the options that come before any command."""
 
 
+app.command()(animate)
 app.command()(cite)
 app.command()(report)
 app.command("delta-alg")(delta_alg)

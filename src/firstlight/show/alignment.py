@@ -6,9 +6,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import xarray as xr
 
+from firstlight.rng import stream
 from firstlight.show import style
 from firstlight.show.figures import caption
 from firstlight.study.sweep import Study
+from firstlight.study.trial import tasks
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -27,7 +29,7 @@ def toy(study: Study, found: xr.Dataset) -> "Figure":
     Parameters
     ----------
     study : Study
-        Its problem lies in the plane; its first experiment keeps ``neurons``.
+        Its problem lies in the plane.
     found : Dataset
         As `firstlight.study.run` returns it.
 
@@ -47,12 +49,12 @@ def toy(study: Study, found: xr.Dataset) -> "Figure":
     first = found.isel(dict.fromkeys(study.axes, 0))
     trained, exact = first.sel(arm=experiment).isel(trial=0), first.sel(arm=theory).isel(trial=0)
     X, y = study.build(study.point(0)).draw(0)[:2]  # type: ignore[attr-defined]
-    moments = _moments(trained)
+    moments, neurons = _moments(trained), _once_more(study, experiment)
     with style.use():
         drawn = style.new(2, 3, width=4.2, height=3.6)
         for ax, (title, k) in zip(drawn.axes[:3], moments.items(), strict=True):
             _plane(ax, X, y)
-            _neurons(ax, trained.isel(time=k))
+            _neurons(ax, neurons.isel(time=k))
             ax.set_title(f"{title}, t = {float(trained.time[k]):.3g}")
         for ax, (name, label) in zip(drawn.axes[3:], _CURVES, strict=True):
             ax.plot(trained.time, trained[name], ".", color=style.COLOURS[0], label="gradient descent")
@@ -111,7 +113,15 @@ def animate(file: str | Path, found: xr.Dataset, X: np.ndarray, y: np.ndarray, *
                 drawn.axes[1].plot(found.time[: k + 1], found.loss[: k + 1], color=style.COLOURS[0])
                 drawn.axes[1].set(xlabel="time", title="loss", ylim=(0, 1.05 * float(found.loss.max())))
                 writer.grab_frame()
+                drawn.set_layout_engine("none")  # as it is now: laying out every frame would double the time
     return file
+
+
+def _once_more(study: Study, arm: str) -> xr.Dataset:
+    """Repeat the recorded run of the first trial, and keep its neurons, which the records do not hold."""
+    task = next(task for task in tasks(study, study.points()) if task.arm == arm)
+    rng = stream(task.seed, "point", task.key, "trial", task.trial)
+    return task.problem().simulate(rng, **{**task.options, "neurons": True})
 
 
 def _moments(trained: xr.Dataset) -> dict[str, int]:
@@ -126,7 +136,8 @@ def _plane(ax: "Axes", X: np.ndarray, y: np.ndarray) -> None:
         ax.plot(*X[y == label].T, "x", color=colour, markersize=6, label=f"{name} data")
     angle = np.linspace(0, 2 * np.pi, 200)
     ax.plot(np.cos(angle), np.sin(angle), color="#cccccc", linewidth=0.8, zorder=0)
-    ax.set(aspect="equal", xlim=(-1.25, 1.25), ylim=(-1.25, 1.25), xticks=[], yticks=[])
+    ax.set(aspect="equal", xlim=(-1.25, 1.25), ylim=(-1.4, 1.1), xticks=[], yticks=[])
+    ax.legend(loc="lower center", ncols=2, frameon=False, fontsize=7.5)
     ax.grid(False)
     ax.spines[:].set_visible(False)
 

@@ -11,10 +11,10 @@ _SMALL = math.log(1e-6)
 
 _TIME_ARMS = {
     "flow": Arm("simulate", {"tolerance": 1e-4}, label="gradient flow"),
-    "exact": Arm("predict", trials=4, label="exact path (ε → 0)"),
-    "sharp": Arm("predict", {"form": "sharp"}, trials=4, label="sharp bound"),
-    "path": Arm("predict", {"form": "path"}, trials=4, label="bound along the path"),
-    "paper": Arm("predict", {"form": "paper"}, trials=4, label="the paper's bound"),
+    "exact": Arm("predict", paired=True, label="exact path (ε → 0)"),
+    "sharp": Arm("predict", {"form": "sharp"}, paired=True, label="sharp bound"),
+    "path": Arm("predict", {"form": "path"}, paired=True, label="bound along the path"),
+    "paper": Arm("predict", {"form": "paper"}, paired=True, label="the paper's bound"),
 }
 _TIME_LABELS = {"alignment_time": "alignment time", "samples": "n", "mu": "μ", "log_scale": "log ε"}
 _SEPARABLE = {"dimension": 10, "width": 30, "horizon": 10.0, "outputs": 120, "log_times": True}
@@ -46,7 +46,7 @@ def _mnist(positive: int, negative: int, horizon: float) -> Study:
         fixed={**_images(positive, negative), "horizon": horizon},
         arms={
             "descent": Arm("simulate", {"by": "descent"}, label="gradient descent"),
-            "exact": Arm("predict", trials=2, label="exact path"),
+            "exact": Arm("predict", paired=True, label="exact path"),
         },
         trials=2,
         observables=_CURVES[:-1],
@@ -70,16 +70,18 @@ STUDIES = (
             "reduction": "mean",
             "width": 50,
             "log_scale": _SMALL,
+            "step_size": 5e-3,
             "horizon": 60.0,
             "outputs": 121,
         },
         arms={
-            "descent": Arm("simulate", {"by": "descent", "neurons": True}, label="gradient descent"),
-            "exact": Arm("predict", {"neurons": True}, trials=2, label="exact path"),
+            "descent": Arm("simulate", {"by": "descent"}, label="gradient descent"),
+            "exact": Arm("predict", paired=True, label="exact path"),
         },
         trials=2,
+        observables=["cosine_plus", "cosine_minus", "direction_change", "norm_change", "loss"],
         figure=FigureSpec(x="time", draw="firstlight.show.alignment:toy"),
-        scales={"paper": Scale(fixed={"horizon": 80.0, "outputs": 401})},
+        scales={"paper": Scale(fixed={"step_size": 2e-3, "horizon": 80.0, "outputs": 401})},
     ),
     Study(
         name="early-alignment/two-points",
@@ -151,8 +153,8 @@ STUDIES = (
         },
         arms={
             "flow": Arm("simulate", {"tolerance": 1e-5}, label="gradient flow"),
-            "limit": Arm("predict", {"form": "limit"}, trials=3, label="limit"),
-            "rate": Arm("predict", {"form": "rate"}, trials=3, label="the theorem's bound"),
+            "limit": Arm("predict", {"form": "limit"}, paired=True, label="limit"),
+            "rate": Arm("predict", {"form": "rate"}, paired=True, label="the theorem's bound"),
         },
         trials=3,
         observables=["loss"],
@@ -176,7 +178,8 @@ STUDIES = (
         },
         arms={
             "flow": Arm("simulate", {"tolerance": 1e-5}, label="gradient flow"),
-            "limit": Arm("predict", {"form": "limit"}, trials=3, label="limit"),
+            "exact": Arm("predict", paired=True, label="exact path (alignment)"),
+            "limit": Arm("predict", {"form": "limit"}, paired=True, label="limit t → ∞"),
         },
         trials=3,
         observables=["stable_rank"],
@@ -195,7 +198,7 @@ STUDIES = (
         arms={
             "full": Arm("simulate", {"by": "descent"}, label="all data"),
             "batch": Arm("simulate", {"by": "descent", "batch": 60}, label="batches of 60"),
-            "exact": Arm("predict", trials=2, label="exact path"),
+            "exact": Arm("predict", paired=True, label="exact path"),
         },
         trials=2,
         observables=_CURVES[:-1],
@@ -215,7 +218,6 @@ STUDIES = (
         arms={
             "both": Arm("simulate", {"by": "descent"}, label="both layers"),
             "first": Arm("simulate", {"by": "descent", "train_second": False}, label="first layer only"),
-            "exact": Arm("predict", trials=2, label="exact path, both layers"),
         },
         trials=2,
         observables=["norm_change", "loss", "cosine_plus"],
