@@ -5,6 +5,7 @@ form where there is one and the means vanish, and otherwise by Mehler's series, 
 |ρ|^(degree + 1) and what is left of the second moments.
 """
 
+from collections.abc import Callable
 from itertools import combinations_with_replacement
 
 import numpy as np
@@ -59,29 +60,35 @@ def second_moments(activation: Activation, mean: np.ndarray, covariance: np.ndar
     """
     variance = np.diag(covariance).copy()
     if activation.closed_dual is not None and not mean.any():
-        return _closed_form(activation, variance, covariance)
+        return _tiled(
+            lambda i, j: activation.dual(variance[i, None], variance[j], covariance[i, j]), len(variance)
+        )
     std = np.sqrt(variance)
     rho = correlation(variance[:, None], variance[None, :], covariance)
     np.fill_diagonal(rho, 0.0)
     coefficients = _normalised(activation, mean, std, _degree(float(np.max(np.abs(rho), initial=0.0))))
-    total = np.outer(coefficients[:, -1], coefficients[:, -1])
-    for column in coefficients.T[-2::-1]:
-        total *= rho
-        total += column[:, None] * column
-    np.fill_diagonal(total, activation.mean_square(mean, std))
-    return total
+
+    def series(i: slice, j: slice) -> np.ndarray:
+        part, total = rho[i, j].copy(), np.outer(coefficients[i, -1], coefficients[j, -1])
+        for column in coefficients.T[-2::-1]:
+            total *= part
+            total += column[i, None] * column[j]
+        return total
+
+    result = _tiled(series, len(variance))
+    np.fill_diagonal(result, activation.mean_square(mean, std))
+    return result
 
 
-def _closed_form(activation: Activation, variance: np.ndarray, covariance: np.ndarray) -> np.ndarray:
-    """Integrate pairs tile by tile, so that each stays in the cache, and only above the diagonal."""
-    result = np.empty_like(covariance)
-    tiles = [slice(start, start + _TILE) for start in range(0, len(variance), _TILE)]
+def _tiled(function: Callable[[slice, slice], np.ndarray], size: int) -> np.ndarray:
+    """Fill a symmetric matrix tile by tile, so that each stays in the cache, and only above the diagonal."""
+    result = np.empty((size, size))
+    tiles = [slice(start, start + _TILE) for start in range(0, size, _TILE)]
 
     def fill(pair: tuple[slice, slice]) -> None:
-        rows, columns = pair
-        tile = activation.dual(variance[rows, None], variance[columns], covariance[rows, columns])
-        result[rows, columns] = tile
-        result[columns, rows] = tile.T
+        tile = function(*pair)
+        result[pair] = tile
+        result[pair[::-1]] = tile.T
 
     with Workers() as workers:
         workers.map(fill, combinations_with_replacement(tiles, 2))
