@@ -139,9 +139,12 @@ class GaussianMixture:
         for c, (start, stop) in enumerate(zip(stops - sizes, stops, strict=True)):
             if stop == start:  # a class too rare for this sample
                 continue
-            x[start:stop] = self.covariances[c].colour(x[start:stop])
+            mine = x[start:stop]
+            coloured = self.covariances[c].colour(mine)
+            if not np.may_share_memory(coloured, mine):  # spikes are put in place
+                mine[:] = coloured
             if self.means is not None:
-                x[start:stop] += self.means[c]
+                mine += self.means[c]
         return x, np.repeat(np.arange(self.classes), sizes)
 
     def moments(self) -> tuple[np.ndarray, np.ndarray]:
