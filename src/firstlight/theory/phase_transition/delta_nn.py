@@ -86,7 +86,8 @@ def delta_nn(
         Whether the outlier must also be negative. It must, to be an escape; "bbp" is for comparison.
         "block+sign" asks the neurons' own blocks, for second layers of opposite signs.
     samples : int, default 16384
-        Samples of the DMFT, in two independent halves that give the error bar.
+        Samples of the static equations in each of four scrambles, or of the DMFT in two independent halves:
+        their scatter is part of the error bar.
     rng : SPEC 7 rng, default 0
         Scrambles them.
 
@@ -111,7 +112,7 @@ def delta_nn(
     if np.isinf(floor):
         return NetworkThreshold(np.inf, np.inf, 0, True, "nothing to find", none, none, none, np.nan, floor)
     scan = _Scan(student, labels, criterion, floor, rng)
-    found = scan.static() if criterion == "bbp+sign" else None
+    found = scan.static(samples) if criterion == "bbp+sign" else None
     if found is not None:
         value, error = found
         return NetworkThreshold(value, error, 2, True, "static", none, none, none, np.nan, floor)
@@ -128,7 +129,7 @@ class _Scan:
         self.criterion, self.floor = criterion, floor
         self.seeds = [int(seed) for seed in rng.integers(1 << 31, size=_SCRAMBLES)]
 
-    def static(self) -> tuple[float, float] | None:
+    def static(self, samples: int) -> tuple[float, float] | None:
         """Return the threshold and its scatter if the static equations hold on both sides of it.
 
         Infinity if they hold from some delta on, and find no negative outlier for any delta above.
@@ -152,7 +153,7 @@ class _Scan:
         pair = near * np.array([0.95, 1.05])  # the margin is smooth: a line in log delta is enough between
         values = []
         for index in range(_SCRAMBLES):
-            fine = self._static_sample(1 << 14, index)
+            fine = self._static_sample(max(samples, 1 << 11), index)
             low, high = (static_point(self.student, fine, float(delta)) for delta in pair)
             if not (low.valid and high.valid):
                 return None
