@@ -224,6 +224,7 @@ def test_cost_grows_with_the_sizes():
         ({"task": "classification", "weights": (1.0,)}, "classes"),
         ({"activation": "rellu"}, "activation"),
         ({"noise": -1.0}, "noise"),
+        ({"noise": 0.1, "task": "classification"}, "noise"),
         ({"spike_alignment": 2.0}, "spike_alignment"),
     ],
 )

@@ -79,6 +79,8 @@ def structured_data(
         np.asarray(weights), None, [Spiked(strengths, directions) for directions in spikes]
     )
     if task == "classification":
+        if noise:
+            raise ValueError(f"noise = {noise}: only labels of a regression have noise")
         return mixture, Classification(tuple(np.linspace(1, -1, classes)))
     direction = np.ones(n) if label_direction == "random" else np.sum([s[:, -1] for s in spikes], axis=0)
     length = np.linalg.norm(direction)
