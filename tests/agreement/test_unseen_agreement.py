@@ -200,3 +200,16 @@ def test_sides_decide_about_recall():
     }  # fmt: skip
     assert recall["opposite"][1] > recall["opposite"][0] + 0.1
     assert recall["same"][1] < recall["same"][0] + 0.03
+
+
+def test_predicted_recall_is_that_of_a_wide_network():
+    # before the step the neighbours are close calls, which the noise of a narrow network's kernel upsets
+    law = {"spread": 1.0, "length": 0.026, "tau": 0.022, "dimension": 192, "samples": 192, "bulk": "diagonal"}
+    gaps = {}
+    for width in (256, 4096):
+        problem = room.RotationProblem(**law, width=width, unseen_samples=60)
+        gap = [float(problem.predict(seed).mean_recall_before - problem.simulate(seed).mean_recall_before)
+               for seed in range(4)]  # fmt: skip
+        gaps[width] = np.mean(gap)
+    assert gaps[256] > 0.05
+    assert abs(gaps[4096]) < gaps[256] / 2
