@@ -123,7 +123,7 @@ STUDIES = (
         "init", "the initial length of the weights", {"init_scale": [0.4, 0.8]},
         {"init_scale": [0.2, 0.4, 0.8, 1.2, 1.6]}, {},
     ),
-    _thresholds("width", "the width", {"width": [1, 2]}, {"width": [1, 2, 4]}, {"steps": 24}),
+    _thresholds("width", "the width", {"width": [1, 2]}, {"width": [1, 2, 4]}, {"steps": 40}),
     _thresholds(
         "activation", "the activation, with an easy direction", {"activation": ["gelu", "silu"]},
         {"activation": ["gelu", "silu", "softplus", "tanh"]},

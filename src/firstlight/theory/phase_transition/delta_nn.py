@@ -20,13 +20,14 @@ from firstlight.theory.phase_transition.conditional import as_target
 from firstlight.theory.phase_transition.criterion import CRITERIA, last_crossing, outlier_margin
 from firstlight.theory.phase_transition.dmft import held_path
 from firstlight.theory.phase_transition.hessian import starting_law
-from firstlight.theory.phase_transition.labels import LabelLaw, LabelSample, draw, label_law
+from firstlight.theory.phase_transition.labels import LabelLaw, draw, label_law
 from firstlight.theory.phase_transition.resolvent import Bulk
 from firstlight.theory.phase_transition.static import static_point
 from firstlight.theory.phase_transition.student import Student
 
 _WORKERS = 2
 _SCRAMBLES = 4  # of the static route; the dynamic one takes the first two
+_ENDLESS = 1e4  # times delta_alg: as good as infinitely many samples, for the static equations
 _REACH = 40.0  # how far above delta_alg the threshold is looked for
 
 
@@ -115,7 +116,8 @@ def delta_nn(
     found = scan.static(samples) if criterion == "bbp+sign" else None
     if found is not None:
         value, error = found
-        return NetworkThreshold(value, error, 2, True, "static", none, none, none, np.nan, floor)
+        good = bool(np.isinf(value) or error < 0.1 * value)
+        return NetworkThreshold(value, error, _SCRAMBLES, good, "static", none, none, none, np.nan, floor)
     return scan.dynamic(step_size, steps, samples)
 
 
@@ -134,8 +136,9 @@ class _Scan:
 
         Infinity if they hold from some delta on, and find no negative outlier for any delta above.
         """
-        coarse = self._static_sample(1 << 11, 0)
-        grid, margins = self.floor * np.geomspace(_REACH, 1.0, 12), []
+        coarse = draw(self.labels, self.student.width, 1 << 11, self.seeds[0])
+        far, close = np.geomspace(_ENDLESS, _REACH, 8), np.geomspace(_REACH, 1.0, 12)
+        grid, margins = self.floor * np.concatenate([far[:-1], close]), []
         for delta in grid:  # from above: the equations fail from some delta downwards
             point = static_point(self.student, coarse, float(delta), 400)
             if not point.valid:
@@ -152,8 +155,8 @@ class _Scan:
             return None
         pair = near * np.array([0.95, 1.05])  # the margin is smooth: a line in log delta is enough between
         values = []
-        for index in range(_SCRAMBLES):
-            fine = self._static_sample(max(samples, 1 << 11), index)
+        for seed in self.seeds:
+            fine = draw(self.labels, self.student.width, max(samples, 1 << 11), seed)
             low, high = (static_point(self.student, fine, float(delta)) for delta in pair)
             if not (low.valid and high.valid):
                 return None
@@ -161,9 +164,6 @@ class _Scan:
             values.append(float(pair[0] * (pair[1] / pair[0]) ** share))
         value = float(np.mean(values))
         return value, 2 * float(np.std(values, ddof=1)) / _SCRAMBLES**0.5 + 1e-3 * value
-
-    def _static_sample(self, count: int, index: int) -> LabelSample:
-        return draw(self.labels, self.student.width, count, self.seeds[index])
 
     def dynamic(self, step_size: float | None, steps: int, samples: int) -> NetworkThreshold:
         """Follow training, and extrapolate; NaN where the static equations hold and say otherwise."""
@@ -179,7 +179,8 @@ class _Scan:
         else:
             raise ValueError("step_size: no stable step was found; give one")
         if found.route == "extrapolated" and np.isfinite(found.value):
-            above = static_point(self.student, self._static_sample(1 << 11, 0), 1.1 * found.value, 400)
+            coarse = draw(self.labels, self.student.width, 1 << 11, self.seeds[0])
+            above = static_point(self.student, coarse, 1.1 * found.value, 400)
             if above.valid and above.margin > 0:  # the bulk ends above zero there, and so does the outlier
                 return replace(found, value=np.nan, residual=np.inf, converged=False, route="contradicted")
         return found
