@@ -126,6 +126,17 @@ def test_subspaces(target, trivial, easy):
 
 
 @pytest.mark.parametrize(
+    ("target", "value"),
+    [("z1*z2 + sign(z3)", 19 / 32), ("z1**2 + z2**2 + z3", 1.0), ("sign(z1*z2) + z3", np.pi**2 / 4)],
+)
+def test_given_an_easy_coordinate_the_rest_is_as_if_alone(target, value):
+    found = delta_alg(target)
+    assert found.known.ravel().tolist() == [0.0, 0.0, 1.0]
+    # the jackknife's error, and the width of the bins
+    assert abs(found.value - value) <= 3 * found.residual + 1e-3 * value
+
+
+@pytest.mark.parametrize(
     ("target", "trivial", "easy", "value"),
     [("z1 + z2", 1, 1, np.inf), ("relu(z1 - 2*z2) + 0*z3", 1, 1, np.inf),
      ("sign(z1 + z2 + z3)", 1, 1, np.inf), ("(z1 + z2)**2", 0, 0, 0.5),

@@ -119,7 +119,7 @@ def _moments(
             parts.append(_on_a_line(inner, target.noise, slices))
         else:
             log2 = 17 + (hard.shape[1] > 2) if easy.shape[1] == 0 else 12
-            bins = 1024 if easy.shape[1] == 0 else 64
+            bins = 1024 if easy.shape[1] == 0 else 256
             parts.append(
                 _sampled(inner, hard.shape[1], target.noise, int(bins * scale**0.5), log2 + fineness, rng)
             )
