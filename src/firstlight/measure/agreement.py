@@ -140,9 +140,9 @@ def _mean(parts: np.ndarray) -> np.ndarray:
 def _dataset(centre: np.ndarray, samples: np.ndarray, level: float, undefined: int) -> xr.Dataset:
     known = samples[~np.isnan(samples).any(axis=1)]
     tail = 50 * (1 - level)
-    found = xr.Dataset({"undefined": undefined}, {"bound": ["low", "high"]}, {"level": level})
+    found: dict[str, tuple] = {"undefined": ((), undefined)}
     for place, name in enumerate(("spearman", "pearson", "kendall_w")):
-        found[name] = centre[place]
         bounds = np.percentile(known[:, place], [tail, 100 - tail]) if len(known) else [np.nan, np.nan]
+        found[name] = ((), centre[place])
         found[f"{name}_interval"] = ("bound", bounds)
-    return found
+    return xr.Dataset(found, {"bound": ["low", "high"]}, {"level": level})

@@ -148,11 +148,13 @@ def _with_relations(found: xr.Dataset) -> xr.Dataset:
     for name in ("alignment", "recall"):
         columns[f"{name}_change"] = found[name].values - found[f"{name}_before"].values
     known = np.all([np.isfinite(column) for column in columns.values()], axis=0)
-    if known.sum() >= 3:
-        for relation, (a, b) in RELATIONS.items():
-            agreement = rank_agreement(columns[a][known], columns[b][known], resamples=0)
-            found[relation] = float(agreement.spearman)
-    return found
+    if known.sum() < 3:
+        return found
+    ranks = {
+        relation: float(rank_agreement(columns[a][known], columns[b][known], resamples=0)["spearman"])
+        for relation, (a, b) in RELATIONS.items()
+    }
+    return found.assign(ranks)
 
 
 def _targets(labels: np.ndarray, loss: str) -> np.ndarray:
