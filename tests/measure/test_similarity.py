@@ -60,3 +60,15 @@ def test_from_a_gram_matrix():
 def test_bad_input(call, message):
     with pytest.raises(ValueError, match=message):
         call()
+
+
+def test_labels_as_tables_hold_them():
+    import pandas as pd
+
+    x = np.random.default_rng(2).normal(size=(6, 2))
+    names = pd.Series(["b", "a", "b", "a", "a", "b"], dtype=object)
+    found = alignment(pd.DataFrame(x), names)
+    np.testing.assert_array_equal(found, alignment(x, list(names)))
+    assert found["class"].values.tolist() == ["a", "b"]
+    with pytest.raises(ValueError, match="numbers or texts"):
+        alignment(x, np.array(["a", 1, "b", None, "a", "b"], dtype=object))

@@ -200,6 +200,10 @@ def test_classes_of_one_member_are_left_out_and_said():
     assert np.isnan(lone.alignment)
     assert np.isnan(lone.recall_rank)
     assert np.isfinite(lone.elasticity)
+    y[-2] = 98
+    two = room.analyse(room.prepared(room.split_classes(x, y, [0, 1])), room.Step(width=64))
+    assert np.isnan(two.pair_recall.sel(pair="98 - 99"))
+    assert np.isfinite(two.pair_recall.sel(pair="2 - 99"))
     simulated = room.simulate_classes(data, room.Step(width=64), rng)
     assert np.isnan(simulated.recall.sel({"class": 99}))
     assert np.isfinite(simulated.similarity_alignment)

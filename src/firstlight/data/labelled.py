@@ -55,6 +55,8 @@ def labelled(features: ArrayLike, labels: ArrayLike, *, least: int = 1) -> Label
     y = np.asarray(labels)
     if y.shape != (len(x),):
         raise ValueError(f"labels: shape {y.shape}, but {len(x)} samples need shape ({len(x)},)")
+    if y.dtype.kind == "O" and all(isinstance(label, str) for label in y):
+        y = y.astype(str)  # columns of texts, as tables hold them
     if y.dtype.kind not in "biufU":
         raise ValueError(f"labels: of type {y.dtype}; must be numbers or texts")
     if y.dtype.kind == "f" and not np.isfinite(y).all():

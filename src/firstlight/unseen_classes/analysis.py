@@ -123,6 +123,8 @@ def _class_means(cosine: np.ndarray, index: np.ndarray, counts: np.ndarray) -> n
 
 def _pair_recall(gram: np.ndarray, labels: np.ndarray, two: np.ndarray, step: Step) -> float:
     chosen = np.flatnonzero(np.isin(labels, two))
+    if len(chosen) == 2:  # two lone members
+        return float("nan")
     return float(recall_from_gram(gram[np.ix_(chosen, chosen)], labels[chosen], step.k, step.metric).recall)
 
 

@@ -171,6 +171,7 @@ def test_strength_and_step_size():
         (lambda: label_covariance(np.ones((3, 2)), [0, 1, 2], "logistic"), "for two classes, but y has 3"),
         (lambda: label_covariance(np.ones((3, 2)), [0, 1, 1], "hinge"), "loss = 'hinge'"),
         (lambda: label_covariance(np.ones((3, 2)), residual=[1.0, 2.0]), "residual: shape"),
+        (lambda: label_covariance(np.ones((3, 2)), [0, 1]), r"y: shape \(2,\), but 3 samples"),
         (lambda: label_covariance([[np.nan]], residual=[1.0]), "X: 1 values are NaN"),
         (lambda: label_covariance(np.ones((2, 2)), [0, 1], activation="cos"), "c_1 = E σ'"),
         (lambda: spiked_kernel(np.ones((2, 3)), None, [1.0, 2.0], 0.5, "relu"), r"beta: shape \(2,\)"),

@@ -113,6 +113,8 @@ def test_spiked_operator_norm_and_bound(mean):
         ),
         (lambda: tangent_kernel(np.eye(2), np.eye(3), [1, 1], 1, "relu", width=1, scale=1.0), "Xb: 3"),
         (lambda: recall_from_gram(np.eye(3), [0, 0, 1], k=0), "k = 0"),
+        (lambda: recall_from_gram(np.eye(3), [0, 1, 2]), "every class has one member"),
+        (lambda: predict_recall_at_k(np.zeros((3, 2)), [0, 0, 1], [1, 1], 1, "relu"), "features are zero"),
         (lambda: recall_from_gram(np.eye(3), [0, 0, 1], metric="l1"), "metric = 'l1'"),
         (lambda: recall_from_gram(np.ones((2, 3)), [0, 0]), "1 class"),
         (lambda: recall_from_gram(np.ones((2, 3)), [0, 1]), "square"),

@@ -84,6 +84,8 @@ def label_covariance(
     samples = real_matrix("X", X).astype(float)
     if residual is None and y is None:
         raise ValueError("y: needed when residual is not given")
+    if residual is None and np.shape(y) != (len(samples),):
+        raise ValueError(f"y: shape {np.shape(y)}, but {len(samples)} samples need ({len(samples)},)")
     r = as_residual(initial_residual(y, loss) if residual is None else residual, len(samples))  # type: ignore
     if activation is not None:
         sigma = as_activation(activation)

@@ -86,7 +86,11 @@ def recall_from_gram(gram: ArrayLike, labels: ArrayLike, k: int = 1, metric: Met
     inner = data.features
     if inner.shape[0] != inner.shape[1]:
         raise ValueError(f"gram: shape {inner.shape}; must be square")
+    if data.counts.max() == 1:
+        raise ValueError("labels: every class has one member only, so no sample has anybody to find")
     square = np.maximum(np.diag(inner), 0)
+    if not square.any():
+        raise ValueError("gram: all features are zero, so no sample is nearer than another")
     size = np.where(square > 0, np.sqrt(square), 1.0)
     hits = np.full(len(inner), np.nan)
     for i in np.flatnonzero(data.counts[data.index] > 1):
@@ -108,7 +112,7 @@ def recall_from_gram(gram: ArrayLike, labels: ArrayLike, k: int = 1, metric: Met
     found = np.bincount(data.index, np.where(alone, 0, hits))
     return xr.Dataset(
         {
-            "recall": found.sum() / max((~alone).sum(), 1) if not alone.all() else np.nan,
+            "recall": found.sum() / (~alone).sum(),
             "recall_by_class": ("class", np.where(data.counts > 1, found / data.counts, np.nan)),
             "hits": ("sample", hits),
             "excluded": int(alone.sum()),
