@@ -81,6 +81,7 @@ def test_a_spent_budget_is_told(monkeypatch):
     W, s = start(5, 2)
     run = room.flow(X, y, W, s, -5.0, t_max=1e3, outputs=10)
     assert not bool(run.converged)
+    assert "neurons that slide" in run.note
     assert np.isnan(run.loss[-1])
     assert np.isfinite(run.loss[0])
 
@@ -233,12 +234,20 @@ def test_all_dead_stays_where_it_is():
 
 
 def test_data_that_are_not_separable_still_run():
-    rng = np.random.default_rng(0)
-    X, y = rng.normal(size=(8, 6)), rng.choice([-1, 1], 8)
-    W, s = start(6, 6)
-    run = room.flow(X, y, W, s, -8.0, t_max=2.0, outputs=6, tolerance=1e-4)
+    """Neurons slide along walls; small steps of gradient descent go back and forth across them."""
+    rng = np.random.default_rng(1)
+    X, y = rng.normal(size=(8, 3)), rng.choice([-1, 1], 8)
+    W, s = rng.normal(size=(6, 3)), rng.choice([-1, 1], 6)
+    run = room.flow(X, y, W, s, -8.0, t_max=1e3, outputs=[0.0, 2.0, 5.0, 1e3])
     assert bool(run.converged)
-    assert run.loss[-1] < run.loss[0]
+    assert run.note == ""
+    assert (np.diff(run.loss) < 0).all()
+    first = np.exp(-8.0) * W
+    second = s * np.linalg.norm(first, axis=1)
+    steps = {"step_size": 1.6e-3, "outputs": [0, 10_000, 25_000]}  # a mean of 8: times are 8 as long
+    slow = room.descent(X, y, first, second, **steps)
+    # Errors of order 1e-3 from both: the step, and walls of width 1e-4.
+    assert np.allclose(run.loss[:3], 8 * slow.loss, rtol=1e-2)
     with pytest.raises(ValueError, match="form = 'classes'"):
         room.flow(X, y, W, s, -8.0, t_max=3.0, form="classes")
 

@@ -73,7 +73,9 @@ def flow(
         norm_change (their rates); the fractions plus, minus, dead of neurons in S₊, S₋ and the dead region.
         Attributes: t1 (last neuron into its S± or dead; inf if one never is), t2 (outputs of both classes
         above 1/4), handover_time, handover_output (max |f| there), evaluations. `converged` tells whether the
-        integrator reached t_max; outputs that it missed are NaN.
+        integrator reached t_max; outputs that it missed are NaN, and `note` says so. On data that are not
+        separable neurons may slide along walls; these then have a half width of 1e-4, and errors are of that
+        order.
 
     Examples
     --------
@@ -125,6 +127,7 @@ def flow(
         "handover_time": min(hand_overs.values()),
         "handover_output": float(np.exp(path.log_output(min(hand_overs.values()), start))),
         "evaluations": evaluations,
+        "note": "" if done else _stopped(found),
     }
     return found.sel(time=shown)
 
@@ -209,6 +212,15 @@ def descent(
         )  # fmt: skip
     found = table(step_size * record, stack(seen)).assign_coords(iteration=("time", record))
     return found.assign(converged=bool(seen[-1]))
+
+
+def _stopped(found: xr.Dataset) -> str:
+    """Say how far an integration came that did not reach its end, and why."""
+    last = float(found.time[np.isfinite(found.loss)].max())
+    return (
+        f"stopped after t = {last:.4g}, its budget of evaluations spent; what takes so many are neurons that "
+        "slide along walls, on data that are not separable. Later outputs are NaN"
+    )
 
 
 def _settled(path: AlignmentPath) -> float:

@@ -7,13 +7,17 @@ as t = t₀ + b (e^τ - 1): rates fall like 1/t, so steps in τ stay of order on
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
-from scipy.integrate import DOP853
+from scipy.integrate import DOP853, LSODA, OdeSolver
 
 from firstlight.network.losses import margin_loss
 
+Slope = Callable[..., np.ndarray]
 _BUDGET = 500_000  # evaluations; only a network that slides along walls, back and forth, needs more
+_PATIENCE, _STANDSTILL = 5000, 1e-2  # so many evaluations for so little log time: it slides
+_WALL, _LARGEST = 1e-4, 3000  # half width of a wall, as a cosine, once it slides; unknowns up to which it can
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,7 +117,8 @@ def integrate(
     samples : int, optional
         What "mean" divides by, when X is only the part of the data that these neurons see; default: n.
     tolerance : float, default 1e-9
-        Absolute, on u and ρ, per step of the integrator (DOP853).
+        Absolute, on u and ρ, per step of the integrator (DOP853; LSODA once a neuron slides along a wall,
+        where walls have a half width of 1e-4 and errors are of that order).
 
     Returns
     -------
@@ -133,18 +138,22 @@ def integrate(
     h, D = directions.shape
     base, log_weight = _clock(X, start, reduction, samples)
 
-    def rhs(tau: float, state: np.ndarray) -> np.ndarray:
+    walls = 2 * _WALL * np.linalg.norm(X, axis=1)
+
+    def rhs(tau: float, state: np.ndarray, soft: bool = False) -> np.ndarray:
         u, rho = state[: h * D].reshape(h, D), state[h * D :]
         q = u @ X.T
         f = (signs * np.exp(2 * rho)) @ np.maximum(q, 0)
         weights = y * np.exp(chosen.log_slope(y * f) + (log_weight + tau))
-        G = ((q > 0) * weights) @ X * signs[:, None]
+        gates = np.clip(0.5 + q / walls, 0, 1) if soft else q > 0
+        G = (gates * weights) @ X * signs[:, None]
         along = np.einsum("jd,jd->j", u, G)
         return np.concatenate([(G - along[:, None] * u).ravel(), along])
 
     path, evaluations, done = _solve(
-        rhs, np.concatenate([directions.ravel(), log_norms]), _tau(times, start, base), tolerance
-    )
+        rhs, np.concatenate([directions.ravel(), log_norms]), _tau(times, start, base), tolerance,
+        partial(rhs, soft=True),
+    )  # fmt: skip
     u = path[:, : h * D].reshape(-1, h, D)
     u = u / np.linalg.norm(u, axis=2, keepdims=True)
     return Neurons(times, u, path[:, h * D :], signs, done, evaluations)
@@ -278,9 +287,14 @@ def _tau(times: np.ndarray, start: float, base: float) -> np.ndarray:
 
 
 def _solve(
-    rhs: Callable[[float, np.ndarray], np.ndarray], first: np.ndarray, taus: np.ndarray, tolerance: float
+    rhs: Slope, first: np.ndarray, taus: np.ndarray, tolerance: float, soft: Slope | None = None
 ) -> tuple[np.ndarray, int, bool]:
-    """Integrate to the output times; those beyond a failure, or a spent budget, stay NaN."""
+    """Integrate to the output times; those beyond a failure, or a spent budget, stay NaN.
+
+    Where a network slides along a wall, a step function is met in every step, and the steps become tiny. The
+    rest is then left to `soft`, which has a ramp in place of the step, and to an integrator for stiff
+    equations (LSODA); that one's Jacobian limits the size.
+    """
     if not tolerance > 0:
         raise ValueError(f"tolerance = {tolerance}: must be positive")
     path = np.full((len(taus), len(first)), np.nan)
@@ -290,11 +304,17 @@ def _solve(
         return path, 0, True
     with np.errstate(over="ignore", invalid="ignore"):  # a trial step that overflows is rejected
         # The error is held absolutely: u is of order one, and an error of ρ is a relative one of ‖w‖.
-        solver = DOP853(rhs, 0.0, first, taus[-1], rtol=1e-12, atol=tolerance)
-        while solver.status == "running" and solver.nfev < _BUDGET:
+        solver: OdeSolver = DOP853(rhs, 0.0, first, taus[-1], rtol=1e-12, atol=tolerance)
+        before, mark, spent = 0.0, _PATIENCE, 0
+        while solver.status == "running" and spent + solver.nfev < _BUDGET:
             solver.step()
             passed = int(np.searchsorted(taus, solver.t, side="right"))
             if passed > reached and solver.status != "failed":
                 path[reached:passed] = solver.dense_output()(taus[reached:passed]).T
                 reached = passed
-    return path, int(solver.nfev), solver.status == "finished"
+            if isinstance(solver, DOP853) and solver.nfev > mark and solver.status == "running":
+                if soft is not None and len(first) <= _LARGEST and solver.t - before < _STANDSTILL:
+                    spent, loose = solver.nfev, max(tolerance, 1e-8)
+                    solver = LSODA(soft, solver.t, solver.y, taus[-1], rtol=1e-8, atol=loose)
+                before, mark = solver.t, mark + _PATIENCE
+    return path, int(spent + solver.nfev), solver.status == "finished"
