@@ -11,6 +11,7 @@ from scipy.stats import norm
 from firstlight import MultiIndex
 from firstlight.measure.spectral import spectral_estimator
 from firstlight.theory.phase_transition.alg import conditional_threshold, delta_alg
+from firstlight.theory.phase_transition.finite_stage import state
 from firstlight.theory.phase_transition.level_sets import level_sets
 from firstlight.theory.phase_transition.relevant import relevant_directions
 from firstlight.theory.phase_transition.spectral import optimal_preprocessing, spectral_threshold
@@ -166,6 +167,18 @@ def test_staircase():
     assert second.reached_at == second.threshold
     last = staircase("z1 + 3*sign(z2*z3*z4)*step(z1)")[-1]
     assert (last.threshold, last.directions.shape) == (np.inf, (4, 3))
+
+
+def test_an_easy_direction_that_is_half_known():
+    axes, rng = (np.eye(2)[:, :1], np.eye(2)[:, 1:]), np.random.default_rng(0)
+    # y = z1 + s·noise: the posterior is normal, and δ = q (s² + 1 - q)/(1 - q) has the overlap q
+    for q in (0.3, 0.9):
+        delta, top = state(MultiIndex("z1 + 0*z2", noise=0.5), *axes, q, rng)
+        assert delta == pytest.approx(q * (1.25 - q) / (1 - q), rel=0.01)
+        assert abs(top) < 2e-3
+    first, second = staircase("z1 + z2**2", finite=True)
+    assert (first.reached_at, second.threshold) == (0.0, pytest.approx(0.5, rel=2e-3))
+    assert 0.55 < second.reached_at < 0.65  # more than if z1 were known
 
 
 def test_pinned_edge_of_the_literature():

@@ -64,12 +64,20 @@ def delta_alg(target: Target, noise: Noise = 0.0, seed: Seed = 0, as_json: Json 
     _show(as_json, facts, lines)
 
 
-def staircase(target: Target, noise: Noise = 0.0, seed: Seed = 0, as_json: Json = False) -> None:
+def staircase(
+    target: Target,
+    noise: Noise = 0.0,
+    seed: Seed = 0,
+    finite: Annotated[
+        bool, typer.Option("--finite", help="Account for what is not yet known of one easy direction.")
+    ] = False,
+    as_json: Json = False,
+) -> None:
     """Print the order in which hidden directions can be learnt, with a threshold for each stage."""
     from firstlight.theory.phase_transition.staircase import staircase
 
     try:
-        stages = staircase(_law(target, noise), seed)
+        stages = staircase(_law(target, noise), seed, finite=finite)
     except ValueError as error:
         raise _refuse(error) from None
     facts = {

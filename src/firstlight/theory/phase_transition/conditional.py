@@ -121,7 +121,7 @@ def _moments(
             log2 = 17 + (hard.shape[1] > 2) if easy.shape[1] == 0 else 12
             bins = 1024 if easy.shape[1] == 0 else 256
             parts.append(
-                _sampled(inner, hard.shape[1], target.noise, int(bins * scale**0.5), log2 + fineness, rng)
+                sampled(inner, hard.shape[1], target.noise, int(bins * scale**0.5), log2 + fineness, rng)
             )
     sizes = [len(part[0]) for part in parts]
     return Moments(
@@ -185,10 +185,10 @@ def blurred(cut: Slices, noise: float) -> Slices:
     return Slices(y, weight, posterior @ cut.first[kept], posterior @ cut.second[kept])
 
 
-def _sampled(
+def sampled(
     inner: Callable, h: int, noise: float, bins: int, log2: int, rng: np.random.Generator
 ) -> tuple[np.ndarray, ...]:
-    """Bin sums of independent scrambles over common bins of y."""
+    """Return labels, masses and both moments of slices: sums over bins that all scrambles share."""
     count = 1 << log2
     edges = np.empty(0)
     tables = []
