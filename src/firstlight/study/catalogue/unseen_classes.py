@@ -161,7 +161,7 @@ STUDIES = (
         name="unseen/rank-one",
         description="the gradient is of rank one in operator norm (error n^(-1/2)), not in Frobenius norm",
         problem=f"{_ROOM}GradientProblem",
-        axes={"activation": ["shifted_relu", "erf"], "size": [48, 96, 192, 384]},
+        axes={"activation": ["shifted_relu", "erf"], "size": [64, 128, 256, 512]},
         arms={"network": Arm("simulate"), "theory": Arm("predict", paired=True)},
         trials=8,
         tolerance=0.1,

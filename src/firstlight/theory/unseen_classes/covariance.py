@@ -82,11 +82,14 @@ def label_covariance(
     [1.0, 0.0]
     """
     samples = real_matrix("X", X).astype(float)
-    if residual is None and y is None:
-        raise ValueError("y: needed when residual is not given")
-    if residual is None and np.shape(y) != (len(samples),):
-        raise ValueError(f"y: shape {np.shape(y)}, but {len(samples)} samples need ({len(samples)},)")
-    r = as_residual(initial_residual(y, loss) if residual is None else residual, len(samples))  # type: ignore
+    if residual is None:
+        if y is None:
+            raise ValueError("y: needed when residual is not given")
+        labels = np.asarray(y)
+        if labels.shape != (len(samples),):
+            raise ValueError(f"y: shape {labels.shape}, but {len(samples)} samples need ({len(samples)},)")
+        residual = initial_residual(labels, loss)
+    r = as_residual(residual, len(samples))
     if activation is not None:
         sigma = as_activation(activation)
         norms = np.einsum("ij,ij->i", samples, samples) / samples.shape[1]
