@@ -135,6 +135,10 @@ def test_tables_and_verdicts(path):
     assert verdict(study, found) == (
         "mean: experiment agrees at 4 of 4 points (no prediction at 1); tolerance 5%"
     )
+    both, found = made(path, axes={"rate": [1.0], "samples": [8]}, observables=["mean", "variance"],
+                       judged=["variance"], absolute=0.5, trials=500)  # fmt: skip
+    # Theory gives 1 where the mean of samples of 8 is 7/8: within 5 % + 0.5, and "mean" is not spoken of.
+    assert verdict(both, found) == "variance: experiment agrees at 1 of 1 points; tolerance 5% + 0.5"
     alone, found = made(path, arms={"experiment": Arm("simulate")})
     assert verdict(alone, found) == "no theory to compare with"
     assert "experiment_gap" not in table(alone, found)

@@ -128,3 +128,11 @@ def test_the_catalogue_is_consistent():
         assert study.name == name
         for scale in ("quick", *study.scales):
             study.at(scale)
+
+
+def test_what_is_judged_must_be_kept():
+    assert Study("tiny/x", "x", Tiny, axes={"rate": [1.0]}, observables=["mean"], judged=["mean"]).judged
+    with pytest.raises(ValueError, match="judged 'variance': unknown"):
+        Study("tiny/x", "x", Tiny, axes={"rate": [1.0]}, observables=["mean"], judged=["variance"])
+    with pytest.raises(ValueError, match="absolute = -1"):
+        Study("tiny/x", "x", Tiny, axes={"rate": [1.0]}, absolute=-1)

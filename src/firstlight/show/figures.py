@@ -237,13 +237,15 @@ def _dress(ax: "Axes", study: Study, x: str, name: str, title: str) -> None:
 
 
 def _log_ticks(axis: "Axis") -> None:
-    """Label 1, 2, 5 within one or two decades, where powers of ten alone would say too little."""
+    """Label more than powers of ten within one or two decades, where these alone would say too little."""
     from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
 
     low, high = axis.get_data_interval()
     axis.set_minor_formatter(NullFormatter())
     if 0 < low < high < 100 * low:
-        axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+        axis.set_major_locator(
+            LogLocator(subs=(1.0, 2.0, 5.0) if high > 8 * low else (1.0, 1.5, 2.0, 3.0, 5.0, 7.0))
+        )
         axis.set_major_formatter(StrMethodFormatter("{x:g}"))
 
 

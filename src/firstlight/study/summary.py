@@ -192,7 +192,7 @@ def verdict(study: Study, found: xr.Dataset) -> str:
     """
     summary, kept = summarise(study, found), planned(found)
     lines = []
-    for name in observables(found):
+    for name in study.judged or observables(found):
         if f"{name}_verdict" not in summary:
             continue
         said = []

@@ -69,6 +69,8 @@ class Study:
         Relative gap within which experiment and theory are said to agree.
     absolute : float, default 0
         Added to that gap, for observables that come close to zero, such as distribution functions.
+    judged : sequence of str, optional
+        The observables that the verdict speaks of; default: all.
     source : str, optional
         The TOML file it was read from.
 
@@ -94,6 +96,7 @@ class Study:
     size_axis: str | None = None
     tolerance: float = 0.05
     absolute: float = 0.0
+    judged: Sequence[str] = ()
     source: str | None = None
 
     def __post_init__(self) -> None:
@@ -112,7 +115,10 @@ class Study:
         _check_arms(self.arms)
         require_int("trials", self.trials, 1)
         require_int("seed", self.seed, 0)
-        object.__setattr__(self, "observables", require_strings("observables", self.observables))
+        for name in ("observables", "judged"):
+            object.__setattr__(self, name, require_strings(name, getattr(self, name)))
+        if self.observables and (more := set(self.judged) - set(self.observables)):
+            raise unknown("judged", sorted(more)[0], self.observables)
         if isinstance(self.tolerance, bool) or not 0 < self.tolerance < math.inf:
             raise ValueError(f"tolerance = {self.tolerance!r}: must be a positive number")
         if isinstance(self.absolute, bool) or not 0 <= self.absolute < math.inf:
