@@ -76,7 +76,8 @@ STUDIES = (
             x="boundary", hue="delta", panels="width", labels=_LABELS, draw="firstlight.show.phase:spectra"
         ),
         scales={"paper": Scale(trials=8, fixed={"d": 600, "bins": 90})},
-        absolute=_SCATTER,
+        absolute=0.03,
+        judged=("share_below",),
     ),
     Study(
         name="phase/outlier-vs-delta",

@@ -6,8 +6,10 @@ the largest eigenvalue of E[G ⊗ G] is one, G = E[g_H g_Hᵀ - 1 | y, ω]. Both
 """
 
 import numpy as np
+from scipy.interpolate import PchipInterpolator
 
 from firstlight.data.multi_index import MultiIndex
+from firstlight.solvers import bracketing_root
 from firstlight.theory.phase_transition.alg import operator
 from firstlight.theory.phase_transition.conditional import sampled
 
@@ -18,7 +20,7 @@ _OVERLAPS = 1 - np.geomspace(0.98, 2e-3, 14)
 def finite_threshold(
     target: MultiIndex, easy: np.ndarray, hard: np.ndarray, rng: np.random.Generator
 ) -> tuple[float, float]:
-    """Return the samples per dimension at which the hard directions show, and the scatter of two estimates.
+    """Return the samples per dimension at which the hard directions show, and an error estimate.
 
     Parameters
     ----------
@@ -32,10 +34,12 @@ def finite_threshold(
     Returns
     -------
     value, error : float
-        NaN if the condition is not met while q ≤ 0.998.
+        NaN if the condition is not met while q ≤ 0.998. The error holds the scatter of two estimates, and a
+        per cent for the steps in q.
     """
     values = [_crossing(np.array([state(target, easy, hard, q, rng) for q in _OVERLAPS])) for _ in range(2)]
-    return float(np.mean(values)), abs(values[0] - values[1]) / 2
+    value = float(np.mean(values))
+    return value, abs(values[0] - values[1]) / 2 + 0.01 * value
 
 
 def state(
@@ -72,6 +76,6 @@ def _crossing(states: np.ndarray) -> float:
     above = np.flatnonzero(product >= 0)
     if not above.size or above[0] == 0:
         return np.nan
-    i = int(above[0])
-    share = -product[i - 1] / (product[i] - product[i - 1])
-    return float(np.exp(np.log(delta[i - 1]) + share * np.log(delta[i] / delta[i - 1])))
+    place = np.arange(len(delta), dtype=float)
+    root = bracketing_root(PchipInterpolator(place, product), above[0] - 1.0, float(above[0]))
+    return float(np.exp(PchipInterpolator(place, np.log(delta))(root.value)))
