@@ -49,7 +49,8 @@ def run() -> list[tuple[str, float, float, float, str]]:
     rows.append(budget("Hessian's edges and outliers, two neurons", seconds, 5.0))
 
     pt.dmft(TARGET, BASE, 3.0, 0.25, 4, 1 << 10)  # compiles
-    seconds = best_of(lambda: pt.dmft(TARGET, BASE, 3.0, 0.25, 128, 1 << 15, times=(128,)), 1)
+    with threadpool_limits(1):  # the budget is that of one core
+        seconds = best_of(lambda: pt.dmft(TARGET, BASE, 3.0, 0.25, 128, 1 << 15, times=(128,)), 2)
     rows.append(budget("DMFT, T = 128, 32768 samples", seconds, 10.0))
     start = time.perf_counter()
     threshold = pt.delta_nn(TARGET, BASE, 0.25, 128)
