@@ -23,6 +23,12 @@ def test_theory_needs_no_torch():
     assert 0 <= float(found.kendall_w[0]) <= 1
 
 
+def test_costs_grow_with_the_work():
+    small, large = DeepProblem(), DeepProblem(model="resnet18", width=64, per_class=600, epochs=20)
+    assert large.cost("simulate").flops > 1000 * small.cost("simulate").flops
+    assert large.cost("predict").bytes > small.cost("predict").bytes
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [

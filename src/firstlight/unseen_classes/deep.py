@@ -13,9 +13,11 @@ from firstlight.measure.retrieval import recall_at_k
 from firstlight.measure.similarity import alignment
 from firstlight.network.deep import Training, embeddings_along_training
 from firstlight.rng import RNGLike, SeedLike, generator
+from firstlight.study.cost import Cost
 from firstlight.study.problem import Assumption
 from firstlight.theory.unseen_classes.covariance import label_covariance
 from firstlight.theory.unseen_classes.similarity import train_unseen_similarity
+from firstlight.unseen_classes.base import image_sizes
 from firstlight.unseen_classes.doors import predict_classes
 from firstlight.unseen_classes.step import Step, whole
 
@@ -100,6 +102,17 @@ class DeepProblem(Training):
         rows = [_measured(UnseenData(a, data.train_labels, b, data.unseen_labels)) for a, b in pairs]
         columns = {name: ("epoch", np.array([row[name] for row in rows])) for name in rows[0]}
         return xr.Dataset(columns, {"epoch": np.arange(self.epochs + 1)})
+
+    def cost(self, door: str, **options: object) -> Cost:
+        """Multiplications of the convolutions, or of one step on the pixels; and the images in memory."""
+        trained = 5 if self.train == "random" else len(set(self._classes))
+        n, pixels, m = image_sizes(self.images, self.per_class, trained)
+        if door == "predict":
+            return Cost(2.0 * m * m * pixels + n * n * pixels, 8.0 * (3 * m * m + n * n + pixels**2))
+        layers = 16 if self.model == "resnet18" else 0.5  # of 9 width² per pixel: stages halve and double
+        once = pixels * 9.0 * self.width * (1 + layers * self.width)
+        passes = 3.0 * self.epochs * n + (self.epochs + 1) * (n + m)
+        return Cost(once * passes, 4.0 * pixels * (n + m + 40 * self.width * self.batch))
 
     def assumptions(self) -> tuple[Assumption, ...]:
         """Return what the theory assumes and a deep network does not give."""
