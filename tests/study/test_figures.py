@@ -63,7 +63,7 @@ def test_panels_colours_words_and_maps(path):
     drawn = figure(study, found)
     assert len(lines(drawn.axes[0])) == 2
     assert drawn.axes[0].get_xscale() == "log"
-    assert "samples = 20" in [text.get_text() for text in drawn.axes[0].get_legend().get_texts()]
+    assert "samples = 20" in [text.get_text() for text in drawn.legends[0].get_texts()]
     study, found = made(path, axes=grid, figure=FigureSpec(panels="samples"))
     assert [ax.get_title() for ax in figure(study, found).axes] == ["samples = 10", "samples = 20"]
     study, found = made(path, axes=grid, figure=FigureSpec(y="samples", log_y=True))

@@ -103,7 +103,7 @@ def _panels(study: Study, found: xr.Dataset) -> list[tuple[str, str, dict[str, A
 
 def _curves(study: Study, found: xr.Dataset) -> "Figure":
     panels = _panels(study, found)
-    columns = min(len(panels), 3)
+    columns = 2 if len(panels) == 4 else min(len(panels), 3)
     drawn = style.new(-(-len(panels) // columns), columns, width=6.4 if columns == 1 else 4.6)
     summary, visited = summarise(study, found), planned(found)
     families: dict[str, str] = {}
@@ -142,7 +142,7 @@ def _legend(drawn: "Figure", study: Study, families: Mapping[str, str]) -> None:
         entries[spec.label or arm] = Line2D([], [], color=colour, **look)  # type: ignore[arg-type]
     for label, colour in families.items():
         entries[label] = Line2D([], [], color=colour, linewidth=4)
-    if len(entries) > 4:
+    if len(entries) > 3:
         drawn.legend(list(entries.values()), list(entries), loc="outside right center")
     elif len(entries) > 1:
         drawn.axes[0].legend(list(entries.values()), list(entries))
@@ -219,10 +219,10 @@ def _palette(count: int) -> Sequence[str]:
 
 def _arm_colour(study: Study, arm: str) -> str:
     """Keep the colours for the experiments, so that points stand out on a dark line of theory."""
-    if study.arms[arm].door == "predict":
-        return _THEORY
-    experiments = [name for name, other in study.arms.items() if other.door == "simulate"]
-    return style.COLOURS[experiments.index(arm) % len(style.COLOURS)]
+    door = study.arms[arm].door
+    colours = (_THEORY, "#999999", "#c9a227") if door == "predict" else style.COLOURS
+    alike = [name for name, other in study.arms.items() if other.door == door]
+    return colours[alike.index(arm) % len(colours)]
 
 
 def _dress(ax: "Axes", study: Study, x: str, name: str, title: str) -> None:
