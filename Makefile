@@ -4,13 +4,15 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: help report test lint format bench docs wheel clean
+.PHONY: help report test lint format bench costs pictures docs wheel clean
 
 help:
 	@echo "make report   install, compute the quick report, write out/report.html"
 	@echo "make test     install with the development tools, run every test"
 	@echo "make lint     ruff, formatting, types"
 	@echo "make bench    speed, as ratios within one run"
+	@echo "make costs    time the catalogue anew, for firstlight study list"
+	@echo "make pictures draw the README's pictures anew"
 	@echo "make docs     the documentation site in out/site"
 	@echo "make wheel    build the wheel into out/dist"
 	@echo "make clean    remove the environment and the outputs"
@@ -48,6 +50,15 @@ format: $(VENV)/.dev
 
 bench: $(VENV)/.dev
 	$(BIN)/python -m benchmarks
+
+costs: $(VENV)/.dev
+	$(BIN)/python -m benchmarks._costs
+
+PICTURES := one-step/width early-alignment/toy phase/hessian-spectrum unseen/recall-vs-similarity
+pictures: $(VENV)/.core
+	for name in $(PICTURES); do $(BIN)/firstlight study run $$name && \
+	$(BIN)/firstlight study figure $$name --output out/pictures || exit 1; done
+	mkdir -p docs/pictures && cp out/pictures/*.png docs/pictures
 
 docs: $(VENV)/.docs
 	$(BIN)/mkdocs build --strict --quiet

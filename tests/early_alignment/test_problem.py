@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from firstlight.early_alignment import Problem
+from firstlight.early_alignment import Problem, Setting
 from firstlight.study.problem import Problem as Doors
 
 SMALL = {"samples": 8, "dimension": 4, "width": 12, "horizon": 2.0, "outputs": 41}
@@ -125,3 +125,22 @@ def test_bad_options():
         Problem().simulate(by="descent")
     with pytest.raises(ValueError, match="balanced start"):
         Problem(start="gaussian").simulate(by="flow")
+
+
+@pytest.mark.parametrize("data", ["separable", "toy", "two-points", "digits"])
+def test_the_shape_is_known_before_data_are_drawn(data):
+    setting = Setting(data=data, samples=24, dimension=7)
+    assert setting.draw(0)[0].shape == setting.shape
+
+
+def test_costs_grow_with_the_work():
+    def flops(door, **options):
+        return (
+            Problem(start="gaussian", reduction="mean", width=options.pop("width", 5))
+            .cost(door, **options)
+            .flops
+        )
+
+    assert flops("simulate", by="descent", width=10) == 2 * flops("simulate", by="descent")
+    assert flops("simulate", by="descent", batch=4) < flops("simulate", by="descent")
+    assert flops("predict", form="sharp") < flops("predict")

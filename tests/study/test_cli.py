@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -111,15 +112,15 @@ def test_a_negative_size_names_its_point(study):
 
 
 def test_the_list_tells_names_and_costs(monkeypatch):
-    silent = replace(demo.STUDY, name="demo/silent", problem="tiny:Silent", scales={"paper": Scale(trials=8)})
-    known = {study.name: study for study in (demo.STUDY, silent)}
-    monkeypatch.setattr("firstlight.study.catalogue.catalogue", lambda: known)
+    untimed = replace(demo.STUDY, name="demo/untimed", scales={"paper": Scale(trials=8)})
+    known = {study.name: study for study in (demo.STUDY, untimed)}
+    module = import_module("firstlight.study.catalogue")
+    monkeypatch.setattr(module, "catalogue", lambda: known)
+    monkeypatch.setattr(module, "costs", lambda: {"demo/rate": {"quick": 90.0}})
     rows = {row["name"]: row["scales"] for row in json.loads(call("list", "--json").stdout)}
-    assert rows["demo/rate"]["quick"]["records"] == 15
-    assert rows["demo/rate"]["quick"]["seconds"] > 0
-    assert rows["demo/silent"]["paper"] == {"points": 3, "records": 27, "seconds": None}
+    assert rows["demo/rate"]["quick"] == {"points": 3, "records": 15, "seconds": 90.0}
+    assert rows["demo/untimed"]["paper"] == {"points": 3, "records": 27, "seconds": None}
     lines = call("list").stdout.splitlines()
-    assert lines[0].startswith(
-        "demo/rate    mean and variance of waiting times against the rate (quick 15 records"
-    )
+    assert lines[0].startswith("demo/rate     mean and variance of waiting times against the rate")
+    assert lines[0].endswith("(quick: 15 records, 1.5 min)")
     assert len(lines) == 2

@@ -8,9 +8,9 @@ import pytest
 import xarray as xr
 from tiny import Tiny
 
+from firstlight.study.catalogue import catalogue, costs
 from firstlight.study.cost import Cost, cost_of
 from firstlight.study.estimate import Estimate, _calibrate, estimate, guard
-from firstlight.study.rough import rough_seconds
 from firstlight.study.run import run
 from firstlight.study.spec import Arm, Range, Refine
 from firstlight.study.store import Store
@@ -56,16 +56,26 @@ def test_times_and_memory_are_extrapolated_with_the_cost():
     assert 0.9 < fit.memory < 2
 
 
+def test_a_smaller_scale_calibrates_a_study_of_long_trials(monkeypatch):
+    done, sleep = [], Sleeper.simulate
+    monkeypatch.setattr(Sleeper, "simulate", lambda self, rng: done.append(self.samples) or sleep(self))
+    arms = {"experiment": Arm("simulate")}
+    long, small = (
+        Study("tiny/x", "x", Sleeper, axes={"samples": sizes}, trials=1, arms=arms)
+        for sizes in ([20_000], [10, 50])
+    )
+    assert 15 < estimate(long, None, workers=0, probe=small).seconds < 40
+    assert set(done) == {10, 50}
+
+
 def test_without_a_cost_every_point_counts_alike(monkeypatch):
     monkeypatch.delattr(Tiny, "cost")
     assert "no cost model" in estimate(STUDY, None, workers=0).note
-    assert rough_seconds(STUDY) is None
 
 
-def test_a_rough_guess_runs_nothing(monkeypatch):
-    monkeypatch.setattr(Tiny, "simulate", None)
-    small, large = rough_seconds(STUDY), rough_seconds(replace(STUDY, trials=300))
-    assert 0 < small < large
+def test_every_study_of_the_catalogue_has_been_timed():
+    wanted = {study.name: {"quick", *study.scales} for study in catalogue().values()}
+    assert {name: set(scales) for name, scales in costs().items()} == wanted, "run make costs"
 
 
 def test_a_billion_points_are_refused_unless_forced(tmp_path):

@@ -4,7 +4,6 @@ import json
 import os
 import shlex
 import sys
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, replace
@@ -34,7 +33,6 @@ ScaleName = Annotated[str, typer.Option("--scale", help="quick or paper, or anot
 Trials = Annotated[int | None, typer.Option("--trials", min=1, help="Trials per point, instead of its own.")]
 Seed = Annotated[int | None, typer.Option("--seed", min=0, help="The seed, instead of its own.")]
 STORE = Path("out/study.sqlite")
-_PATIENCE = 5.0
 
 
 def _legible(command: Callable[..., None]) -> Callable[..., None]:
@@ -83,19 +81,17 @@ def _found(study: "Study", scale: str, path: Path) -> "Iterator[tuple[Store, xr.
 @app.command("list")
 @_legible
 def list_(as_json: AsJson = False) -> None:
-    """Print the names of the catalogue, one line each, with the cost at each scale."""
-    from firstlight.study.catalogue import catalogue
+    """Print the names of the catalogue, one line each, with the cost at each scale (seconds on one core)."""
+    from firstlight.study.catalogue import catalogue, costs
     from firstlight.study.cost import duration
-    from firstlight.study.rough import rough_seconds
 
     rows: list[dict[str, Any]] = []
-    start = time.monotonic()
+    timed = costs()
     for study in catalogue().values():
         sizes = {}
         for scale in dict.fromkeys(("quick", *study.scales)):
             at = study.at(scale)
-            # A list must not keep anybody waiting, however slowly a room tells its costs.
-            seconds = rough_seconds(at) if time.monotonic() - start < _PATIENCE else None
+            seconds = timed.get(study.name, {}).get(scale)
             sizes[scale] = {"points": at.size, "records": at.records, "seconds": seconds}
         rows.append({"name": study.name, "description": study.description, "scales": sizes})
     if as_json:
@@ -103,12 +99,12 @@ def list_(as_json: AsJson = False) -> None:
         return
     width = max((len(row["name"]) for row in rows), default=0)
     for row in rows:
-        costs = [
-            f"{scale} {size['records']} records"
-            + (f", about {duration(size['seconds'])} of work" if size["seconds"] is not None else "")
+        said = [
+            f"{scale}: {size['records']} records"
+            + (f", {duration(size['seconds'])}" if size["seconds"] is not None else "")
             for scale, size in row["scales"].items()
         ]
-        typer.echo(f"{row['name']:{width}}  {row['description']} ({'; '.join(costs)})")
+        typer.echo(f"{row['name']:{width}}  {row['description']} ({'; '.join(said)})")
 
 
 @app.command()
@@ -139,7 +135,7 @@ def run(
     study = _study(name, scale, trials, seed)
     check(study)
     if dry_run:
-        _dry_run(study, store, workers, as_json)
+        _dry_run(study, _study(name, "quick", trials, seed), store, workers, as_json)
         return
     guard(study, force, workers)
     with Store(store, write=True, wait=wait) as opened:
@@ -164,15 +160,15 @@ def _again() -> str:
     return shlex.join([Path(sys.argv[0]).name, *sys.argv[1:]])
 
 
-def _dry_run(study: "Study", path: Path, workers: int | None, as_json: bool) -> None:
+def _dry_run(study: "Study", small: "Study", path: Path, workers: int | None, as_json: bool) -> None:
     from firstlight.study.estimate import estimate
     from firstlight.study.store import Store
 
     if path.exists():
         with Store(path) as store:
-            found = estimate(study, store, workers)
+            found = estimate(study, store, workers, small)
     else:
-        found = estimate(study, None, workers)
+        found = estimate(study, None, workers, small)
     typer.echo(json.dumps(asdict(found), indent=2) if as_json else f"{study.name}: {found}")
 
 

@@ -15,6 +15,7 @@ from firstlight.measure.trajectory import Observer, last_crossing
 from firstlight.network.flow import integrate
 from firstlight.network.losses import margin_loss
 from firstlight.rng import RNGLike, SeedLike, generator
+from firstlight.study.cost import Cost
 from firstlight.study.problem import Assumption
 from firstlight.theory.early_alignment.align import align
 from firstlight.theory.early_alignment.bounds import bounds
@@ -230,6 +231,18 @@ class Problem(Setting):
         if neurons:
             seen = [{**one, **one_by_one(*state[:2])} for one, state in zip(seen, states, strict=True)]
         return table(times, stack(seen))
+
+    def cost(self, door: str, **options: Any) -> Cost:
+        """Return what a trial costs: passes over data and neurons, by steps, evaluations or events."""
+        n, d, h = *self.shape, 1 if self.start == "angle" else self.width
+        seen = 4.0 * n * d * h * self.outputs
+        if door == "simulate" and options.get("by") == "descent":
+            work = 4.0 * min(options.get("batch") or n, n) * d * h * self.horizon / self.step_size
+        elif door == "simulate":
+            work = 4.0 * n * d * h * 300  # evaluations; their number hardly depends on the sizes
+        else:
+            work, seen = h * n * (n + d), seen if options.get("form", "exact") == "exact" else 4.0 * n * n * d
+        return Cost(flops=work + seen, bytes=8.0 * (n * d + n * n + h * (n + d * self.outputs)))
 
     def assumptions(self) -> tuple[Assumption, ...]:
         """Return the theorem's assumptions, checked on the data and start that seed 0 draws."""

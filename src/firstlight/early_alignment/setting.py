@@ -99,6 +99,13 @@ class Setting:
         gain(self.loss, self.reduction, 1)
 
     @property
+    def shape(self) -> tuple[int, int]:
+        """Samples and dimension of the data, without drawing them."""
+        sizes = {"separable": self.dimension, "digits": 64, "toy": 2, "two-points": 2}
+        rows = {"toy": 25, "two-points": 2}
+        return rows.get(self.data, self.samples), sizes.get(self.data, 784)
+
+    @property
     def times(self) -> np.ndarray:
         """The output times."""
         if self.log_times:

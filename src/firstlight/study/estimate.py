@@ -68,7 +68,9 @@ class _Fit:
     body: float
 
 
-def estimate(study: Study, store: Store | None = None, workers: int | None = None) -> Estimate:
+def estimate(
+    study: Study, store: Store | None = None, workers: int | None = None, probe: Study | None = None
+) -> Estimate:
     """Predict the time and memory of a run, with a cost model that a few small trials calibrate.
 
     Parameters
@@ -80,6 +82,9 @@ def estimate(study: Study, store: Store | None = None, workers: int | None = Non
         Records that it holds are not counted again.
     workers : int, optional
         Default: one per core.
+    probe : Study, optional
+        The same study at a smaller scale; where Problems tell their cost, its trials calibrate the model too,
+        so that a study of long trials is not kept waiting by one of them.
 
     Returns
     -------
@@ -95,17 +100,13 @@ def estimate(study: Study, store: Store | None = None, workers: int | None = Non
     points, slots = sample(study), cores() if workers is None else max(workers, 1)
     share = (study.size + refined(study)) / len(points)
     done = _finished(study, points, store)
-    once = replace(
-        study,
-        arms={name: replace(arm, trials=1, paired=False) for name, arm in study.arms.items()},
-        scales={},
-    )
-    first = list(tasks(once, points))
+    first = _first_trials(study, points)
+    small = [] if probe is None else _first_trials(probe, sample(probe))
     needs = []
     for name, arm in study.arms.items():
-        mine = [task for task in first if task.arm == name]
+        mine, extra = ([task for task in found if task.arm == name] for found in (first, small))
         lacking = [arm.count(study.trials) - done[name, tuple(task.point.values())] for task in mine]
-        needs.append(_need(mine, lacking))
+        needs.append(_need(mine, lacking, extra))
     missing = share * sum(need.missing for need in needs)
     lanes, longest = min(slots, cores()), max(need.longest for need in needs)
     # The last worker is done about half a long trial after the first.
@@ -140,24 +141,38 @@ class _Need:
     told: bool
 
 
-def _need(first: list[Task], lacking: list[int]) -> _Need:
-    """Add up an arm's missing trials, of which `first` holds one at each point."""
+def _first_trials(study: Study, points: list[Point]) -> list[Task]:
+    arms = {name: replace(arm, trials=1, paired=False) for name, arm in study.arms.items()}
+    return list(tasks(replace(study, arms=arms, scales={}), points))
+
+
+def _need(first: list[Task], lacking: list[int], extra: list[Task]) -> _Need:
+    """Add up an arm's missing trials, of which `first` holds one at each point; `extra` only calibrates."""
     said = [cost_of(task.problem(), task.door, task.options) for task in first]
     loads = [cost or Cost(1.0, 1.0) for cost in said]
     told = None not in said
-    fit = _calibrate([(load.flops, load.bytes, task) for load, task in zip(loads, first, strict=True)])
+    probes = list(zip(loads, first, strict=True))
+    if told:
+        probes += [(_told(task), task) for task in extra]
+    fit = _calibrate([(load.flops, load.bytes, task) for load, task in probes])
     seconds = [fit.fixed + fit.slope * load.flops for load in loads]
     left = [item for item in zip(lacking, seconds, loads, strict=True) if item[0]]
     return _Need(
         missing=sum(lacking),
         work=sum(count * each for count, each, _ in left),
         longest=max((each for _, each, _ in left), default=0.0),
-        shortest=min(seconds),
-        cheapest=first[int(np.argmin(seconds))],
+        shortest=fit.fixed + fit.slope * min(load.flops for load, _ in probes),
+        cheapest=min(probes, key=lambda probe: probe[0].flops)[1],
         peak=fit.memory * max((load.bytes for _, _, load in left), default=0.0),
         disk=fit.body * sum(lacking),
         told=told,
     )
+
+
+def _told(task: Task) -> Cost:
+    cost = cost_of(task.problem(), task.door, task.options)
+    assert cost is not None, "a Problem that tells its cost at one scale tells it at every scale"
+    return cost
 
 
 def _finished(study: Study, points: list[Point], store: Store | None) -> Counter[_Place]:

@@ -1,11 +1,13 @@
 """The catalogue: the studies that reproduce the papers' figures, one module per room.
 
-Each module of this package defines ``STUDIES``, a tuple of `Study`; a room that is not there yet is simply
-absent. Problems are named by address, so listing the catalogue imports no room.
+Each module of this package defines ``STUDIES``, a tuple of `Study`. Problems are named by address, so listing
+the catalogue imports no room.
 """
 
+import json
 import pkgutil
 from importlib import import_module
+from pathlib import Path
 
 from firstlight.study.spec import unknown
 from firstlight.study.sweep import Study
@@ -20,10 +22,31 @@ FEATURED = (
     "phase/delta-alg",
     "phase/hessian-spectrum",
     "phase/dmft-vs-gd",
+    "phase/size",
     "unseen/alignment-vs-similarity",
     "unseen/recall-vs-similarity",
 )
 """The studies of the short report: together a few minutes at the quick scale."""
+
+COSTS = Path(__file__).with_name("costs.json")
+"""Seconds on one core by study and scale, as dry runs on the machine of `make costs` said."""
+
+
+def costs() -> dict[str, dict[str, float]]:
+    """Return about how long each study takes on one core, by name and scale, without running anything.
+
+    Returns
+    -------
+    dict of str to dict of str to float
+        Seconds; a study that was never timed is absent. A dry run says it for the machine at hand.
+
+    Examples
+    --------
+    >>> 0 < costs()["one-step/width"]["quick"] < costs()["one-step/width"]["paper"]
+    True
+    """
+    found: dict[str, dict[str, float]] = json.loads(COSTS.read_text(encoding="utf-8"))
+    return found
 
 
 def catalogue() -> dict[str, Study]:

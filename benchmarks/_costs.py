@@ -1,0 +1,26 @@
+"""Time the catalogue by dry runs, for `firstlight study list`: `make costs` writes the table anew."""
+
+import json
+import sys
+
+from firstlight.study.catalogue import COSTS, catalogue, costs
+from firstlight.study.estimate import estimate
+
+
+def main(names: list[str]) -> None:
+    """Time the studies named, or all; what is no longer in the catalogue goes."""
+    known = costs()
+    found: dict[str, dict[str, float]] = {}
+    for study in catalogue().values():
+        found[study.name] = known.get(study.name, {})
+        if names and study.name not in names:
+            continue
+        for scale in dict.fromkeys(("quick", *study.scales)):
+            seconds = estimate(study.at(scale), workers=0, probe=study.at("quick")).seconds
+            found[study.name][scale] = float(f"{seconds:.2g}")
+            print(f"{study.name} {scale}: {seconds:.3g} s", flush=True)
+    COSTS.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
