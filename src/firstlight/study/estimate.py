@@ -114,14 +114,15 @@ def estimate(
     waiting = missing * _OVERHEAD
     if workers != 0 and missing:
         waiting += _startup([need.cheapest for need in needs], sum(need.shortest for need in needs))
-    processes = 1 + (slots if workers != 0 else 0)
+    used = min(slots, max(round(missing), 1))  # a worker without work stays small
+    processes = 1 + (used if workers != 0 else 0)
     told = all(need.told for need in needs)
     return Estimate(
         points=study.size + refined(study),
         records=(study.size + refined(study)) * (study.records // study.size),
         missing=round(missing),
         seconds=max(busy, longest) + waiting,
-        memory=processes * _resident() + slots * max(need.peak for need in needs),
+        memory=processes * _resident() + used * max(need.peak for need in needs),
         disk=share * sum(need.disk for need in needs),
         note="calibrated by small trials" if told else "no cost model: every point taken to cost the same",
     )
