@@ -81,4 +81,4 @@ def test_public_names_resolve_and_unknown_ones_do_not():
 @pytest.mark.parametrize("name", ["compare", "run", "scaling", "catalogue"])
 def test_a_function_is_not_shadowed_by_the_module_of_its_name(name):
     code = f"import firstlight.study.{name}; from firstlight.study import {name}; assert callable({name})"
-    subprocess.run([sys.executable, "-c", code], check=True)
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
