@@ -1,5 +1,7 @@
 """What a study is: grids, scales, arms; and everything it refuses."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from tiny import Tiny
@@ -136,3 +138,13 @@ def test_what_is_judged_must_be_kept():
         Study("tiny/x", "x", Tiny, axes={"rate": [1.0]}, observables=["mean"], judged=["variance"])
     with pytest.raises(ValueError, match="absolute = -1"):
         Study("tiny/x", "x", Tiny, axes={"rate": [1.0]}, absolute=-1)
+
+
+def test_an_absolute_tolerance_for_some_observables():
+    study = Study("tiny/x", "x", Tiny, axes={"rate": [1.0]}, absolute={"variance": 0.5})
+    assert (study.allowance("mean"), study.allowance("variance")) == (0.0, 0.5)
+    assert replace(study, absolute=0.1).allowance("mean") == 0.1
+    with pytest.raises(ValueError, match=r"absolute.mean = 'much'"):
+        replace(study, absolute={"mean": "much"})
+    with pytest.raises(ValueError, match="absolute 'median': unknown"):
+        replace(study, observables=["mean"], absolute={"median": 0.1})

@@ -43,6 +43,19 @@ class HessianOperator(LinearOperator):
     def _adjoint(self) -> "HessianOperator":
         return self
 
+    def dense(self) -> np.ndarray:
+        """Return the whole matrix, (m d, m d), for sizes where every eigenvalue is wanted."""
+        n, d = self.X.shape
+        blocks = np.empty((self.neurons, d, self.neurons, d))
+        for j in range(self.neurons):
+            for k in range(j + 1):
+                weight = self.bow * self.slope[:, j] * self.slope[:, k] + (j == k) * self.bend[:, j]
+                blocks[j, :, k] = self.X.T @ (weight[:, None] / n * self.X)
+                blocks[k, :, j] = blocks[j, :, k].T
+        matrix = blocks.reshape(self.shape)
+        matrix[np.diag_indices_from(matrix)] += self.ridge
+        return matrix
+
     @cached_property
     def single(self) -> "HessianOperator":
         """The same operator on a single-precision copy of the inputs: two to three times as fast."""

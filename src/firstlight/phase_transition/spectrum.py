@@ -103,7 +103,7 @@ class SpectrumProblem(Model):
             drawn.X, drawn.y, W, self.student.a, self.student.sigma, self.student.penalty,
             ridge=self.ridge, offset=self.offset,
         )  # fmt: skip
-        values, vectors = np.linalg.eigh(np.array([H @ row for row in np.eye(m * self.d)]))
+        values, vectors = np.linalg.eigh(H.dense())
         hard = drawn.directions @ self.hard
         parts = vectors[:, :12].T.reshape(12, m, self.d) @ hard
         overlap = (parts**2).sum(axis=(1, 2))
@@ -131,8 +131,8 @@ class SpectrumProblem(Model):
         size = m * self.d
         if door == "simulate":
             return Cost(
-                4 * self.delta * self.d**2 * m * size + 9 * size**3,
+                self.delta * self.d * size * (size + self.d) + 9 * size**3,
                 8 * (self.delta * self.d**2 + 3 * size**2),
             )
         samples = int(options.get("samples", 1 << 13))
-        return Cost(self.bins * 4000 * min(samples, 4096) * m**3, 400 * samples * m * m)
+        return Cost(self.bins * 4000 * min(samples, 4096) * m**2.5, 400 * samples * m * m)

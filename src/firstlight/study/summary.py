@@ -65,7 +65,7 @@ def summarise(study: Study, found: xr.Dataset) -> xr.Dataset:
                 found[name].sel(arm=arm, drop=True),
                 theory,
                 tolerance=study.tolerance,
-                absolute=study.absolute,
+                absolute=study.allowance(name),
             )
             for arm in experiments
         ]
@@ -200,7 +200,8 @@ def verdict(study: Study, found: xr.Dataset) -> str:
             words = summary[f"{name}_verdict"].sel(experiment=arm)
             visited = words.values[kept.broadcast_like(words).transpose(*words.dims).values]
             said.append(f"{arm} {overall(visited)}{_rate(study, summary, name, arm)}")
-        allowed = f"{study.tolerance:.0%}" + (f" + {study.absolute:g}" if study.absolute else "")
+        extra = study.allowance(name)
+        allowed = f"{study.tolerance:.0%}" + (f" + {extra:g}" if extra else "")
         lines.append(f"{name}: {'; '.join(said)}; tolerance {allowed}")
     return "\n".join((lines or ["no theory to compare with"]) + _warned(found))
 

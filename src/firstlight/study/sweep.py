@@ -67,8 +67,9 @@ class Study:
         A numeric axis along which theory becomes exact; the report fits the rate at which the gap shrinks.
     tolerance : float, default 0.05
         Relative gap within which experiment and theory are said to agree.
-    absolute : float, default 0
-        Added to that gap, for observables that come close to zero, such as distribution functions.
+    absolute : float or mapping of str to float, default 0
+        Added to that gap, for observables that come close to zero, such as distribution functions; a mapping
+        names the observables that it is meant for.
     judged : sequence of str, optional
         The observables that the verdict speaks of; default: all.
     source : str, optional
@@ -95,7 +96,7 @@ class Study:
     refine: Refine | None = None
     size_axis: str | None = None
     tolerance: float = 0.05
-    absolute: float = 0.0
+    absolute: float | Mapping[str, float] = 0.0
     judged: Sequence[str] = ()
     source: str | None = None
 
@@ -121,9 +122,17 @@ class Study:
             raise unknown("judged", sorted(more)[0], self.observables)
         if isinstance(self.tolerance, bool) or not 0 < self.tolerance < math.inf:
             raise ValueError(f"tolerance = {self.tolerance!r}: must be a positive number")
-        if isinstance(self.absolute, bool) or not 0 <= self.absolute < math.inf:
-            raise ValueError(f"absolute = {self.absolute!r}: must be a number of at least 0")
+        self._check_absolute()
         self._check_references()
+
+    def _check_absolute(self) -> None:
+        named = self.absolute if isinstance(self.absolute, Mapping) else {"": self.absolute}
+        for name, value in named.items():
+            if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value < math.inf:
+                where = f"absolute.{name}" if name else "absolute"
+                raise ValueError(f"{where} = {value!r}: must be a number of at least 0")
+            if name and self.observables and name not in self.observables:
+                raise unknown("absolute", name, self.observables)
 
     def _check_references(self) -> None:
         """Refuse figure, refinement, size axis and scales that name axes or arms that do not exist."""
@@ -161,6 +170,12 @@ class Study:
     def reference(self) -> str | None:
         """The arm that the experiments are judged against: the first prediction."""
         return next((name for name, arm in self.arms.items() if arm.door == "predict"), None)
+
+    def allowance(self, observable: str) -> float:
+        """Return what is added to the relative tolerance of one observable."""
+        if isinstance(self.absolute, Mapping):
+            return self.absolute.get(observable, 0.0)
+        return self.absolute
 
     def points(self) -> Iterator[Point]:
         """Yield the grid's points, last axis fastest."""

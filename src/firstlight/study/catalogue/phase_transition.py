@@ -106,7 +106,9 @@ STUDIES = (
         ),
         figure=FigureSpec(x="time", hue="delta", labels=_LABELS),
         scales={"paper": Scale(trials=10, fixed={"d": 2000, "steps": 64})},
-        absolute=_SCATTER,
+        absolute=dict.fromkeys(
+            ("largest_eigenvalue", "smallest_eigenvalue", "hidden_eigenvalue", "hidden_overlap"), _SCATTER
+        ),
     ),
     Study(
         name="phase/delta-nn-vs-time",
