@@ -6,7 +6,9 @@ from firstlight.show.report import report
 from firstlight.study.sweep import Study
 
 
-def test_a_study_whose_trials_all_fail_is_reported_with_the_reason(tmp_path):
+def test_a_study_whose_trials_all_fail_is_reported_with_the_reason(tmp_path, monkeypatch):
+    monkeypatch.setattr("firstlight.show.foundation.CHAPTERS", {})  # ten seconds that have their own doctests
+
     def study(name, **fixed):
         return Study(name, "a tiny study", Tiny, axes={"rate": [2.0]}, trials=1, fixed=fixed)
 

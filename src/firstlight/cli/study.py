@@ -174,11 +174,11 @@ def _dry_run(study: "Study", small: "Study", path: Path, workers: int | None, as
 
 def _report(study: "Study", scale: str, store: "Store", outcome: "Outcome", as_json: bool) -> None:
     from firstlight.study.run import dataset
-    from firstlight.study.summary import verdict
+    from firstlight.study.summary import conclusions
 
     found = dataset(study, store, scale=scale)
     if as_json:
-        said = {"study": study.name, "scale": scale, **asdict(outcome), "verdict": verdict(study, found)}
+        said = {"study": study.name, "scale": scale, **asdict(outcome), **conclusions(study, found)}
         typer.echo(json.dumps({**said, "fingerprint": found.attrs["fingerprint"]}, indent=2))
         return
     done = f"{outcome.computed} computed, {outcome.kept} kept, {outcome.failed} failed"
@@ -187,7 +187,17 @@ def _report(study: "Study", scale: str, store: "Store", outcome: "Outcome", as_j
         typer.echo(f"{outcome.deaths} workers died; their trials were done again", err=True)
     for message in outcome.messages:
         typer.echo(f"failed: {message}", err=True)
-    typer.echo(verdict(study, found))
+    _conclude(study, found)
+
+
+def _conclude(study: "Study", found: "xr.Dataset") -> None:
+    """Print the verdict, and each published claim with what decided it."""
+    from firstlight.study.summary import conclusions
+
+    said = conclusions(study, found)
+    typer.echo(said["verdict"])
+    for claim in said["claims"]:
+        typer.echo(f"claim {claim['verdict']}: {claim['text']}\n    {claim['evidence']}")
 
 
 @app.command()
@@ -231,9 +241,9 @@ def show(
     store: StorePath = STORE,
     as_json: AsJson = False,
 ) -> None:
-    """Print a study's numbers: means, standard errors, gaps, verdicts, failures."""
+    """Print a study's numbers: means, standard errors, gaps, verdicts, failures, published claims."""
     from firstlight.study.collect import failures
-    from firstlight.study.summary import table, verdict
+    from firstlight.study.summary import conclusions, table
 
     study = _study(name, scale, trials, seed)
     with _found(study, scale, store) as (opened, found):
@@ -241,7 +251,7 @@ def show(
     frame = table(study, found)
     if as_json:
         rows = json.loads(frame.to_json(orient="records", double_precision=15))
-        said = {"attrs": found.attrs, "rows": rows, "failures": failed, "verdict": verdict(study, found)}
+        said = {"attrs": found.attrs, "rows": rows, "failures": failed, **conclusions(study, found)}
         typer.echo(json.dumps(said, indent=2))
         return
     missing = int((found["status"] == "missing").sum())
@@ -254,7 +264,7 @@ def show(
         typer.echo(f"failed: {failure['arm']}, trial {failure['trial']} at {where}: {failure['message']}")
     if missing:
         typer.echo(f"{missing} records are missing; run: {found.attrs['command']}")
-    typer.echo(verdict(study, found))
+    _conclude(study, found)
 
 
 @app.command()

@@ -1,6 +1,6 @@
-"""A study as a chapter of the report: figure, table, verdict, assumptions, citation, command."""
+"""A study as a chapter of the report: figure, table, verdict, claims, assumptions, citation, command."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from os import PathLike
 from typing import TYPE_CHECKING
 
@@ -8,6 +8,7 @@ import xarray as xr
 
 from firstlight.references import cite
 from firstlight.show.figures import figure
+from firstlight.study.claims import Claim, claims_of
 from firstlight.study.collect import failures
 from firstlight.study.problem import Assumption
 from firstlight.study.run import run
@@ -39,6 +40,8 @@ class Chapter:
         What the theory assumes, checked at the first point of the grid.
     citation, command : str
         BibTeX, and the command that computes it again.
+    claims : list of Claim
+        The published claims that the study speaks of.
 
     Examples
     --------
@@ -55,6 +58,7 @@ class Chapter:
     assumptions: list[str]
     citation: str
     command: str
+    claims: list[Claim] = field(default_factory=list)
 
 
 def chapter(
@@ -131,6 +135,7 @@ def compose(study: Study, found: xr.Dataset) -> Chapter:
         assumptions=[str(assumption) for assumption in _assumptions(problem)],
         citation=cite(problem) if getattr(problem, "references", ()) else "",
         command=str(found.attrs.get("command", "")),
+        claims=claims_of(study, found),
     )
 
 

@@ -9,8 +9,9 @@ import numpy as np
 import xarray as xr
 
 from firstlight.show import style
+from firstlight.study.build import resolve
 from firstlight.study.summary import observables, planned, summarise
-from firstlight.study.sweep import Study, resolve
+from firstlight.study.sweep import Study
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -43,7 +44,7 @@ def figure(study: Study, found: xr.Dataset) -> "Figure":
     2
     """
     if study.figure.draw is not None:
-        made: Figure = resolve(study.figure.draw)(study, found)
+        made: Figure = resolve(study.figure.draw, "figure.draw")(study, found)
         return made
     with style.use():
         drawn = _heat_maps(study, found) if study.figure.y is not None else _curves(study, found)

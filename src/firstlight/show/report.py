@@ -4,13 +4,14 @@ import base64
 import io
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from firstlight.show import foundation
 from firstlight.show.chapter import Chapter, chapter
+from firstlight.study.claims import Claim, overall
 from firstlight.study.provenance import machine
 
 if TYPE_CHECKING:
@@ -37,6 +38,8 @@ class Page:
         What the theory assumes, checked.
     seconds : float
         What the chapter took to compute.
+    claims : list of Claim
+        As in `Chapter`.
     """
 
     title: str
@@ -48,6 +51,7 @@ class Page:
     table: str
     assumptions: list[str]
     seconds: float
+    claims: list[Claim] = field(default_factory=list)
 
     @property
     def room(self) -> str:
@@ -130,7 +134,13 @@ def render(pages: Sequence[Page]) -> str:
         _TEMPLATE.read_text("utf-8")
     )
     rooms = [(room, list(members)) for room, members in groupby(pages, key=lambda page: page.room)]
-    return template.render(chapters=pages, rooms=rooms, provenance=machine())
+    # The same claim, wherever it was judged, stands together.
+    places: dict[str, list[tuple[Page, Claim]]] = {}
+    for page in pages:
+        for claim in page.claims:
+            places.setdefault(claim.text, []).append((page, claim))
+    claims = [(text, overall([claim.verdict for _, claim in at]), at) for text, at in places.items()]
+    return template.render(chapters=pages, rooms=rooms, claims=claims, provenance=machine())
 
 
 def _chapters(
@@ -145,7 +155,7 @@ def _page(made: Chapter, seconds: float) -> Page:
     numbers = made.table.to_html(index=False, border=0, float_format="{:.4g}".format, na_rep="–")
     return Page(
         made.title, made.description, made.verdict, made.citation, made.command,
-        _embedded(made.figure), numbers, made.assumptions, seconds,
+        _embedded(made.figure), numbers, made.assumptions, seconds, made.claims,
     )  # fmt: skip
 
 

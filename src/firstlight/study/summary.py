@@ -1,10 +1,12 @@
 """A study in numbers: means and errors per arm, gaps and verdicts against the reference arm, tables."""
 
-from typing import TYPE_CHECKING
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import xarray as xr
 
+from firstlight.study.claims import claims_of
 from firstlight.study.judge import judge, overall, trial_mean
 from firstlight.study.scaling import fit_rate
 from firstlight.study.sweep import Study
@@ -204,6 +206,31 @@ def verdict(study: Study, found: xr.Dataset) -> str:
         allowed = f"{study.tolerance:.0%}" + (f" + {extra:g}" if extra else "")
         lines.append(f"{name}: {'; '.join(said)}; tolerance {allowed}")
     return "\n".join((lines or ["no theory to compare with"]) + _warned(found))
+
+
+def conclusions(study: Study, found: xr.Dataset) -> dict[str, Any]:
+    """Say what a study comes to, as plain values for JSON: its verdict and the published claims it judges.
+
+    Parameters
+    ----------
+    study : Study
+    found : Dataset
+
+    Returns
+    -------
+    dict
+        ``verdict``, and ``claims``: a list with ``text``, ``verdict`` and ``evidence`` of each.
+
+    Examples
+    --------
+    >>> from firstlight.study import demo
+    >>> conclusions(demo.STUDY, demo.found())["claims"]
+    []
+    """
+    return {
+        "verdict": verdict(study, found),
+        "claims": [asdict(claim) for claim in claims_of(study, found)],
+    }
 
 
 def _warned(found: xr.Dataset) -> list[str]:

@@ -5,11 +5,11 @@ import math
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from firstlight.study.build import build
 from firstlight.study.problem import Problem
 from firstlight.study.spec import (
     Arm,
@@ -23,8 +23,12 @@ from firstlight.study.spec import (
     unknown,
 )
 
+if TYPE_CHECKING:
+    import xarray as xr
+
+    from firstlight.study.claims import Claim
+
 Point = dict[str, Scalar]
-_DOORS = ("room", "room_version", "predict", "simulate")
 
 
 def _default_arms() -> dict[str, Arm]:
@@ -72,6 +76,9 @@ class Study:
         names the observables that it is meant for.
     judged : sequence of str, optional
         The observables that the verdict speaks of; default: all.
+    claims : callable or str, optional
+        Judges published claims by what was found: called with the study's Dataset it returns `Claim`s. Or the
+        address of such a function, as for `problem`.
     source : str, optional
         The TOML file it was read from.
 
@@ -98,6 +105,7 @@ class Study:
     tolerance: float = 0.05
     absolute: float | Mapping[str, float] = 0.0
     judged: Sequence[str] = ()
+    claims: "str | Callable[[xr.Dataset], Sequence[Claim]] | None" = None
     source: str | None = None
 
     def __post_init__(self) -> None:
@@ -105,8 +113,11 @@ class Study:
             raise ValueError(f"name = {self.name!r}: must look like 'room/what' in lower case")
         if not isinstance(self.description, str) or "\n" in self.description:
             raise ValueError(f"description = {self.description!r}: must be one line of text")
-        if not callable(self.problem) and not (isinstance(self.problem, str) and ":" in self.problem):
-            raise ValueError(f"problem = {self.problem!r}: must be a callable or 'module:qualname'")
+        for name in ("problem", "claims"):
+            made = getattr(self, name)
+            named = isinstance(made, str) and ":" in made
+            if not (callable(made) or named or (made is None and name == "claims")):
+                raise ValueError(f"{name} = {made!r}: must be a callable or 'module:qualname'")
         _check_axes(self.axes)
         object.__setattr__(self, "axes", {name: _plain(values) for name, values in self.axes.items()})
         if not isinstance(self.fixed, Mapping):
@@ -216,60 +227,6 @@ class Study:
             refine=change.refine or self.refine,
             scales={},
         )
-
-
-def resolve(problem: str | Callable[..., Any]) -> Callable[..., Any]:
-    """Return the callable behind ``"module:qualname"``; a callable is passed through.
-
-    Examples
-    --------
-    >>> resolve("math:sqrt")(4)
-    2.0
-    """
-    if not isinstance(problem, str):
-        return problem
-    module, _, qualname = problem.partition(":")
-    try:
-        found: Any = import_module(module)
-        for part in qualname.split("."):
-            found = getattr(found, part)
-    except (ImportError, AttributeError) as error:
-        raise ValueError(f"problem = {problem!r}: {error}") from error
-    if not callable(found):
-        raise ValueError(f"problem = {problem!r}: is not callable")
-    return found
-
-
-def build(
-    name: str, factory: str | Callable[..., Any], fixed: Mapping[str, Any], point: Mapping[str, Scalar]
-) -> Problem:
-    """Make a Problem from its factory and fields; a refusal names the study and the point.
-
-    Parameters
-    ----------
-    name : str
-        The study's.
-    factory : callable or str
-    fixed, point : mapping
-        The fields.
-
-    Returns
-    -------
-    Problem
-
-    Examples
-    --------
-    >>> build("demo/x", "firstlight.study.demo:Exponential", {"samples": 10}, {"rate": 2.0})
-    Exponential(rate=2.0, samples=10)
-    """
-    where = ", ".join(f"{axis} = {value!r}" for axis, value in point.items())
-    try:
-        problem = resolve(factory)(**fixed, **point)
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"{name} at {where}: {error}") from error
-    if missing := [door for door in _DOORS if not hasattr(problem, door)]:
-        raise ValueError(f"{name} at {where}: {type(problem).__name__} has no {missing[0]!r}")
-    return problem
 
 
 def _check_axes(axes: object) -> None:

@@ -22,11 +22,13 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, TypeVar
 
+from firstlight.study.build import resolve
 from firstlight.study.spec import Arm, FigureSpec, Range, Refine, Scale, unknown
-from firstlight.study.sweep import Study, resolve
+from firstlight.study.sweep import Study
 
 _LARGEST = 1_000_000
 _ROOMS = ("early_alignment", "one_step", "phase_transition", "unseen_classes")
+_CLAIMS = re.compile(r"firstlight\.[a-z_]+\.claims:[a-z]\w*")
 _OURS = re.compile(r"firstlight\.(study\.catalogue\.)?[a-z_]+:[\w.]+")
 _DOORS = ("room", "room_version", "predict", "simulate", "assumptions")
 Made = TypeVar("Made")
@@ -78,6 +80,8 @@ def _study(table: dict[str, Any], source: str) -> Study:
     if "source" in parts:
         raise unknown("key", "source", _keys(Study) - {"source"})
     parts["problem"] = _factory(parts.get("problem"))
+    if "claims" in parts:
+        parts["claims"] = _judge(parts["claims"])
     parts["axes"] = _axes(_table("axes", parts.get("axes")))
     if "arms" in parts:
         arms = _table("arms", parts["arms"])
@@ -149,3 +153,11 @@ def _factory(name: object) -> str:
     if not isinstance(found, type) or any(not hasattr(found, door) for door in _DOORS):
         raise ValueError(f"problem = {name!r}: must be a Problem class (with {', '.join(_DOORS)})")
     return name
+
+
+def _judge(name: object) -> str:
+    """Accept the functions that a room's module of claims defines, and no others."""
+    ours = isinstance(name, str) and _CLAIMS.fullmatch(name)
+    if not ours or resolve(ours.string, "claims").__module__ != ours.string.partition(":")[0]:
+        raise ValueError(f"claims = {name!r}: must be a room's own, 'firstlight.ROOM.claims:function'")
+    return ours.string

@@ -16,12 +16,13 @@ from threadpoolctl import ThreadpoolController
 
 from firstlight.rng import stream
 from firstlight.study.address import address
+from firstlight.study.build import build
 from firstlight.study.codec import Record, pack
 from firstlight.study.compare import converged_only
 from firstlight.study.heard import heard
 from firstlight.study.problem import Problem
 from firstlight.study.spec import unknown
-from firstlight.study.sweep import Point, Study, build
+from firstlight.study.sweep import Point, Study
 
 _FORMAT = 1  # raised when the meaning of a record changes, so that old ones are not read as new
 _KEPT = 8  # Problems that a process keeps at hand

@@ -15,7 +15,7 @@ from firstlight.unseen_classes.base import UnseenProblem, image_sizes
 from firstlight.unseen_classes.doors import RELATIONS, predict_classes, simulate_classes
 from firstlight.unseen_classes.step import whole
 
-_SCORES = ("alignment", "elasticity", "recall")
+_SCORES = ("alignment", "elasticity", "recall_before", "recall")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,8 +76,8 @@ class SetsProblem(UnseenProblem):
         Dataset
             ``spearman`` by ``relation`` (see `firstlight.unseen_classes.doors.RELATIONS`), the mean over the
             sets, with the ends ``spearman_low`` and ``spearman_high`` of its 95 % bootstrap interval;
-            ``alignment``, ``elasticity`` and ``recall`` by ``train`` and ``class``; ``mean_recall_before``
-            and ``mean_recall``, means over the sets.
+            ``alignment``, ``elasticity``, ``recall_before`` and ``recall`` by ``train`` and ``class``;
+            ``mean_recall_before`` and ``mean_recall``, means over the sets.
         """
         return self._over_sets(rng, lambda data, _: predict_classes(data, self))
 

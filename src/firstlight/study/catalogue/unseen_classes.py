@@ -10,6 +10,7 @@ from firstlight.study.spec import Arm, FigureSpec, Range, Scale
 from firstlight.study.sweep import Study
 
 _ROOM = "firstlight.unseen_classes:"
+_CLAIMS = "firstlight.unseen_classes.claims:"
 _ARMS = {
     "network": Arm("simulate", label="network"),
     "theory": Arm("predict", paired=True, label="predicted kernel"),
@@ -41,14 +42,14 @@ _LABELS = {
 _DEEP_LABELS = {**_LABELS, "mean_recall": "Recall@1 of unseen classes"}
 _COSINES = (-1.0, -0.6, -0.3, 0.0, 0.3, 0.6, 1.0)
 _SETS = (
-    "spearman", "spearman_low", "spearman_high", "alignment", "elasticity", "recall", "mean_recall_before",
-    "mean_recall",
+    "spearman", "spearman_low", "spearman_high", "alignment", "elasticity", "recall_before", "recall",
+    "mean_recall_before", "mean_recall",
 )  # fmt: skip
 
 
-def _against_similarity(name: str, description: str, observables: tuple[str, ...]) -> Study:
+def _against_similarity(claim: str, description: str, observables: tuple[str, ...]) -> Study:
     return Study(
-        name=f"unseen/{name}",
+        name=f"unseen/{claim}-vs-similarity",
         description=description,
         problem=f"{_ROOM}ClassProblem",
         axes={"kappa": [0.25, 4.0], "cosine": _COSINES},
@@ -57,6 +58,7 @@ def _against_similarity(name: str, description: str, observables: tuple[str, ...
         trials=3,
         observables=observables,
         tolerance=0.1,
+        claims=_CLAIMS + claim,
         figure=FigureSpec(x="cosine", hue="kappa", labels=_LABELS),
         scales={
             "paper": Scale(
@@ -76,6 +78,8 @@ def _training_sets(name: str, description: str, images: str, scale: Scale, **fix
         arms=_ARMS,
         trials=2,
         observables=_SETS,
+        judged=("spearman", "alignment", "elasticity", "recall", "mean_recall"),
+        claims=f"{_CLAIMS}sets",
         tolerance=0.1,
         absolute=0.02,
         figure=FigureSpec(x="relation", draw="firstlight.show.unseen:relations", labels=_LABELS),
@@ -93,12 +97,12 @@ def _splits(count: int, train: int) -> str:
 
 STUDIES = (
     _against_similarity(
-        "alignment-vs-similarity",
+        "alignment",
         "alignment and cohesion of an unseen class rise with its similarity to what is trained",
         ("alignment", "cohesion"),
     ),
     _against_similarity(
-        "elasticity-vs-similarity",
+        "elasticity",
         "the movement of an unseen class rises with its similarity to what is trained",
         ("elasticity",),
     ),
@@ -112,6 +116,7 @@ STUDIES = (
         trials=3,
         observables=("mean_recall", "mean_recall_before", "alignment", "elasticity"),
         tolerance=0.1,
+        claims=f"{_CLAIMS}sides",
         figure=FigureSpec(x="along", hue="side", labels=_LABELS),
         scales={
             "paper": Scale(
@@ -130,6 +135,7 @@ STUDIES = (
         trials=3,
         observables=("cohesion", "elasticity", "mean_recall", "mean_recall_before"),
         tolerance=0.1,
+        claims=f"{_CLAIMS}lengths",
         figure=FigureSpec(x="length", log_x=True, labels=_LABELS),
         scales={
             "paper": Scale(trials=3, fixed={"dimension": 2048, "samples": 2048, "width": 2048, "tau": 0.011})
@@ -146,8 +152,11 @@ STUDIES = (
                "bulk": "diagonal"},
         arms=_ARMS,
         trials=4,
-        observables=("similarity", "cohesion", "elasticity", "mean_recall", "mean_recall_before"),
+        observables=(
+            "similarity", "alignment", "cohesion", "elasticity", "mean_recall", "mean_recall_before",
+        ),
         tolerance=0.1,
+        claims=f"{_CLAIMS}rotations",
         figure=FigureSpec(x="spread", hue="length", log_x=True, labels=_LABELS),
         scales={
             "paper": Scale(
@@ -166,6 +175,7 @@ STUDIES = (
         trials=8,
         tolerance=0.1,
         observables=("operator_error", "frobenius_error"),
+        claims=f"{_CLAIMS}gradient",
         figure=FigureSpec(x="size", hue="activation", log_x=True, log_y=True, labels=_LABELS),
         scales={"paper": Scale(trials=5, axes={"size": [128, 256, 512, 1024, 2048]})},
     ),
@@ -178,6 +188,7 @@ STUDIES = (
         arms={"matrix": Arm("simulate", label="drawn"), "theory": Arm("predict", label="spiked value")},
         trials=3,
         observables=("operator_norm", "over_published"),
+        claims=f"{_CLAIMS}norms",
         figure=FigureSpec(x="size", hue="law", log_x=True, log_y=True, labels=_LABELS),
         scales={"paper": Scale(trials=5, axes={"size": [256, 512, 1024, 2048]})},
     ),
@@ -206,6 +217,7 @@ STUDIES = (
         observables=(
             "similarity_alignment", "similarity_recall", "alignment_recall", "kendall_w", "mean_recall",
         ),
+        claims=f"{_CLAIMS}deep",
         figure=FigureSpec(x="epoch", hue="images", labels=_DEEP_LABELS),
         scales={"paper": Scale(trials=20, fixed={"per_class": 600, "epochs": 20})},
     ),
@@ -220,6 +232,7 @@ STUDIES = (
         observables=(
             "alignment_recall", "similarity_alignment", "kendall_w", "mean_alignment", "mean_recall",
         ),
+        claims=f"{_CLAIMS}deep",
         figure=FigureSpec(x="epoch", hue="loss", labels=_DEEP_LABELS),
         scales={
             "paper": Scale(

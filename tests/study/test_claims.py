@@ -1,0 +1,203 @@
+"""Published claims: the rules that decide, the intervals they rest on, and where the answers are shown."""
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import xarray as xr
+from scipy import stats
+from typer.testing import CliRunner
+
+from firstlight.cli.study import app
+from firstlight.show.chapter import compose
+from firstlight.show.report import report
+from firstlight.study import demo
+from firstlight.study.claims import (
+    Estimate,
+    claims_of,
+    exponent,
+    judged,
+    over_trials,
+    rank_correlation,
+)
+from firstlight.study.toml import read_study
+
+YES = Estimate("yes", 0.5, 0.4, 0.6)
+NO = Estimate("no", -0.5, -0.6, -0.4)
+OPEN = Estimate("open", 0.1, -0.1, 0.3)
+WEAK = Estimate("weak", 0.2, 0.1, 0.29, strong=0.3)
+UNKNOWN = Estimate("unknown", np.nan, np.nan, np.nan)
+
+
+@pytest.mark.parametrize(
+    ("estimate", "verdict"),
+    [
+        (YES, "holds"),
+        (NO, "does not hold"),
+        (OPEN, "undecided"),
+        (WEAK, "holds in part"),
+        (UNKNOWN, "undecided"),
+        (Estimate("one trial", 0.5, np.nan, np.nan), "undecided"),
+        (Estimate("touches", 0.5, 0.0, 1.0), "undecided"),
+        (Estimate("reaches", 0.2, 0.1, 0.31, strong=0.3), "holds"),
+        (Estimate("border", 0.5, 0.4, 0.6, border=1 / 3), "holds"),
+        (Estimate("border", 0.3, 0.2, 0.32, border=1 / 3), "does not hold"),
+        (Estimate("falls", -0.5, -0.6, -0.4, border=-0.25, side="below"), "holds"),
+        (Estimate("falls slowly", -0.1, -0.2, -0.05, border=-0.25, side="below"), "does not hold"),
+        (Estimate("weakly below", -0.2, -0.29, -0.1, side="below", strong=-0.3), "holds in part"),
+    ],
+)
+def test_where_the_interval_lies_decides(estimate, verdict):
+    assert estimate.verdict == verdict
+    assert estimate.label in str(estimate)
+
+
+@pytest.mark.parametrize(
+    ("parts", "every", "verdict"),
+    [
+        ([YES, YES], False, "holds"),
+        ([YES, NO], False, "holds in part"),
+        ([YES, NO], True, "does not hold"),
+        ([YES, OPEN], True, "holds in part"),
+        ([YES, WEAK], False, "holds in part"),
+        ([NO, NO], False, "does not hold"),
+        ([NO, OPEN], False, "does not hold"),
+        ([OPEN, OPEN], False, "undecided"),
+        ([YES, UNKNOWN], False, "undecided"),
+        ([NO, UNKNOWN], False, "undecided"),
+        ([NO, UNKNOWN], True, "does not hold"),
+    ],
+)
+def test_parts_of_a_claim(parts, every, verdict):
+    claim = judged("it rises", parts, every=every)
+    assert claim.verdict == verdict
+    assert "\n" not in claim.evidence
+    assert all(str(part) in claim.evidence for part in parts)
+
+
+def test_numbers_are_shown_to_the_digits_that_decide():
+    assert str(Estimate("x", 0.8034, 0.7562, 0.8461)) == "x: 0.80 [0.76, 0.85]"
+    assert str(Estimate("x", -0.0115, -0.0130, -0.0099)) == "x: -0.0115 [-0.0130, -0.0099]"
+    assert str(Estimate("x", -0.030, -0.057, -0.0021)) == "x: -0.030 [-0.057, -0.002]"  # not 0.00
+    assert str(Estimate("x", 0.24, -0.26, 0.64)) == "x: 0.24 [-0.26, 0.64], no effect seen"
+    assert str(UNKNOWN) == "unknown: not known"
+    assert str(Estimate("x", 1.0, 1.0, 1.0)) == "x: 1.00 [1.00, 1.00]"
+    with pytest.raises(ValueError, match="no estimate"):
+        judged("nothing", [])
+
+
+def test_intervals():
+    rng = np.random.default_rng(0)
+    values = rng.normal(size=9)
+    expected = stats.ttest_1samp(values, 0).confidence_interval(0.95)
+    np.testing.assert_allclose(over_trials([*values, np.nan]), [values.mean(), *expected])
+    assert np.isnan(over_trials([])).all()
+    assert over_trials([2.0])[0] == 2.0
+    assert np.isnan(over_trials([2.0])[1:]).all()
+    x, y = rng.normal(size=(2, 12))
+    assert rank_correlation(x, y)[0] == pytest.approx(stats.spearmanr(x, y).statistic)
+    value, low, high = rank_correlation(np.arange(8), np.arange(8) ** 3)
+    assert value == high == pytest.approx(1)
+    assert 0.8 < low < 1
+    for few in (([1, 2, 3], [1, 2, 3]), (np.ones(9), np.arange(9))):
+        assert np.isnan(rank_correlation(*few)).all()
+    sizes = np.array([10, 20, 40, 80])
+    power = exponent(sizes, np.exp(rng.normal(scale=0.1, size=(20, 4))) * sizes**-0.5)
+    assert power[1] < -0.5 < power[2]
+    assert np.isnan(exponent(sizes, np.full((3, 4), np.nan))).all()
+
+
+def test_intervals_of_rank_correlations_cover():
+    rng, trials, rho = np.random.default_rng(1), 400, 0.6
+    truth = 6 / np.pi * np.arcsin(rho / 2)  # Spearman correlation of normals
+    inside = 0
+    for _ in range(trials):
+        x, noise = rng.normal(size=(2, 20))
+        _, low, high = rank_correlation(x, rho * x + np.sqrt(1 - rho**2) * noise)
+        inside += low <= truth <= high
+    assert inside / trials > 0.95 - 3 * np.sqrt(0.95 * 0.05 / trials)
+
+
+def falls(found):
+    """Waiting times fall with the rate."""
+    rank = rank_correlation(*xr.broadcast(found["rate"], found["mean"].sel(arm="experiment")))
+    return [
+        judged("times fall <with> the rate", [Estimate("Spearman", *rank, side="below")]),
+        judged("times rise with the rate", [Estimate("Spearman", *rank)]),
+    ]
+
+
+def test_a_study_tells_its_claims():
+    study = replace(demo.STUDY, claims=falls)
+    found = demo.found()
+    assert [claim.verdict for claim in claims_of(study, found)] == ["holds", "does not hold"]
+    assert claims_of(demo.STUDY, found) == []
+    upside_down = found.assign(mean=-found["mean"])
+    assert [claim.verdict for claim in claims_of(study, upside_down)] == ["does not hold", "holds"]
+    assert compose(study, found).claims == claims_of(study, found)
+    empty = found[["status"]].assign(status=xr.full_like(found["status"], "missing"))
+    assert claims_of(study, empty) == []
+    blank = found.assign(mean=found["mean"] * np.nan)
+    assert {claim.verdict for claim in claims_of(study, blank)} == {"undecided"}
+    with pytest.raises(
+        ValueError, match="claims of demo/rate need what it does not have: No variable named 'mean'"
+    ):
+        claims_of(study, found.drop_vars("mean"))
+    with pytest.raises(ValueError, match="'yes' is not a Claim"):
+        claims_of(replace(study, claims=lambda found: ["yes"]), found)
+    with pytest.raises(ValueError, match="claims = 'falls'"):
+        replace(study, claims="falls")
+
+
+def test_the_report_puts_the_same_claim_together(tmp_path, monkeypatch):
+    monkeypatch.setattr("firstlight.show.foundation.CHAPTERS", {})
+    studies = [replace(demo.STUDY, name=f"demo/{seed}", claims=falls, seed=seed) for seed in (0, 1)]
+    written = report(studies, store=tmp_path / "s.sqlite", destination=tmp_path / "r.html", workers=0)
+    page = written.read_text("utf-8")
+    assert "What was published, and what holds" in page
+    # in the table once in all and once for each study, and once in each of the two chapters
+    assert page.count('<span class="word holds">holds</span>') == 1 + 2 + 2
+    assert page.count('<span class="word does-not-hold">does not hold</span>') == 1 + 2 + 2
+    assert page.count("times fall &lt;with&gt; the rate") == 1 + 2
+    assert "Spearman: -0." in page
+    assert "What was published" not in report([], destination=tmp_path / "none.html").read_text("utf-8")
+
+
+def test_toml_takes_only_the_claims_of_rooms(tmp_path):
+    text = """
+        name = "mine/norms"
+        description = "norms"
+        problem = "firstlight.unseen_classes:NormProblem"
+        claims = "firstlight.unseen_classes.claims:norms"
+        axes.size = [48, 96]
+        axes.law = ["truncated"]
+        arms.matrix = { door = "simulate" }
+        """
+    path = tmp_path / "study.toml"
+    path.write_text(text)
+    assert read_study(path).claims == "firstlight.unseen_classes.claims:norms"
+    for bad in (
+        "os:system", "firstlight.unseen_classes.claims:judged", "firstlight.unseen_classes:norms", "norms",
+        "firstlight.unseen_classes.claims:nothing", "firstlight.unseen_classes.claims:xr.Dataset",
+    ):  # fmt: skip
+        path.write_text(text.replace("firstlight.unseen_classes.claims:norms", bad))
+        with pytest.raises(ValueError, match=r"study\.toml: claims = "):
+            read_study(path)
+    path.write_text(text.replace('claims = "firstlight.unseen_classes.claims:norms"', "claims = 3"))
+    with pytest.raises(ValueError, match=r"study\.toml: claims = 3"):
+        read_study(path)
+
+
+def test_a_published_bound_is_refuted_from_the_records(tmp_path):
+    def call(command, *options):
+        words = [command, "unseen/operator-norm", "--store", str(tmp_path / "s.sqlite"), *options]
+        done = CliRunner().invoke(app, words)
+        assert done.exit_code == 0, done.output
+        return done.stdout
+
+    [claim] = json.loads(call("run", "--workers", "0", "--json"))["claims"]
+    assert claim["verdict"] == "does not hold"
+    assert "truncated: 0.497 [0.492, 0.503]" in claim["evidence"]
+    assert json.loads(call("show", "--json"))["claims"] == [claim]
+    assert f"claim does not hold: {claim['text']}\n    {claim['evidence']}" in call("show")

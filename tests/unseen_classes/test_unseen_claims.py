@@ -1,0 +1,154 @@
+"""The room's claims on made-up records: each verdict follows what the records say, and nothing else."""
+
+import numpy as np
+import pytest
+import xarray as xr
+
+from firstlight.study.build import resolve
+from firstlight.study.catalogue import catalogue
+from firstlight.study.claims import claims_of
+from firstlight.unseen_classes import claims
+from firstlight.unseen_classes.doors import RELATIONS
+
+RNG = np.random.default_rng(0)
+
+
+def records(axes, trials=4, **columns):
+    """Lay functions of the axes out over trials with a little noise, and fill the other arm with nonsense."""
+    grid = xr.Dataset(coords={**axes, "trial": range(trials)})
+    found = xr.Dataset(coords=axes)
+    for name, make in columns.items():
+        values = make(grid).broadcast_like(grid)
+        noise = 1e-3 * RNG.normal(size=values.shape)
+        found[name] = xr.concat([values + noise, 0 * values - 7], xr.Variable("arm", ["network", "theory"]))
+    return found
+
+
+def verdicts(made):
+    return {claim.text: claim.verdict for claim in made}
+
+
+CLASSES = {"kappa": [0.25, 4.0], "cosine": [-1.0, -0.5, 0.0, 0.4, 0.8]}
+
+
+@pytest.mark.parametrize(
+    ("height", "verdict"),
+    [
+        (lambda g: abs(g.cosine) * g.kappa, "holds"),
+        (lambda g: -abs(g.cosine) * g.kappa, "does not hold"),
+        (lambda g: abs(g.cosine) * (g.kappa - 1), "holds in part"),
+        (lambda g: 0 * g.cosine * g.kappa + (g.trial % 2), "undecided"),
+    ],
+)
+def test_against_similarity(height, verdict):
+    found = records(CLASSES, alignment=height, cohesion=height, elasticity=height)
+    assert verdicts(claims.elasticity(found)) == {claims.ELASTICITY: verdict}
+    assert verdicts(claims.alignment(found)) == {claims.ALIGNMENT: verdict}
+
+
+def test_sides():
+    axes = {"side": ["opposite", "same"], "along": [0.0, 0.5, 1.0, 1.5]}
+
+    def made(same, before):
+        opposite = xr.DataArray([1.0, 0.0], dims="side")
+        after = lambda g: opposite * g.along + (1 - opposite) * same * g.along + 0.5  # noqa: E731
+        found = records(axes, mean_recall=after, mean_recall_before=lambda g: 0 * g.along + before)
+        return verdicts(claims.sides(found))
+
+    assert made(same=1.0, before=0.0) == {claims.RECALL: "holds", claims.HELPS: "holds"}
+    assert made(same=-1.0, before=9.0) == {claims.RECALL: "holds in part", claims.HELPS: "does not hold"}
+    assert made(same=0.0, before=1.25)[claims.HELPS] == "holds in part"
+
+
+def test_the_papers_set_ups():
+    found = records(
+        {"length": [0.1, 0.2, 0.4, 0.8]},
+        cohesion=lambda g: g.length,
+        elasticity=lambda g: -g.length,
+        mean_recall=lambda g: 0.9 + 0.1 * g.length,
+        mean_recall_before=lambda g: 0.5 + 0.5 * g.length,
+    )
+    assert verdicts(claims.lengths(found)) == {
+        claims.ALIGNMENT: "holds", claims.ELASTICITY: "does not hold", claims.RECALL: "holds",
+        claims.FAVOURS: "does not hold",
+    }  # fmt: skip
+    found = records(
+        {"length": [0.008, 0.026], "spread": [0.1, 0.5, 1.0, 5.0]},
+        similarity=lambda g: g.length / g.spread,
+        alignment=lambda g: 1 / (0.5 + g.spread) + 0 * g.length,
+        elasticity=lambda g: (g.length - 0.01) * 100 / (0.5 + g.spread),
+        mean_recall=lambda g: 1 / (0.5 + g.spread) + 0 * g.length,
+        mean_recall_before=lambda g: 0 * g.spread + 0 * g.length,
+    )
+    assert verdicts(claims.rotations(found)) == {
+        claims.ALIGNMENT: "holds", claims.ELASTICITY: "holds in part", claims.IDENTICAL: "holds in part",
+        claims.FAVOURS: "holds",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("operator", "frobenius", "verdict"),
+    [(-0.5, 0.0, "holds in part"), (-0.5, -0.5, "holds"), (0.0, -0.1, "does not hold")],
+)
+def test_powers_of_the_size(operator, frobenius, verdict):
+    axes = {"activation": ["erf", "relu"], "size": [50.0, 100.0, 200.0]}
+    base = records(axes, x=lambda g: 0 * g.size + 0 * xr.DataArray([0.0, 0.0], dims="activation"))["x"]
+    sizes = base["size"]
+    found = xr.Dataset(
+        {
+            "operator_error": np.exp(base) * sizes**operator,
+            "frobenius_error": np.exp(base) * sizes**frobenius,
+        }
+    )
+    assert verdicts(claims.gradient(found)) == {claims.RANK_ONE: verdict}
+    ratio = found["operator_error"].rename(activation="law").assign_coords(arm=["matrix", "theory"])
+    grows = xr.Dataset({"over_published": ratio * sizes ** np.array(0.5 - operator)})
+    bounded = xr.Dataset({"over_published": ratio * sizes ** np.array(-operator)})
+    assert verdicts(claims.norms(bounded)) == {claims.NORMS: "holds"}
+    assert verdicts(claims.norms(grows)) == {claims.NORMS: "does not hold"}
+    one = bounded.where(bounded["law"] == "erf", grows)
+    assert verdicts(claims.norms(one)) == {claims.NORMS: "does not hold"}
+
+
+def test_training_sets():
+    value = dict.fromkeys(RELATIONS, 0.5) | {"similarity_recall": 0.2, "alignment_recall": -0.6}
+    middle = xr.DataArray([*value.values()], {"relation": [*value]}, "relation")
+    images = xr.DataArray([0.0], dims="images")
+    shape = {"images": ["digits"], "train": range(9), "class": range(6)}
+    found = records(
+        {"images": ["digits"]}, trials=2,
+        spearman=lambda g: middle + images,
+        spearman_low=lambda g: middle - 0.09 + images,
+        spearman_high=lambda g: middle + 0.09 + images,
+    )  # fmt: skip
+    scores = records(shape, trials=2, recall=lambda g: g.train / 100 + 0 * g["class"] + images,
+                     recall_before=lambda g: 0.02 + g.train / 100 + 0 * g["class"] + images)  # fmt: skip
+    together = found.merge(scores.where(scores["class"] != scores["train"] % 6))
+    assert verdicts(claims.sets(together)) == {
+        claims.ALIGNMENT: "holds", claims.ELASTICITY: "holds", claims.RECALL: "holds in part",
+        claims.FAVOURS: "holds", claims.RETRIEVED: "does not hold", claims.HELPS: "does not hold",
+    }  # fmt: skip
+
+
+def test_deep_networks():
+    axes = {"loss": ["a", "b"], "epoch": [0, 1, 2]}
+    loss = xr.DataArray([0.0, 0.0], dims="loss")
+    swing = lambda g: (g.trial % 2 - 0.5) * 2 + 0 * g.epoch + loss  # noqa: E731
+    found = records(
+        axes, trials=6,
+        similarity_alignment=lambda g: 0.6 + loss + 0 * g.epoch,
+        alignment_recall=swing,
+        kendall_w=lambda g: 0.6 - 0.2 * g.epoch + loss,
+        mean_recall=lambda g: 0.5 + 0.1 * g.epoch + loss,
+    )  # fmt: skip
+    assert verdicts(claims.deep(found)) == {
+        claims.ALIGNMENT: "holds", claims.RETRIEVED: "undecided", claims.ALIKE: "does not hold",
+        claims.HELPS: "holds",
+    }  # fmt: skip
+
+
+def test_every_study_of_the_room_has_claims_that_are_written_down():
+    for name, study in catalogue().items():
+        if name.startswith("unseen/"):
+            assert callable(resolve(study.claims, "claims")), name
+            assert claims_of(study, xr.Dataset({"status": ("trial", ["missing"])})) == []
