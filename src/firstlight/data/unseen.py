@@ -90,7 +90,7 @@ def split_classes(x: ArrayLike, labels: ArrayLike, train_classes: ArrayLike) -> 
     wanted = [_name(name) for name in np.atleast_1d(np.asarray(train_classes)).tolist()]
     for name in wanted:
         if name not in names:
-            raise ValueError(f"train_classes: no class {name!r}; there are {', '.join(names[:30])}")
+            raise ValueError(f"train_classes: no class {name!r}; the classes are {', '.join(names[:30])}")
     if len(set(wanted)) < 2:
         raise ValueError(f"train_classes = {wanted}: at least two different classes are needed")
     if len(names) - len(set(wanted)) < 2:

@@ -107,6 +107,10 @@ def local_elasticity(
     if kind not in ("kernel", "relative"):
         raise ValueError(f"kind = {kind!r}: must be 'kernel' or 'relative'")
     if callable(model_or_kernel):
+        if missing := [part for part in ("residual", "sgd") if not hasattr(model_or_kernel, part)]:
+            raise ValueError(
+                f"model_or_kernel: has no {missing[0]!r}; a model needs 'residual' and 'sgd' (see Trainable)"
+            )
         score = _updates(model_or_kernel, x, y, step_size)
     else:
         if x is not None or y is not None:
@@ -132,9 +136,12 @@ def _updates(model: Trainable, x: ArrayLike | None, y: ArrayLike | None, step_si
         raise ValueError("x, y: a model needs samples and targets")
     if not 0 < step_size < np.inf:
         raise ValueError(f"step_size = {step_size}: must be positive")
-    samples, targets = real_matrix("x", x), np.asarray(y, float)
-    if targets.shape != (len(samples),):
-        raise ValueError(f"y: shape {targets.shape}, but {len(samples)} samples need ({len(samples)},)")
+    samples, targets = real_matrix("x", x), np.asarray(y)
+    if targets.shape != (len(samples),) or targets.dtype.kind not in "biuf" or not np.isfinite(targets).all():
+        raise ValueError(
+            f"y: shape {targets.shape} of {targets.dtype}; must be {len(samples)} finite numbers, one each"
+        )
+    targets = targets.astype(float)
     start = np.asarray(model(samples), float)
     if start.shape != targets.shape:
         raise ValueError(f"model: outputs of shape {start.shape}; one output per sample is needed")

@@ -153,6 +153,8 @@ def test_emergence():
         ({"spread": (-1.0, 1.0)}, "spread = -1.0"),
         ({"bulk": (np.nan, 1.0)}, "bulk = nan"),
         ({"similarity": (np.inf, 1.0)}, "similarity"),
+        ({"similarity": 1.0}, "similarity = 1.0: must be a pair"),
+        ({"spread": (1.0, 1.0, 1.0)}, "spread = .*: must be a pair"),
         ({"overlap": 2.0}, "overlap = 2.0"),
         ({"bulk_overlap": 2.0}, "bulk_overlap = 2.0"),
         ({"tau": -1.0}, "tau = -1.0"),
@@ -178,6 +180,8 @@ def test_bad_input(change, message):
         ({"spread": -1.0}, "spread = -1.0"),
         ({"similarity": np.nan}, "similarity"),
         ({"overlap": 2.0}, "overlap"),
+        ({"overlap": -2.0}, "overlap = -2.0: must lie within ± norm = 1.0"),
+        ({"overlap": np.nan}, "overlap = nan"),
     ],
 )  # fmt: skip
 def test_emergence_refuses(change, message):

@@ -107,6 +107,7 @@ def test_spiked_operator_norm_and_bound(mean):
             "layer",
         ),
         (lambda: tangent_kernel(np.eye(2), None, [1, 1], 1, "relu", width=0, scale=1.0), "width = 0"),
+        (lambda: tangent_kernel(np.eye(2), None, [1, 1], 1, "relu", width=1, scale=np.inf), "scale = inf"),
         (
             lambda: tangent_kernel(np.eye(2), None, np.ones((2, 2)), 1, "relu", width=1, scale=1.0),
             "2 outputs",

@@ -69,6 +69,9 @@ def class_alignment(
     1.0
     """
     sigma = as_activation(activation)
+    for name, pair in (("similarity", similarity), ("spread", spread), ("norm", norm), ("bulk", bulk)):
+        if np.shape(pair) != (2,):
+            raise ValueError(f"{name} = {pair!r}: must be a pair, one number for each class")
     _check(similarity, spread, norm, bulk, tau)
     if not abs(overlap) <= np.sqrt(norm[0] * norm[1]) * (1 + 1e-9):
         raise ValueError(f"overlap = {overlap}: must satisfy overlap² <= {norm[0]} × {norm[1]}")

@@ -55,8 +55,8 @@ def emergence(
             raise ValueError(f"{name} = {value}: must be finite and at least 0")
     if not np.isfinite(similarity):
         raise ValueError(f"similarity = {similarity}: must be finite")
-    if not overlap <= norm:
-        raise ValueError(f"overlap = {overlap}: must be at most norm = {norm}")
+    if not abs(overlap) <= norm:
+        raise ValueError(f"overlap = {overlap}: must lie within ± norm = {norm}")
     noise = float(np.sqrt(spread**2 + bulk))
     common = (tau * similarity) ** 2
     strength, snr = _ratio(common, norm - overlap), _ratio(abs(similarity), noise)

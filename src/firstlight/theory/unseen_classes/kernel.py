@@ -80,6 +80,8 @@ def spiked_metric(
     if not 0 <= tau < np.inf:
         raise ValueError(f"tau = {tau}: must be finite and at least 0")
     if isinstance(bulk, str):
+        if bulk not in ("diagonal", "full"):
+            raise ValueError(f"bulk = {bulk!r}: must be None, 'diagonal', 'full' or a matrix")
         if train is None or residual is None:
             raise ValueError(f"train, residual: needed for bulk = {bulk!r}")
         bulk = bulk_covariance(train, residual, activation, bulk)
@@ -208,29 +210,37 @@ def predicted_movement(
     )
 
 
-def step_from_strength(kappa: float, beta: ArrayLike, X_train: ArrayLike) -> float:
+def step_from_strength(
+    kappa: float, beta: ArrayLike | None = None, X_train: ArrayLike | None = None
+) -> float:
     """Return τ for a step of given strength κ = τ² E(β·x)²/q on the training samples, q = E|x|²/d.
 
     Parameters
     ----------
     kappa : float
         At least 0. At 1 the step moves pre-activations by as much as they were; 0.25 is weak, 4 strong.
-    beta : array_like, shape (d,) or (d, C)
+    beta : array_like, shape (d,) or (d, C), optional
         From `label_covariance`.
-    X_train : array_like, shape (n, d)
+    X_train : array_like, shape (n, d), optional
 
     Returns
     -------
     float
-        τ.
+        τ; without samples in units of √(q/E(β·x)²), that is √κ.
 
     Examples
     --------
     >>> step_from_strength(4.0, [1.0, 0.0], [[1.0, 1.0], [-1.0, 1.0]])
     2.0
+    >>> step_from_strength(4.0, [2.0, 0.0], [[1.0, 1.0], [-1.0, 1.0]]), step_from_strength(4.0)
+    (1.0, 2.0)
     """
     if not 0 <= kappa < np.inf:
         raise ValueError(f"kappa = {kappa}: must be finite and at least 0")
+    if beta is None and X_train is None:
+        return float(np.sqrt(kappa))
+    if beta is None or X_train is None:
+        raise ValueError("beta, X_train: give both, or none for the strength in units of the data's")
     x = real_matrix("X_train", X_train).astype(float)
     along = ((x @ as_columns(beta, x.shape[1])) ** 2).sum(axis=1).mean()
     if along == 0:

@@ -56,8 +56,8 @@ def tangent_kernel(
     """
     if layer not in ("both", "first", "second"):
         raise ValueError(f"layer = {layer!r}: must be 'both', 'first' or 'second'")
-    if width < 1 or not scale > 0:
-        raise ValueError(f"width = {width}, scale = {scale}: must be at least 1, and positive")
+    if width < 1 or not 0 < scale < np.inf:
+        raise ValueError(f"width = {width}, scale = {scale}: must be at least 1, and finite and positive")
     a = real_matrix("Xa", Xa).astype(float)
     b = a if Xb is None else real_matrix("Xb", Xb).astype(float)
     if a.shape[1] != b.shape[1]:
