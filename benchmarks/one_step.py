@@ -1,5 +1,6 @@
 """One step: a trial against the bare BLAS/LAPACK calls it needs, a prediction against a trial, and memory."""
 
+import time
 import tracemalloc
 from functools import partial
 
@@ -51,8 +52,9 @@ def run():
     calls = _floor(np.random.default_rng(0))
     calls(), problem.simulate(0), path.predict(0), problem.predict(0, method="asymptotic")  # warm up
     floor, trial = np.inf, np.inf
-    for _ in range(5):  # in turns, so that a busy moment of the machine meets both
+    for _ in range(9):  # in turns, so that a busy moment of the machine meets both
         floor = min(floor, best_of(calls, 1))
+        time.sleep(0.05)  # the threads of BLAS go on spinning for a while
         trial = min(trial, best_of(lambda: problem.simulate(0), 1))
     prediction = best_of(lambda: path.predict(0, sample_sizes=sizes), 3)
     far = Problem.scaled(n=10**5, k=10**5, m=10**5, alpha=0.5, beta=0.74)

@@ -3,9 +3,13 @@
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
-from typing import Any
+from threading import local
+from typing import Any, TypeVar
 
+import numpy as np
 from threadpoolctl import ThreadpoolController
+
+Result = TypeVar("Result")
 
 
 @cache
@@ -18,7 +22,8 @@ class Workers:
     """As many threads as BLAS may use, with BLAS on one thread in each of them.
 
     NumPy lets go of the interpreter in its inner loops, so drawing normals and applying functions element by
-    element gain as much as matrix products do.
+    element gain as much as matrix products do. BLAS keeps to one thread as long as the workers are there: its
+    own threads go on spinning for a while after each call, on cores that the workers need.
 
     Examples
     --------
@@ -28,17 +33,31 @@ class Workers:
     """
 
     def __init__(self) -> None:
-        self._libraries = _blas()
-        count = max((library["num_threads"] for library in self._libraries.info()), default=1)
-        self._pool = ThreadPoolExecutor(count)
+        self.count = max((library["num_threads"] for library in _blas().info()), default=1)
+        self._pool = ThreadPoolExecutor(self.count) if self.count > 1 else None
+        self._own = local()
 
     def __enter__(self) -> "Workers":
+        self._limit = _blas().limit(limits=1)
         return self
 
     def __exit__(self, *exception: object) -> None:
-        self._pool.shutdown(cancel_futures=True)
+        self._limit.restore_original_limits()
+        if self._pool is not None:
+            self._pool.shutdown(cancel_futures=True)
 
-    def map(self, job: Callable[[Any], Any], items: Iterable[Any]) -> list[Any]:
+    def map(self, job: Callable[[Any], Result], items: Iterable[Any]) -> list[Result]:
         """Run a job on every item; results in order."""
-        with self._libraries.limit(limits=1):
-            return list(self._pool.map(job, items))
+        return [job(item) for item in items] if self._pool is None else list(self._pool.map(job, items))
+
+    def together(self, job: Callable[[], Result]) -> Result:
+        """Run one job with BLAS on all threads."""
+        with _blas().limit(limits=self.count):
+            return job()
+
+    def scratch(self, name: str, rows: int, columns: int) -> np.ndarray:
+        """Lend the calling thread an array that it keeps for the next time: new memory is slow."""
+        kept = self._own.__dict__
+        if name not in kept or kept[name].size < rows * columns:
+            kept[name] = np.empty(rows * columns)
+        return kept[name][: rows * columns].reshape(rows, columns)

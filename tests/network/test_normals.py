@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from firstlight.network.normals import Normals
+from firstlight.network.normals import CHUNK, Normals
 
 
 def test_they_are_normal_and_independent():
@@ -14,7 +14,7 @@ def test_they_are_normal_and_independent():
     assert stats.kstest(z.ravel(), "norm").pvalue > 1e-3
     assert 4.2 < np.abs(z).max() < 6  # the largest of half a million: 4.9 ± 0.2
     flat = z.ravel()
-    for lag in (1, 2, 16_384):  # the two normals of a pair stand 16 384 apart
+    for lag in (1, 2, CHUNK):  # the two normals of a pair stand so far apart
         for power in (1, 2):
             a, b = flat[:-lag] ** power, flat[lag:] ** power
             assert abs(np.corrcoef(a, b)[0, 1]) < 4 / np.sqrt(count)

@@ -11,6 +11,8 @@ from firstlight.rng import RNGLike, SeedLike, generator
 
 __all__ = ["Dense", "GaussianMixture", "Spiked"]
 
+_CACHE = 131_072  # numbers that are drawn and coloured together
+
 
 @dataclass(frozen=True, eq=False)
 class GaussianMixture:
@@ -132,19 +134,22 @@ class GaussianMixture:
         sizes = self.counts(count) if counts == "deterministic" else rng.multinomial(count, self.weights)
         return self.draw(sizes, rng)
 
-    def draw(self, sizes: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-        """Draw `sizes[c]` inputs of each class c; returns x and the classes, as `sample` does."""
-        x = rng.standard_normal((int(np.sum(sizes)), self.dimension))
-        stops = np.cumsum(sizes)
-        for c, (start, stop) in enumerate(zip(stops - sizes, stops, strict=True)):
-            if stop == start:  # a class too rare for this sample
-                continue
-            mine = x[start:stop]
-            coloured = self.covariances[c].colour(mine)
-            if not np.may_share_memory(coloured, mine):  # spikes are put in place
-                mine[:] = coloured
-            if self.means is not None:
-                mine += self.means[c]
+    def draw(
+        self, sizes: np.ndarray, rng: np.random.Generator, out: np.ndarray | None = None
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Draw `sizes[c]` inputs of each class c, into `out` if given; returns what `sample` does."""
+        x = np.empty((int(np.sum(sizes)), self.dimension)) if out is None else out
+        for c, mine in enumerate(np.split(x, np.cumsum(sizes)[:-1])):
+            law = self.covariances[c]
+            # spikes are put in place while the normals are in the cache; a dense root wants all rows at once
+            step = max(1, _CACHE // self.dimension) if isinstance(law, Spiked) else max(1, len(mine))
+            for start in range(0, len(mine), step):
+                part = mine[start : start + step]
+                coloured = law.colour(rng.standard_normal(out=part))
+                if not np.may_share_memory(coloured, part):
+                    part[:] = coloured
+                if self.means is not None:
+                    part += self.means[c]
         return x, np.repeat(np.arange(self.classes), sizes)
 
     def moments(self) -> tuple[np.ndarray, np.ndarray]:

@@ -54,9 +54,11 @@ class NoisyImages:
             raise ValueError(f"count = {count}: must be at least 1")
         return self.draw(self.mixture.counts(count), generator(rng))
 
-    def draw(self, sizes: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-        """Draw `sizes[c]` inputs of each class c; returns x and the classes, as `sample` does."""
-        x = rng.standard_normal((int(np.sum(sizes)), self.mixture.dimension))
+    def draw(
+        self, sizes: np.ndarray, rng: np.random.Generator, out: np.ndarray | None = None
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Draw `sizes[c]` inputs of each class c, into `out` if given; returns what `sample` does."""
+        x = rng.standard_normal((int(np.sum(sizes)), self.mixture.dimension), out=out)
         stops = np.cumsum(sizes)
         for images, start, stop in zip(self._images, stops - sizes, stops, strict=True):
             x[start:stop] += images[rng.integers(0, len(images), stop - start)]

@@ -4,15 +4,15 @@ from typing import Any
 
 import numpy as np
 
-_CHUNK = 16_384  # pairs that fit the cache together
+CHUNK = 65_536  # pairs that are drawn at once: few enough for the cache, many enough for threads
 
 
 class Normals(np.random.Generator):
-    """A Generator whose double-precision normals come from Box and Muller's transform of whole arrays.
+    """A Generator whose double-precision normals come from Box and Muller's transform, compiled.
 
-    Angles and lengths are worked out in single precision, where vector units are fastest: less than half the
-    time of the default method. A normal then has 24 random bits and is at most 6.7 in size, which one in
-    10¹⁰ would exceed.
+    Angles and lengths are worked out in single precision: a third of the time of the default method, and
+    threads do not wait for each other. A normal then has 24 random bits and is at most 6.7 in size, which one
+    in 10¹⁰ would exceed.
 
     Examples
     --------
@@ -25,23 +25,17 @@ class Normals(np.random.Generator):
         """Draw standard normals, as `numpy.random.Generator.standard_normal` does."""
         if (size is None and out is None) or np.dtype(dtype) != np.float64:
             return super().standard_normal(size, dtype, out)
+        from firstlight.network.box_muller import box_muller
+
         values = np.empty(size) if out is None else out
         flat = values.reshape(-1)
         if not np.shares_memory(flat, values):
             raise ValueError("out: must be a contiguous array")
-        for start in range(0, flat.size, 2 * _CHUNK):
-            self._fill(flat[start : start + 2 * _CHUNK])
+        for start in range(0, flat.size, 2 * CHUNK):
+            part = flat[start : start + 2 * CHUNK]
+            half, odd = divmod(part.size, 2)
+            words = self.integers(0, 2**64 - 1, half, dtype=np.uint64, endpoint=True).view(np.uint32)
+            box_muller(words[:half], words[half:], part[:half], part[half : 2 * half])
+            if odd:
+                part[-1] = super().standard_normal()
         return values
-
-    def _fill(self, part: np.ndarray) -> None:
-        half = (part.size + 1) // 2
-        words = self.integers(0, 2**64 - 1, half, dtype=np.uint64, endpoint=True)
-        length, angle = words.view(np.uint32).astype(np.float32).reshape(2, half)
-        length += np.float32(0.5)  # never zero
-        length *= np.float32(2.0**-32)
-        np.log(length, out=length)
-        length *= np.float32(-2)
-        np.sqrt(length, out=length)
-        angle *= np.float32(2 * np.pi * 2.0**-32)
-        part[:half] = np.cos(angle) * length
-        part[half:] = (np.sin(angle) * length)[: part.size - half]

@@ -21,7 +21,10 @@ from firstlight.workers import Workers
 Model = Literal["network", "hermite", "conditional_gaussian"]
 Risk = Literal["sample", "population"]
 Sample = tuple[np.ndarray, np.ndarray, np.ndarray]
-FeatureMap = Callable[[np.ndarray, np.ndarray, np.random.Generator], np.ndarray]
+FeatureMap = Callable[[np.ndarray, np.ndarray, np.random.Generator, np.ndarray], np.ndarray]
+
+
+_LARGE = 4_000_000  # entries of a feature matrix from which its Gram matrix is worth the threads of BLAS
 
 
 class Streams:
@@ -76,10 +79,14 @@ class Draws:
     def __len__(self) -> int:
         return len(self.sizes)
 
-    def __call__(self, block: int) -> Sample:
-        """Return inputs, classes and labels of a block."""
+    def scratch(self, workers: Workers, block: int) -> np.ndarray:
+        """Return the calling thread's room for the inputs of a block."""
+        return workers.scratch("inputs", int(self.sizes[block].sum()), self.setting.mixture.dimension)
+
+    def __call__(self, block: int, out: np.ndarray) -> Sample:
+        """Return inputs (in `out`), classes and labels of a block."""
         rng = self.stream(block)
-        x, classes = self.setting.inputs.draw(self.sizes[block], rng)
+        x, classes = self.setting.inputs.draw(self.sizes[block], rng, out)
         return x, classes, self.setting.labels(x, classes, rng)
 
 
@@ -97,7 +104,7 @@ def first_stage(
 
     def samples(block: int) -> None:
         rows = batch.rows[block]
-        x[rows], _, y[rows] = batch(block)
+        _, _, y[rows] = batch(block, x[rows])
 
     workers.map(lambda job: job(), [
         *(partial(neurons, rows) for rows in blocks(k)), *(partial(samples, b) for b in range(len(batch)))
@@ -145,16 +152,17 @@ def run_trial(
         feature_map = _feature_map(setting, model, degree, start.first_layer, trained)
         del start
         phi, y = _training_features(setting, feature_map, stream, workers)
-        readout = ridge_readout(phi, y, setting.ridges)
+        solve = partial(ridge_readout, phi, y, setting.ridges)
+        readout = workers.together(solve) if phi.size > _LARGE else solve()
         result = {
             "train_error": np.mean((y[:, None] - phi @ readout.T) ** 2, axis=0),
             "weight_norm": np.linalg.norm(readout, axis=1),
         }
         del phi
-        if risk == "population":
-            return result | _population(setting, trained.first_layer, readout)
-        count = 5 * setting.m if test_samples is None else test_samples
-        return result | _fresh(setting, feature_map, readout, count, stream, workers)
+        if risk == "sample":
+            count = 5 * setting.m if test_samples is None else test_samples
+            return result | _fresh(setting, feature_map, readout, count, stream, workers)
+    return result | _population(setting, trained.first_layer, readout)
 
 
 def _training_features(
@@ -165,8 +173,9 @@ def _training_features(
     phi, y = np.empty((setting.m, setting.k)), np.empty(setting.m)
 
     def fill(block: int) -> None:
-        x, classes, y[training.rows[block]] = training(block)
-        phi[training.rows[block]] = feature_map(x, classes, stream("training noise", block))
+        rows, room = training.rows[block], training.scratch(workers, block)
+        x, classes, y[rows] = training(block, room)
+        feature_map(x, classes, stream("training noise", block), phi[rows])
 
     workers.map(fill, range(len(training)))
     return phi, y
@@ -186,9 +195,10 @@ def _fresh(
     test = Draws(setting, count, partial(stream, "test"))
 
     def judge(block: int) -> ErrorTally:
-        x, classes, y = test(block)
+        x, classes, y = test(block, test.scratch(workers, block))
+        room = workers.scratch("features", len(x), setting.k)
         tally = ErrorTally(setting.mixture.classes, len(readout), values)
-        tally.add(y, feature_map(x, classes, stream("test noise", block)) @ readout.T, classes)
+        tally.add(y, feature_map(x, classes, stream("test noise", block), room) @ readout.T, classes)
         return tally
 
     tally = ErrorTally(setting.mixture.classes, len(readout), values)

@@ -15,8 +15,10 @@ from firstlight.data.mixture import GaussianMixture, Spiked
 class Source(Protocol):
     """Where a trial's inputs come from: the mixture itself, or real data."""
 
-    def draw(self, sizes: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-        """Draw `sizes[c]` inputs of each class c: inputs (count, n) and their classes (count,)."""
+    def draw(
+        self, sizes: np.ndarray, rng: np.random.Generator, out: np.ndarray | None = None
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Draw `sizes[c]` inputs of each class c: inputs (count, n), in `out` if given, and classes."""
         ...
 
 

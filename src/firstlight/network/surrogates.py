@@ -1,6 +1,6 @@
 """Stand-ins for the features σ(F x)/√k of a network: the Hermite model and the conditional Gaussian model.
 
-Each is called as ``model(x, classes, rng)`` on rows of inputs and their classes, like the network's own
+Each is called as ``model(x, classes, rng, out)`` on rows of inputs and their classes, like the network's own
 features, and draws what noise it needs from `rng`.
 """
 
@@ -29,9 +29,11 @@ class NetworkFeatures:
     first_layer: np.ndarray
     activation: Activation
 
-    def __call__(self, x: np.ndarray, classes: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        """Return the features of the rows of x."""
-        return features(x, self.first_layer, self.activation)
+    def __call__(
+        self, x: np.ndarray, classes: np.ndarray, rng: np.random.Generator, out: np.ndarray | None = None
+    ) -> np.ndarray:
+        """Return the features of the rows of x, in `out` if given."""
+        return features(x, self.first_layer, self.activation, out)
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,14 +67,16 @@ class HermiteFeatures:
     scale: float
     degree: int
 
-    def __call__(self, x: np.ndarray, classes: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        """Return the features of the rows of x."""
+    def __call__(
+        self, x: np.ndarray, classes: np.ndarray, rng: np.random.Generator, out: np.ndarray | None = None
+    ) -> np.ndarray:
+        """Return the features of the rows of x, in `out` if given."""
         coefficients = self.activation.hermite(self.degree, self.scale)
         factorials = np.array([factorial(j) for j in range(self.degree + 1)], dtype=float)
         left = float(self.activation.second_moment(self.scale) - (coefficients**2 / factorials).sum())
         u = x @ self.first_layer.T
         u /= self.scale
-        values = rng.standard_normal(u.shape)
+        values = rng.standard_normal(u.shape, out=out)
         values *= np.sqrt(max(left, 0.0))
         for weight, polynomial in zip(coefficients / factorials, hermite_values(self.degree, u), strict=True):
             if weight != 0:
@@ -126,12 +130,14 @@ class ConditionalGaussianFeatures:
         low, high = self._outside.min() * np.sqrt(scales.min()), self._outside.max() * np.sqrt(scales.max())
         self._table = Tabulated(activation, (-reach, reach), (float(low), float(high)))
 
-    def __call__(self, x: np.ndarray, classes: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        """Return the features of the rows of x."""
+    def __call__(
+        self, x: np.ndarray, classes: np.ndarray, rng: np.random.Generator, out: np.ndarray | None = None
+    ) -> np.ndarray:
+        """Return the features of the rows of x, in `out` if given."""
         inside = (x @ self.basis) @ self._inside.T
         std = np.sqrt(self.scales[classes])[:, None] * self._outside
         mean, slope, _, square = self._table(inside, std)
-        values = x @ self.first_layer.T
+        values = np.matmul(x, self.first_layer.T, out=out)
         values -= inside
         values *= slope / std
         values += mean

@@ -79,7 +79,9 @@ class TwoLayer:
                 np.multiply(slope, share, out=mine[rows])
 
         list(each(turn, blocks(len(x))))
-        return pull.T @ x
+        gradient = np.empty(self.first_layer.shape)
+        list(each(lambda rows: np.matmul(pull.T[rows], x, out=gradient[rows]), blocks(len(gradient))))
+        return gradient
 
     def step(self, x: np.ndarray, y: np.ndarray, step_size: float, each: Each = map) -> "TwoLayer":
         """Return the network after one gradient step of the first layer: F + step_size · G."""
@@ -88,8 +90,10 @@ class TwoLayer:
         return TwoLayer(moved, self.second_layer, self.activation)
 
 
-def features(x: np.ndarray, first_layer: np.ndarray, activation: Activation) -> np.ndarray:
-    """Return φ(x) = σ(F x)/√k for the rows of x, shape (count, k).
+def features(
+    x: np.ndarray, first_layer: np.ndarray, activation: Activation, out: np.ndarray | None = None
+) -> np.ndarray:
+    """Return φ(x) = σ(F x)/√k for the rows of x, shape (count, k), in `out` if given.
 
     Examples
     --------
@@ -97,7 +101,7 @@ def features(x: np.ndarray, first_layer: np.ndarray, activation: Activation) -> 
     >>> features(np.eye(2), np.eye(2), activation("linear")).round(6).tolist()
     [[0.707107, 0.0], [0.0, 0.707107]]
     """
-    values = x @ first_layer.T
+    values = np.matmul(x, first_layer.T, out=out)
     for rows in chunks(values):
         np.multiply(activation(values[rows]), 1 / np.sqrt(len(first_layer)), out=values[rows])
     return values
