@@ -2,25 +2,27 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from firstlight.network.normals import CHUNK, Normals
+from firstlight.network.normals import LANES, Normals
 
 
 def test_they_are_normal_and_independent():
-    z = Normals(np.random.SFC64(1)).standard_normal((700, 701))
+    rng = Normals(np.random.SFC64(1))
+    z, next_ = (rng.standard_normal((700, 701)) for _ in range(2))
     count = z.size
+    assert abs(np.corrcoef(z.ravel(), next_.ravel())[0, 1]) < 4 / np.sqrt(count)
     assert abs(z.mean()) < 4 / np.sqrt(count)
     assert abs(z.var() - 1) < 4 * np.sqrt(2 / count)
     assert abs(stats.kurtosis(z.ravel())) < 4 * np.sqrt(24 / count)
     assert stats.kstest(z.ravel(), "norm").pvalue > 1e-3
     assert 4.2 < np.abs(z).max() < 6  # the largest of half a million: 4.9 ± 0.2
     flat = z.ravel()
-    for lag in (1, 2, CHUNK):  # the two normals of a pair stand so far apart
+    for lag in (1, 2, LANES, 2 * LANES):  # the two normals of a pair stand so far apart
         for power in (1, 2):
             a, b = flat[:-lag] ** power, flat[lag:] ** power
             assert abs(np.corrcoef(a, b)[0, 1]) < 4 / np.sqrt(count)
 
 
-@pytest.mark.parametrize("size", [1, 2, 7, (3, 5), 40_001])
+@pytest.mark.parametrize("size", [1, 2, 7, (3, 5), 16 * LANES - 1, 16 * LANES, 16 * LANES + 1, (41, 1001)])
 def test_any_size(size):
     one, other = (Normals(np.random.SFC64(2)) for _ in range(2))
     z, out = one.standard_normal(size), np.empty(size)
@@ -35,4 +37,4 @@ def test_the_rest_is_the_generator():
     assert rng.standard_normal(4, dtype=np.float32).dtype == np.float32
     assert np.random.default_rng(rng) is rng
     with pytest.raises(ValueError, match="contiguous"):
-        rng.standard_normal(out=np.empty((4, 4))[:, :2])
+        rng.standard_normal(out=np.empty((200, 200))[:, :100])

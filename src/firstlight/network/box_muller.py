@@ -1,8 +1,8 @@
-"""Box and Muller's transform of random words into normals, compiled: both normals of a pair in one go.
+"""Many normals at once, compiled: generators side by side, and Box and Muller's transform of their words.
 
-All in single precision, where vector units are widest. There is no branch and no call, so that the compiler
-can work on many words at once: the logarithm is a power series of artanh, sine and cosine are Taylor's within
-a quarter turn. Each is good to the precision of the format.
+There is no branch and no call in the loops, so that the compiler can use vector instructions. The transform
+is in single precision, where vectors are longest: the logarithm is a power series of artanh, sine and cosine
+are Taylor's within a quarter turn, each good to the precision of the format.
 """
 
 from math import factorial, log, pi, sqrt
@@ -21,8 +21,33 @@ _C2, _C4, _C6, _C8, _C10, _C12 = (
 )
 
 
+@njit(nogil=True, cache=True)
+def fill(state, out):  # type: ignore[no-untyped-def]
+    """Fill `out`, of even length, from small fast chaotic generators: the columns of `state`, (4, lanes)."""
+    lanes = state.shape[1]
+    words = np.empty(lanes, np.uint64)
+    halves = words.view(np.uint32)
+    for start in range(0, len(out), 2 * lanes):
+        _advance(state[0], state[1], state[2], state[3], words)
+        part = out[start : start + 2 * lanes]
+        pairs = len(part) // 2
+        _box_muller(halves[:pairs], halves[lanes:], part[:pairs], part[pairs:])
+
+
+@njit(nogil=True, cache=True)
+def _advance(a, b, c, counter, words):  # type: ignore[no-untyped-def]
+    """Take the next word of each generator (Doty-Humphrey's SFC64)."""
+    for k in range(len(words)):
+        word = a[k] + b[k] + counter[k]
+        counter[k] += np.uint64(1)
+        a[k] = b[k] ^ (b[k] >> np.uint64(11))
+        b[k] = c[k] + (c[k] << np.uint64(3))
+        c[k] = ((c[k] << np.uint64(24)) | (c[k] >> np.uint64(40))) + word
+        words[k] = word
+
+
 @njit(nogil=True, cache=True, fastmath=True, error_model="numpy")
-def box_muller(lengths, angles, cosines, sines):  # type: ignore[no-untyped-def]
+def _box_muller(lengths, angles, cosines, sines):  # type: ignore[no-untyped-def]
     """Write two normals for each pair of 32-bit words, one for the length and one for the angle."""
     for i in range(len(cosines)):
         uniform = (_F(lengths[i]) + _HALF) * _UNIT  # never zero
