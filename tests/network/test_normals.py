@@ -38,3 +38,14 @@ def test_the_rest_is_the_generator():
     assert np.random.default_rng(rng) is rng
     with pytest.raises(ValueError, match="contiguous"):
         rng.standard_normal(out=np.empty((200, 200))[:, :100])
+
+
+def test_the_words_are_those_of_sfc64():
+    from firstlight.network.box_muller import advance
+
+    generators = [np.random.SFC64(seed) for seed in range(5)]
+    state = np.stack([generator.state["state"]["state"] for generator in generators], axis=1)
+    words = np.empty(5, np.uint64)
+    for _ in range(100):
+        advance(*state, words)
+        assert words.tolist() == [generator.random_raw() for generator in generators]

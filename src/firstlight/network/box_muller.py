@@ -28,14 +28,14 @@ def fill(state, out):  # type: ignore[no-untyped-def]
     words = np.empty(lanes, np.uint64)
     halves = words.view(np.uint32)
     for start in range(0, len(out), 2 * lanes):
-        _advance(state[0], state[1], state[2], state[3], words)
+        advance(state[0], state[1], state[2], state[3], words)
         part = out[start : start + 2 * lanes]
         pairs = len(part) // 2
         _box_muller(halves[:pairs], halves[lanes:], part[:pairs], part[pairs:])
 
 
 @njit(nogil=True, cache=True)
-def _advance(a, b, c, counter, words):  # type: ignore[no-untyped-def]
+def advance(a, b, c, counter, words):  # type: ignore[no-untyped-def]
     """Take the next word of each generator (Doty-Humphrey's SFC64)."""
     for k in range(len(words)):
         word = a[k] + b[k] + counter[k]
