@@ -94,28 +94,16 @@ def flow(
         raise ValueError(f"log_scale = {log_scale!r}: must be finite")
     start = log_scale + np.log(lengths(W))
     path = align(X, y, W, s, loss=loss, reduction=reduction)
-    times = _output_times(outputs, path.quiet_until(start, 1.0, t_max), t_max)
+    shown = _output_times(outputs, path.quiet_until(start, 1.0, t_max), t_max)
     end, chosen = limits(X, y), margin_loss(loss)
     targets = {"margin_cosine_plus": end.direction_plus, "margin_cosine_minus": end.direction_minus}
     see = Observer(X, y, chosen.log_value, chosen.log_slope, reduction == "mean", targets)
-    # Once settled, separable classes never meet again: each is integrated alone, from its own hand-over on.
     joint = path.quiet_until(start, handover, t_max)
-    apart = path.settled and joint >= min(path.last_event, t_max) and separability(X, y) > 0
-    if form == "classes" and not apart:
-        raise ValueError(
-            f"form = 'classes': at the hand-over, t = {joint:.6g}, not every neuron is in S± or dead"
-        )
-    labels = [label for label in (1, -1) if (y == label).any()] if apart else [None]
+    labels = _parts(path, joint, t_max, form)
     hand_overs = {label: path.quiet_until(start, handover, t_max, label) for label in labels}
     setting = {"loss": loss, "reduction": reduction, "tolerance": tolerance, "samples": len(y)}
     follow = follow_classes if form == "classes" else follow_neurons
-    # t1 and t2 are found on finer grids of their own, which the result does not show.
-    shown = times
-    about = [[path.quiet_until(start, level, t_max, label) for level in (0.1, 2.0)] for label in labels]
-    finer = [np.linspace(low, high, 33) for low, high in about]
-    if path.last_event > joint:  # neurons still turn after the hand-over
-        finer.append(np.linspace(joint, min(2 * path.last_event, t_max), 129))
-    times = np.unique(np.concatenate([times, *finer]))
+    times = np.unique(np.concatenate([shown, *_finer(path, start, joint, t_max, labels)]))
     states, done, evaluations = follow(path, start, times, hand_overs, setting)
     measure = see.moments if form == "classes" else lambda u, rho: see(u, rho, s)
     found = table(times, stack([measure(*one) if np.isfinite(one[0]).all() else {} for one in states]))
@@ -212,6 +200,32 @@ def descent(
         )  # fmt: skip
     found = table(step_size * record, stack(seen)).assign_coords(iteration=("time", record))
     return found.assign(converged=bool(seen[-1]))
+
+
+def _parts(path: AlignmentPath, joint: float, t_max: float, form: str) -> list[int | None]:
+    """Return the labels of the classes that are integrated apart, or [None]: all neurons together.
+
+    Once settled, separable classes never meet again: each is integrated alone, from its own hand-over on.
+    """
+    apart = path.settled and joint >= min(path.last_event, t_max) and separability(path.X, path.y) > 0
+    if apart:
+        return [label for label in (1, -1) if (path.y == label).any()]
+    if form == "classes":
+        raise ValueError(
+            f"form = 'classes': at the hand-over, t = {joint:.6g}, not every neuron is in S± or dead"
+        )
+    return [None]
+
+
+def _finer(
+    path: AlignmentPath, start: np.ndarray, joint: float, t_max: float, labels: list[int | None]
+) -> list[np.ndarray]:
+    """Return the times on which t2, and t1 after the hand-over, are found; the result does not show them."""
+    about = [[path.quiet_until(start, level, t_max, label) for level in (0.1, 2.0)] for label in labels]
+    grids = [np.linspace(low, high, 33) for low, high in about]
+    if path.last_event > joint:  # neurons still turn after the hand-over
+        grids.append(np.linspace(joint, min(2 * path.last_event, t_max), 129))
+    return grids
 
 
 def _stopped(found: xr.Dataset) -> str:
