@@ -1,12 +1,16 @@
 """The room's claims on made-up records: each verdict follows what the records say, and nothing else."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import xarray as xr
 
+from firstlight.show.figures import figure
 from firstlight.study.build import resolve
-from firstlight.study.catalogue import catalogue
+from firstlight.study.catalogue import catalogue, find
 from firstlight.study.claims import claims_of
+from firstlight.study.run import run
 from firstlight.unseen_classes import claims
 from firstlight.unseen_classes.doors import RELATIONS
 
@@ -145,6 +149,20 @@ def test_deep_networks():
         claims.ALIGNMENT: "holds", claims.RETRIEVED: "undecided", claims.ALIKE: "does not hold",
         claims.HELPS: "holds",
     }  # fmt: skip
+
+
+def test_a_small_study_of_training_sets_is_judged_and_drawn(tmp_path):
+    study = find("unseen/multi-class")
+    fixed = {**study.fixed, "sets": "0,1,2;3,4,5;6,7,8,9", "per_class": 12, "width": 64}
+    small = replace(study, fixed=fixed, trials=1, scales={})
+    found = run(small, tmp_path / "s.sqlite", workers=0)
+    made = claims_of(small, found)
+    assert len(made) == 6
+    assert "digits" in made[0].evidence
+    drawn = figure(small, found)
+    assert len(drawn.axes) == 4
+    assert drawn.get_suptitle() == small.description
+    assert "per_class = 12, width = 64" in drawn.get_supxlabel()
 
 
 def test_every_study_of_the_room_has_claims_that_are_written_down():

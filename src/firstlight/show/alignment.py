@@ -8,7 +8,6 @@ import xarray as xr
 
 from firstlight.rng import stream
 from firstlight.show import style
-from firstlight.show.figures import caption
 from firstlight.study.sweep import Study
 from firstlight.study.trial import tasks
 
@@ -26,22 +25,7 @@ _CURVES = (
 def toy(study: Study, found: xr.Dataset) -> "Figure":
     """Draw the toy: neurons at the start, aligned and fitted above; the rates and the loss in time below.
 
-    Parameters
-    ----------
-    study : Study
-        Its problem lies in the plane.
-    found : Dataset
-        As `firstlight.study.run` returns it.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-
-    Examples
-    --------
-    ::
-
-        toy(find("early-alignment/toy"), run(find("early-alignment/toy")))
+    For studies of a problem in the plane.
     """
     experiment, theory = (
         next(name for name, arm in study.arms.items() if arm.door == door) for door in ("simulate", "predict")
@@ -50,21 +34,18 @@ def toy(study: Study, found: xr.Dataset) -> "Figure":
     trained, exact = first.sel(arm=experiment).isel(trial=0), first.sel(arm=theory).isel(trial=0)
     X, y = study.build(study.point(0)).draw(0)[:2]  # type: ignore[attr-defined]
     moments, neurons = _moments(trained), _once_more(study, experiment)
-    with style.use():
-        drawn = style.new(2, 3, width=4.2, height=3.6)
-        for ax, (title, k) in zip(drawn.axes[:3], moments.items(), strict=True):
-            _plane(ax, X, y)
-            _neurons(ax, neurons.isel(time=k))
-            ax.set_title(f"{title}, t = {float(trained.time[k]):.3g}")
-        for ax, (name, label) in zip(drawn.axes[3:], _CURVES, strict=True):
-            ax.plot(trained.time, trained[name], ".", color=style.COLOURS[0], label="gradient descent")
-            ax.plot(exact.time, exact[name], color="#333333", label="exact path")
-            for k in moments.values():
-                ax.axvline(float(trained.time[k]), color="#999999", linewidth=0.8, linestyle=":")
-            ax.set(xlabel="time", title=label)
-        drawn.axes[3].legend()
-        drawn.suptitle(study.figure.title or study.description, fontsize=11)
-        drawn.supxlabel(caption(study, found), fontsize=7.5, color="#666666")
+    drawn = style.new(2, 3, width=4.2, height=3.6)
+    for ax, (title, k) in zip(drawn.axes[:3], moments.items(), strict=True):
+        _plane(ax, X, y)
+        _neurons(ax, neurons.isel(time=k))
+        ax.set_title(f"{title}, t = {float(trained.time[k]):.3g}")
+    for ax, (name, label) in zip(drawn.axes[3:], _CURVES, strict=True):
+        ax.plot(trained.time, trained[name], ".", color=style.COLOURS[0], label="gradient descent")
+        ax.plot(exact.time, exact[name], color="#333333", label="exact path")
+        for k in moments.values():
+            ax.axvline(float(trained.time[k]), color="#999999", linewidth=0.8, linestyle=":")
+        ax.set(xlabel="time", title=label)
+    drawn.axes[3].legend()
     return drawn
 
 

@@ -43,11 +43,11 @@ def figure(study: Study, found: xr.Dataset) -> "Figure":
     >>> len(figure(demo.STUDY, demo.found()).axes)
     2
     """
-    if study.figure.draw is not None:
-        made: Figure = resolve(study.figure.draw, "figure.draw")(study, found)
-        return made
     with style.use():
-        drawn = _heat_maps(study, found) if study.figure.y is not None else _curves(study, found)
+        if study.figure.draw is not None:
+            drawn: Figure = resolve(study.figure.draw, "figure.draw")(study, found)
+        else:
+            drawn = _heat_maps(study, found) if study.figure.y is not None else _curves(study, found)
         width = drawn.get_figwidth()
         # Letters of these sizes are about 1/13 and 1/18 inch wide.
         title = textwrap.fill(study.figure.title or study.description, int(13 * width))
@@ -124,6 +124,8 @@ def _curves(study: Study, found: xr.Dataset) -> "Figure":
         _dress(ax, study, x, name, title)
         if mean[x].dtype.kind not in "iuf":
             _word_ticks(ax, drawn.get_figwidth() / columns)
+        elif mean[x].dtype.kind in "iu" and not study.figure.log_x:
+            ax.locator_params("x", integer=True)
     for ax in drawn.axes[len(panels) :]:
         ax.set_visible(False)
     _legend(drawn, study, families)
@@ -227,7 +229,8 @@ def _arm_colour(study: Study, arm: str) -> str:
 
 
 def _dress(ax: "Axes", study: Study, x: str, name: str, title: str) -> None:
-    ax.set(xlabel=study.figure.label(x), ylabel=study.figure.label(name), title=title)
+    label = study.figure.label(name)
+    ax.set(xlabel=study.figure.label(x), ylabel="" if title == label else label, title=title)
     for log, axis, scale in (
         (study.figure.log_x, ax.xaxis, ax.set_xscale),
         (study.figure.log_y, ax.yaxis, ax.set_yscale),

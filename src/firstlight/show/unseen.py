@@ -72,42 +72,27 @@ def _name_points(ax: Any, x: np.ndarray, y: np.ndarray, names: np.ndarray) -> No
 def relations(study: Any, found: xr.Dataset) -> "Figure":
     """Draw the rank relations of a study over training sets, by arm, and predictions against networks.
 
-    Parameters
-    ----------
-    study : Study
-        Of a `SetsProblem`.
-    found : Dataset
-        As `firstlight.study.run` returns it.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-
-    Examples
-    --------
-    See the catalogue: ``unseen/digits-pairs``.
+    For studies of a `SetsProblem`.
     """
     one = found.isel(dict.fromkeys(study.axes, 0)).mean("trial")
-    with style.use():
-        drawn = style.new(1, 4, width=3.1, height=3.8)
-        left, *right = drawn.axes
-        names = one["relation"].values.tolist()
-        for shift, (arm, colour) in enumerate(zip(study.arms, style.COLOURS, strict=False)):
-            mean, low, high = (one[f"spearman{end}"].sel(arm=arm).values for end in ("", "_low", "_high"))
-            height = np.arange(len(names)) + 0.2 * (shift - (len(study.arms) - 1) / 2)
-            left.errorbar(
-                mean, height, xerr=[mean - low, high - mean], fmt="o", color=colour, markersize=4,
-                label=study.arms[arm].label or arm,
-            )  # fmt: skip
-        left.set_yticks(range(len(names)), [_WORDS[name] for name in names])
-        left.set_ylim(len(names) - 0.5, -1.6)
-        left.axvline(0, color="#999999", linewidth=0.8)
-        left.set_xlabel("mean Spearman, 95 % interval")
-        left.legend(loc="upper left", ncols=len(study.arms), columnspacing=0.8)
-        left.set_title(f"over {one.sizes['train']} training sets")
-        for ax, name in zip(right, ("alignment", "elasticity", "recall"), strict=True):
-            _predicted_against_measured(ax, study, one, name)
-        drawn.suptitle(study.figure.title or study.description, fontsize=11)
+    drawn = style.new(1, 4, width=3.1, height=3.8)
+    left, *right = drawn.axes
+    names = one["relation"].values.tolist()
+    for shift, (arm, colour) in enumerate(zip(study.arms, style.COLOURS, strict=False)):
+        mean, low, high = (one[f"spearman{end}"].sel(arm=arm).values for end in ("", "_low", "_high"))
+        height = np.arange(len(names)) + 0.2 * (shift - (len(study.arms) - 1) / 2)
+        left.errorbar(
+            mean, height, xerr=[mean - low, high - mean], fmt="o", color=colour, markersize=4,
+            label=study.arms[arm].label or arm,
+        )  # fmt: skip
+    left.set_yticks(range(len(names)), [_WORDS[name] for name in names])
+    left.set_ylim(len(names) - 0.5, -2.0)
+    left.axvline(0, color="#999999", linewidth=0.8)
+    left.set_xlabel("mean Spearman, 95 % interval")
+    left.legend(loc="upper left")
+    left.set_title(f"over {one.sizes['train']} training sets")
+    for ax, name in zip(right, ("alignment", "elasticity", "recall"), strict=True):
+        _predicted_against_measured(ax, study, one, name)
     return drawn
 
 

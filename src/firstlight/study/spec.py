@@ -259,7 +259,8 @@ class FigureSpec:
         Default: the study's description.
     draw : str, optional
         ``"module:function"`` inside firstlight that draws a special picture instead; it is called as
-        ``function(study, dataset)`` and returns a matplotlib Figure.
+        ``function(study, dataset)`` in our style, and returns a matplotlib Figure, which then gets its title
+        and the line below it.
 
     Examples
     --------

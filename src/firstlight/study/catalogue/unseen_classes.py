@@ -24,7 +24,7 @@ _LABELS = {
     "mean_alignment": "alignment (cosine)",
     "alignment": "alignment (cosine)",
     "size": "n = d = N",
-    "length": "length",
+    "length": "length of the unseen means / |v|",
     "epoch": "epochs of training",
     "cosine": "cosine to the training direction",
     "along": "unseen means along the training direction",
@@ -157,7 +157,9 @@ STUDIES = (
         ),
         tolerance=0.1,
         claims=f"{_CLAIMS}rotations",
-        figure=FigureSpec(x="spread", hue="length", log_x=True, labels=_LABELS),
+        figure=FigureSpec(
+            x="spread", hue="length", log_x=True, labels={**_LABELS, "length": "length / |v|"}
+        ),
         scales={
             "paper": Scale(
                 trials=10,
@@ -189,7 +191,9 @@ STUDIES = (
         trials=3,
         observables=("operator_norm", "over_published"),
         claims=f"{_CLAIMS}norms",
-        figure=FigureSpec(x="size", hue="law", log_x=True, log_y=True, labels=_LABELS),
+        figure=FigureSpec(
+            x="size", hue="law", log_x=True, log_y=True, labels={**_LABELS, "size": "n = d"}
+        ),
         scales={"paper": Scale(trials=5, axes={"size": [256, 512, 1024, 2048]})},
     ),
     _training_sets(
