@@ -210,3 +210,12 @@ def test_nothing_to_draw(path):
     study, found = made(path, fixed={"broken_at": 1.0}, axes={"rate": [1.0]}, arms={"sim": Arm("simulate")})
     with pytest.raises(ValueError, match="nothing to draw"):
         figure(study, found)
+
+
+def test_single_numbers_are_left_to_the_table(tmp_path):
+    study = Study("tiny/x", "x", Tiny, axes={"rate": [1.0, 2.0]}, trials=2)
+    found = run(study, tmp_path / "s.sqlite", workers=0)
+    found["constant"] = found["mean"].isel(rate=0, drop=True)
+    assert [ax.get_title() for ax in figure(study, found).axes if ax.get_visible()] == ["mean", "variance"]
+    with pytest.raises(ValueError, match="observable constant has only"):
+        figure(study, found.drop_vars(["mean", "variance"]))

@@ -84,10 +84,19 @@ def caption(study: Study, found: xr.Dataset) -> str:
 
 
 def _shown(study: Study, found: xr.Dataset) -> list[str]:
+    """Return the observables that change along the horizontal axis; a single number is for the table."""
     chosen = [name for name in study.observables or observables(found) if name in observables(found)]
     if not chosen:
         raise ValueError(f"{study.name}: the store holds nothing to draw; run the study first")
-    return chosen
+    along = [name for name in chosen if _across(study) in found[name].dims]
+    if not along:
+        dims = ", ".join(str(dim) for dim in found[chosen[0]].dims)
+        raise ValueError(f"figure.x = {_across(study)!r}: observable {chosen[0]} has only {dims}")
+    return along
+
+
+def _across(study: Study) -> str:
+    return study.figure.x or next(iter(study.axes))
 
 
 def _panels(study: Study, found: xr.Dataset) -> list[tuple[str, str, dict[str, Any]]]:
@@ -110,9 +119,7 @@ def _curves(study: Study, found: xr.Dataset) -> "Figure":
     families: dict[str, str] = {}
     for ax, (title, name, where) in zip(drawn.axes, panels, strict=False):
         mean, sem = (summary[f"{name}_{part}"].sel(where) for part in ("mean", "sem"))
-        x = study.figure.x or next(iter(study.axes))
-        if x not in mean.dims:
-            raise ValueError(f"figure.x = {x!r}: observable {name} has only {', '.join(map(str, mean.dims))}")
+        x = _across(study)
         for label, colour, chosen in _families(study, mean, x):
             for arm in study.arms:
                 line = _Line(
@@ -264,7 +271,7 @@ def _word_ticks(ax: "Axes", width: float) -> None:
 def _heat_maps(study: Study, found: xr.Dataset) -> "Figure":
     """Draw one map per observable and arm over the two axes; an observable's maps share their colours."""
     spec, names = study.figure, _shown(study, found)
-    x, y = spec.x or next(iter(study.axes)), str(spec.y)
+    x, y = _across(study), str(spec.y)
     summary = summarise(study, found)
     drawn = style.new(len(names), len(study.arms))
     grid = iter(drawn.axes)

@@ -1,0 +1,50 @@
+"""The claims about two digits, on made-up curves."""
+
+import numpy as np
+import pytest
+import xarray as xr
+
+from firstlight.early_alignment.claims import digits
+
+
+def made(right=0.97, cosine=0.99, rank=1.2, fall_at=2):
+    """Three trials of five times; the loss falls at one of them, the cosines are high from then on."""
+    time, trial = np.arange(5), 0.001 * np.arange(3)
+    late = time >= fall_at
+
+    def over(values):
+        return ("arm", "samples", "trial", "time"), (values + trial[:, None])[None, None]
+
+    return xr.Dataset(
+        {
+            "loss": over(np.where(late, 0.8, 1.0) - 0.05 * late * (time - fall_at)),
+            "cosine_plus": over(np.where(late, cosine, 0.1)),
+            "cosine_minus": over(np.where(late, 0.99, 0.1)),
+            "stable_rank": over(np.linspace(9, rank, 5)),
+            "right_sign": (("arm", "samples", "trial"), (right + trial)[None, None]),
+        },
+        {"arm": ["descent"], "samples": [100], "time": time},
+    )
+
+
+@pytest.mark.parametrize(
+    ("changes", "expected"),
+    [
+        ({}, ["holds", "holds", "holds"]),
+        ({"right": 0.7}, ["holds in part", "holds", "holds"]),
+        ({"right": 0.4}, ["does not hold", "holds", "holds"]),
+        ({"cosine": 0.5}, ["holds", "holds in part", "holds"]),
+        ({"rank": 3.0}, ["holds", "holds", "does not hold"]),
+        ({"fall_at": 9}, ["holds", "undecided", "holds"]),  # no fall, no time to look at
+    ],
+)
+def test_claims_follow_the_curves(changes, expected):
+    assert [claim.verdict for claim in digits(made(**changes))] == expected
+
+
+def test_the_cosine_is_that_of_the_fall():
+    found = made()
+    found["cosine_plus"] = xr.where(
+        found.time > 2, 0.3, found["cosine_plus"]
+    )  # what comes later is no matter
+    assert "cosine to x₊: 0.991" in digits(found)[1].evidence
