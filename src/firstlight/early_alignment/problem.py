@@ -42,7 +42,7 @@ class Problem(Setting):
     """
 
     room: ClassVar[str] = "early_alignment"
-    room_version: ClassVar[int] = 1
+    room_version: ClassVar[int] = 2
     references: ClassVar[tuple[str, ...]] = ("min2024early",)
 
     def predict(

@@ -40,7 +40,7 @@ class Problem(Setting):
     """
 
     room: ClassVar[str] = "one_step"
-    room_version: ClassVar[int] = 2
+    room_version: ClassVar[int] = 3
     references: ClassVar[tuple[str, ...]] = ("demir2025onestep",)
 
     @classmethod
