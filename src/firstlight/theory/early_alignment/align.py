@@ -1,13 +1,16 @@
 """Walk the alignment phase in the limit of small initialisation, exact to rounding."""
 
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 
 import numpy as np
 
 from firstlight.data.separable import two_classes
 from firstlight.theory.early_alignment.checks import gain, lengths, neurons
 from firstlight.theory.early_alignment.path import AlignmentPath, last_times
+from firstlight.workers import Workers
+
+_LARGE = 1e9  # products from which a Gram matrix is worth the threads of BLAS
 
 
 def align(
@@ -108,23 +111,26 @@ def _trace(
     from firstlight.theory.early_alignment import events
 
     points, rows = _cut_dimension(X, start)
-    gram, room = points @ points.T, len(y) + 16
-    found = _run(points, gram, y, rows, second, speed, until, room)
-    full = np.flatnonzero(found["status"] == events.FULL)
-    # A runaway would need more events than any separable problem has, many times over.
-    while full.size and room < 1000 * len(y) + 100_000:
-        room *= 4
-        again = _run(points, gram, y, rows[full], second[full], speed, until, room)
-        again["first"] += len(found["data"])
-        for name in ("numbers", "data"):
-            found[name] = np.concatenate([found[name], again[name]])
-        for name in ("first", "count", "status", "fate"):
-            found[name][full] = again[name]
-        full = full[again["status"] == events.FULL]
+    product, room = partial(np.matmul, points, points.T), len(y) + 16
+    with Workers() as workers:
+        gram = workers.together(product) if points.size * len(y) > _LARGE else product()
+        found = _run(workers, points, gram, y, rows, second, speed, until, room)
+        full = np.flatnonzero(found["status"] == events.FULL)
+        # A runaway would need more events than any separable problem has, many times over.
+        while full.size and room < 1000 * len(y) + 100_000:
+            room *= 4
+            again = _run(workers, points, gram, y, rows[full], second[full], speed, until, room)
+            again["first"] += len(found["data"])
+            for name in ("numbers", "data"):
+                found[name] = np.concatenate([found[name], again[name]])
+            for name in ("first", "count", "status", "fate"):
+                found[name][full] = again[name]
+            full = full[again["status"] == events.FULL]
     return found
 
 
 def _run(
+    workers: Workers,
     X: np.ndarray,
     gram: np.ndarray,
     y: np.ndarray,
@@ -134,20 +140,23 @@ def _run(
     until: float,
     room: int,
 ) -> dict[str, np.ndarray]:
-    """Run the kernel in threads, each on every so many-th neuron: some have far more events than others."""
-    import numba
-
+    """Run the kernel in threads, each on a few neurons at a time: some have far more events than others."""
     from firstlight.theory.early_alignment import events
 
     kernel: Callable[..., None] = events.trace
-    h, threads = len(rows), numba.get_num_threads()
-    Q, C, B, active, frozen = _begin(X, y, rows)  # here, since threads of BLAS within threads are slow
+    h = len(rows)
     numbers, data = np.empty((h, room, 5)), np.empty((h, room), np.int64)
     count, status, fate = (np.empty(h, np.int64) for _ in range(3))
-    given = X, gram, y, rows.copy(), Q, C, B, second, speed, until, numbers, data, count, status, fate
-    parts = [np.arange(k, h, 8 * threads) for k in range(min(8 * threads, h))]
-    with ThreadPoolExecutor(threads) as pool:
-        list(pool.map(lambda part: kernel(*given, part), parts))
+    active, frozen = np.empty((h, len(y)), bool), np.empty(h, bool)
+
+    def walk(part: slice) -> None:
+        W = rows[part].copy()
+        Q, C, B, active[part], frozen[part] = _begin(X, y, W)
+        written = (array[part] for array in (numbers, data, count, status, fate))
+        kernel(X, gram, y, W, Q, C, B, second[part], speed, until, *written)
+
+    step = -(-h // (8 * workers.count))
+    workers.map(walk, [slice(k, k + step) for k in range(0, h, step)])
     return {
         "numbers": numbers.reshape(-1, 5), "data": data.reshape(-1), "first": room * np.arange(h),
         "count": count, "status": status, "fate": fate, "active": active, "frozen": frozen,

@@ -37,8 +37,8 @@ _inlined = njit(nogil=True, cache=True, error_model="numpy", inline="always")
 
 
 @_compiled
-def trace(X, gram, y, W, Q, C, B, second, gain, until, numbers, which, counts, status, fate, chosen):  # type: ignore[no-untyped-def]
-    """Walk the neurons in `chosen`; write the events, their number, how the walk ended, and where.
+def trace(X, gram, y, W, Q, C, B, second, gain, until, numbers, which, counts, status, fate):  # type: ignore[no-untyped-def]
+    """Walk the neurons; write the events, their number, how the walk ended, and where.
 
     Rows of W are unit vectors w, of Q and B their Xw and Xc, of C their c; they are worked on in place. Row r
     of ``numbers[j]`` is (time, log of a unit of length, advance along c since the event before and v after
@@ -52,7 +52,7 @@ def trace(X, gram, y, W, Q, C, B, second, gain, until, numbers, which, counts, s
     )  # fmt: skip
     level, side, ratio = np.empty(n), np.empty(n), np.empty(n)
     met, changed, tally = np.empty(n, np.int64), np.empty(n, np.int64), np.zeros(2)
-    for j in chosen:
+    for j in range(len(W)):
         neuron = Neuron(W[j], C[j], Q[j], B[j], level, side, ratio, met, changed, tally, near)
         for i in range(n):
             level[i] = 1.0 if Q[j, i] > 0 else 0.0
