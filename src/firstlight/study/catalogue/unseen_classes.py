@@ -207,8 +207,8 @@ STUDIES = (
     ),
     _training_sets(
         "multi-class", "digits: four training classes, softmax, six unseen; rank relations with intervals",
-        "digits", Scale(trials=3, fixed={"per_class": 170, "sets": _splits(30, 4)}),
-        sets=_splits(12, 4), loss="softmax",
+        "digits", Scale(trials=3, fixed={"per_class": 170}),
+        sets=_splits(30, 4), loss="softmax",
     ),
     Study(
         name="unseen/cnn",
