@@ -25,6 +25,7 @@ FEATURED = (
     "phase/size",
     "unseen/alignment-vs-similarity",
     "unseen/recall-vs-similarity",
+    "unseen/digits-pairs",
 )
 """The studies of the short report: together a few minutes at the quick scale."""
 

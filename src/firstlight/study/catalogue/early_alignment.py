@@ -48,7 +48,7 @@ def _mnist(positive: int, negative: int, horizon: float) -> Study:
             "descent": Arm("simulate", {"by": "descent"}, label="gradient descent"),
             "exact": Arm("predict", paired=True, label="exact path"),
         },
-        trials=2,
+        trials=3,
         observables=_CURVES,
         judged=_CURVES[:-1],  # the data alone decide the last
         claims="firstlight.early_alignment.claims:digits",
