@@ -217,13 +217,13 @@ STUDIES = (
         axes={"images": ["fashion-mnist", "mnist"]},
         fixed={"train": "random", "per_class": 40, "epochs": 4, "model": "cnn"},
         arms=_DEEP,
-        trials=12,
+        trials=24,
         observables=(
             "similarity_alignment", "similarity_recall", "alignment_recall", "kendall_w", "mean_recall",
         ),
         claims=f"{_CLAIMS}deep",
         figure=FigureSpec(x="epoch", hue="images", labels=_DEEP_LABELS),
-        scales={"paper": Scale(trials=20, fixed={"per_class": 600, "epochs": 20})},
+        scales={"paper": Scale(fixed={"per_class": 600, "epochs": 20})},
     ),
     Study(
         name="unseen/metric-learning",
@@ -232,7 +232,7 @@ STUDIES = (
         axes={"loss": ["normalised-softmax", "contrastive"]},
         fixed={"images": "fashion-mnist", "train": "random", "per_class": 40, "epochs": 4, "model": "cnn"},
         arms=_DEEP,
-        trials=12,
+        trials=24,
         observables=(
             "alignment_recall", "similarity_alignment", "kendall_w", "mean_alignment", "mean_recall",
         ),
