@@ -194,6 +194,15 @@ def test_the_best_preprocessing_attains_delta_alg(target):
     assert spectral_threshold(target, lambda y: np.tanh(y - 0.5)).value >= limit
 
 
+@pytest.mark.parametrize("edge", [0.5, 1.0, 1.7])
+def test_a_preprocessing_that_jumps(edge):
+    # T = 1{y > edge²}: with p = P(|z| > edge) and c = E[z² - 1; |z| > edge] the threshold is p/c²
+    share, moved = 2 * norm.sf(edge), 2 * edge * norm.pdf(edge)
+    found = spectral_threshold("z1**2", lambda y: np.where(y > edge**2, 1.0, 0.0))
+    assert found.value == pytest.approx(share / moved**2, rel=1e-3)
+    assert abs(found.value - share / moved**2) <= 2 * found.residual + 1e-6
+
+
 def test_spectral_estimator_below_and_above():
     target = MultiIndex(f"sign(abs(z1)-{EDGE})")
     best = optimal_preprocessing(target)

@@ -125,6 +125,7 @@ def test_descent_records_holds_and_batches():
         (lambda: spectral_density(small_operator(), [0.0], 0.0), "width"),
         (lambda: run_small(step_size=-1.0), "step_size"),
         (lambda: run_small(batch=0), "batch"),
+        (lambda: run_small(steps=-1), "steps"),
         (lambda: run_small(step_size=1e9), "diverges"),
     ],
 )
@@ -137,7 +138,7 @@ def small_operator():
     return hessian_operator(np.eye(4), np.ones(4), np.ones((4, 1)), [1.0], "tanh")
 
 
-def run_small(step_size=0.1, batch=None):
+def run_small(step_size=0.1, batch=None, steps=5):
     network, drawn, W = small()
     data = (drawn.X, drawn.y)
-    return descend(network, data, data, W, drawn.directions, step_size, 5, batch=batch)
+    return descend(network, data, data, W, drawn.directions, step_size, steps, batch=batch)

@@ -455,6 +455,11 @@ def test_growing_factor():
     ("call", "message"),
     [
         (lambda: dmft(TARGET, BASE, 3.0, 5.0, 4), "step_size = 5.0: unstable"),
+        (lambda: dmft(TARGET, BASE, 3.0, 5.0, 4, 64, 0, False), "step_size = 5.0: unstable"),
+        (lambda: dmft(TARGET, BASE, 3.0, 0.1, 4, 64, 0, False, start_overlap=0.9), "start_overlap"),
+        (lambda: dmft(TARGET, BASE, 3.0, 0.1, 4, 64, 0, False, start_overlap=np.zeros(3)), "start_overlap"),
+        (lambda: delta_nn(TARGET, BASE, steps=1), "steps = 1"),
+        (lambda: delta_nn(TARGET, BASE, samples=4), "samples = 4"),
         (lambda: dmft(TARGET, BASE, -1.0, 0.1, 4), "delta"),
         (lambda: dmft(TARGET, BASE, 3.0, 0.0, 4), "step_size"),
         (lambda: dmft(TARGET, BASE, 3.0, 0.1, 0), "steps"),

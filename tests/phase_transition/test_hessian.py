@@ -9,6 +9,7 @@ from firstlight.losses import Loss
 from firstlight.theory.phase_transition.hessian import hessian_spectrum, initial_law
 from firstlight.theory.phase_transition.law import CurvatureLaw, visible
 from firstlight.theory.phase_transition.resolvent import Bulk
+from firstlight.theory.phase_transition.stacks import definite, inverse
 from firstlight.theory.phase_transition.student import Student
 
 TARGET = MultiIndex("sign(abs(z1) - 1.4820733)")
@@ -47,6 +48,31 @@ def test_marchenko_pastur():
     kernel = Bulk(np.ones((1, 1, 1)), np.ones(1), 0.5).left_edge()  # fewer samples than dimensions
     assert kernel.value == 0.0
     assert kernel.pinned
+
+
+@pytest.mark.parametrize("m", [1, 2, 3, 4])
+def test_stacks_of_small_matrices(m):
+    rng = np.random.default_rng(m)
+    half = rng.standard_normal((50, m, m))
+    positive = half @ half.transpose(0, 2, 1) + 0.1 * np.eye(m)
+    for stack in (positive, half + half.transpose(0, 2, 1) + 1j * positive):
+        # rounding, times a condition number below 1e4
+        np.testing.assert_allclose(inverse(stack), np.linalg.inv(stack), rtol=1e-9, atol=1e-10)
+    smallest = np.linalg.eigvalsh(positive).min()
+    assert definite(positive - 0.99 * smallest * np.eye(m))
+    assert not definite(positive - 1.01 * smallest * np.eye(m))
+
+
+def test_the_mean_of_the_density():
+    law, student = MultiIndex("cos(2*z1)"), Student("cos", 1.0, 0.7, offset=0.2)
+    found = hessian_spectrum(law, student, 6.0)
+    x = np.linspace(found.left_edge - 0.5, found.right_edge + 0.5, 200)
+    density = found.density(x, width=2e-3)
+    z, h = np.random.default_rng(0).standard_normal((2, 200_000, 1))
+    # the smoothing's tails beyond the grid; plain draws err by 0.003
+    assert np.trapezoid(density, x) == pytest.approx(1.0, abs=0.02)
+    mean = student.curvature(law.law(z), student.init_scale * h).mean()  # of tr H, over the dimensions
+    assert np.trapezoid(x * density, x) == pytest.approx(mean, abs=0.02)
 
 
 @pytest.mark.parametrize(("student", "delta"), [(ONE, 7.606), (TWO, 0.858), (TWO, 1.963)])
@@ -195,11 +221,17 @@ def test_derivatives_against_differences(name):
     ("call", "message"),
     [
         (lambda: Student("relu"), "twice differentiable"),
+        (lambda: Student(lambda z: np.maximum(z, 0.3)), "twice differentiable"),
+        (lambda: Student(lambda z: np.sign(z - 0.1)), "twice differentiable"),
         (lambda: Student("tanh", (1.0, 0.0)), "second_layer"),
         (lambda: Student("tanh", init_scale=0.0), "init_scale"),
         (lambda: Student("tanh", ridge=-1.0), "ridge"),
         (lambda: Student("tanh", loss="hinge"), "loss = 'hinge'"),
         (lambda: hessian_spectrum(TARGET, ONE, 0.0), "delta"),
+        (lambda: hessian_spectrum(TARGET, ONE, "3"), "delta"),
+        (lambda: hessian_spectrum(TARGET, ONE, 3.0, samples=0), "samples"),
+        (lambda: hessian_spectrum(TARGET, TWO, 3.0, initial_law(TARGET, ONE, 64)), "law of 2 neurons"),
+        (lambda: hessian_spectrum(3.0, ONE, 3.0), "target = 3.0"),
         (lambda: hessian_spectrum("z1**2", ONE, 2.0), "unbounded below"),
         (lambda: hessian_spectrum(MultiIndex("sign(abs(z1)-1)", noise=0.1), ONE, 2.0), "drop its noise"),
         (lambda: hessian_spectrum("z1", ONE, 2.0), "no hard direction"),

@@ -157,6 +157,8 @@ def descend(
     if not (np.isfinite(step_size) and step_size > 0):
         raise ValueError(f"step_size = {step_size!r}: must be a positive number")
     X, y = train
+    if isinstance(steps, bool) or not isinstance(steps, (int, np.integer)) or steps < 0:
+        raise ValueError(f"steps = {steps!r}: must be an integer of at least 0")
     if batch is not None and not 1 <= batch <= len(y):
         raise ValueError(f"batch = {batch}: must lie in 1 .. {len(y)}")
     rng = generator(rng)

@@ -7,11 +7,12 @@ import numpy as np
 import xarray as xr
 
 from firstlight.network.phase_descent import descend, orthogonal_rows
-from firstlight.phase_transition.model import SUCCESS, Model, require_number, require_size
+from firstlight.phase_transition.model import SUCCESS, Model
 from firstlight.rng import RNGLike, SeedLike, generator
 from firstlight.study.cost import Cost
 from firstlight.theory.phase_transition.dmft import dmft, memory_bytes
 from firstlight.theory.phase_transition.escape import chance_of, mean_escape
+from firstlight.theory.phase_transition.require import require_number, require_size
 
 
 @dataclass(frozen=True)

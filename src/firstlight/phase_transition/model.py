@@ -107,15 +107,3 @@ class Model:
             ),
             Assumption("dimension and samples go to infinity", "not checkable", "gaps shrink as d^-1/2"),
         )  # fmt: skip
-
-
-def require_number(name: str, value: object, low: float = 0.0) -> None:
-    """Raise unless a number is finite and above `low`."""
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not low < value < np.inf:
-        raise ValueError(f"{name} = {value!r}: must be a number above {low:g}")
-
-
-def require_size(name: str, value: object, low: int) -> None:
-    """Raise unless a size is an integer of at least `low`."""
-    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < low:
-        raise ValueError(f"{name} = {value!r}: must be an integer of at least {low}")

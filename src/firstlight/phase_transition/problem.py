@@ -9,11 +9,12 @@ from scipy.special import ndtri
 
 from firstlight.measure.hessian import extreme_eigenpairs, hessian_operator
 from firstlight.network.phase_descent import DescentPath, descend, orthogonal_rows
-from firstlight.phase_transition.model import Model, require_number, require_size
+from firstlight.phase_transition.model import Model
 from firstlight.rng import RNGLike, SeedLike, generator
 from firstlight.study.cost import Cost
 from firstlight.theory.phase_transition.dmft import default_times, dmft, memory_bytes
 from firstlight.theory.phase_transition.path import DmftPath
+from firstlight.theory.phase_transition.require import require_number, require_size
 
 _TYPICAL = ndtri(0.5 + np.array([1, 3, 5, 7]) / 16)  # quantiles of |normal|
 _LOWEST = 6  # eigenpairs among which the informative one is looked for

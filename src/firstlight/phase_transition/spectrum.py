@@ -8,10 +8,11 @@ import xarray as xr
 
 from firstlight.measure.hessian import hessian_operator
 from firstlight.network.phase_descent import orthogonal_rows
-from firstlight.phase_transition.model import Model, require_number, require_size
+from firstlight.phase_transition.model import Model
 from firstlight.rng import RNGLike, SeedLike, generator
 from firstlight.study.cost import Cost
 from firstlight.theory.phase_transition.hessian import hessian_spectrum
+from firstlight.theory.phase_transition.require import require_number, require_size
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ import xarray as xr
 
 from firstlight.data.multi_index import MultiIndex
 from firstlight.network.phase_descent import descend, orthogonal_rows
-from firstlight.phase_transition.model import SUCCESS, Model, require_number, require_size
+from firstlight.phase_transition.model import SUCCESS, Model
 from firstlight.rng import RNGLike, SeedLike, generator
 from firstlight.study.cost import Cost
 from firstlight.study.problem import Assumption
@@ -17,6 +17,7 @@ from firstlight.theory.phase_transition.delta_nn import delta_nn
 from firstlight.theory.phase_transition.dmft import held_path
 from firstlight.theory.phase_transition.escape import chance_of
 from firstlight.theory.phase_transition.labels import label_law
+from firstlight.theory.phase_transition.require import require_number, require_size
 from firstlight.theory.phase_transition.subspaces import subspaces
 
 _STEP = 0.1  # of descents, where theory chooses its own

@@ -52,7 +52,11 @@ class Moments:
 
 def as_target(target: MultiIndex | str) -> MultiIndex:
     """Return the target law behind a text; a `MultiIndex` is passed through."""
-    return MultiIndex(target) if isinstance(target, str) else target
+    if isinstance(target, str):
+        return MultiIndex(target)
+    if not isinstance(target, MultiIndex):
+        raise ValueError(f"target = {target!r}: must be a MultiIndex, or a text of z1, z2, ...")
+    return target
 
 
 def far_labels(target: MultiIndex) -> np.ndarray:

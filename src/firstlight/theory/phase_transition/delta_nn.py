@@ -21,6 +21,7 @@ from firstlight.theory.phase_transition.criterion import CRITERIA, last_crossing
 from firstlight.theory.phase_transition.dmft import held_path
 from firstlight.theory.phase_transition.hessian import starting_law
 from firstlight.theory.phase_transition.labels import LabelLaw, draw, label_law
+from firstlight.theory.phase_transition.require import require_size
 from firstlight.theory.phase_transition.resolvent import Bulk
 from firstlight.theory.phase_transition.static import static_point
 from firstlight.theory.phase_transition.student import Student
@@ -106,6 +107,8 @@ def delta_nn(
     target, rng = as_target(target), generator(rng)
     if criterion not in CRITERIA:
         raise ValueError(f"criterion = {criterion!r}: must be one of {', '.join(CRITERIA)}")
+    require_size("steps", steps, 8)
+    require_size("samples", samples, 128)
     labels = label_law(target, rng)
     student.require_bounded(np.concatenate([labels.y, labels.far]), labels.name)
     floor = conditional_threshold(target, labels.easy_basis, rng).value

@@ -16,8 +16,11 @@ from firstlight.theory.phase_transition.conditional import as_target
 from firstlight.theory.phase_transition.labels import LabelLaw, LabelSample, draw, label_law
 from firstlight.theory.phase_transition.path import DmftPath
 from firstlight.theory.phase_transition.process import Process
+from firstlight.theory.phase_transition.require import require_number, require_size
 from firstlight.theory.phase_transition.resolvent import Bulk
 from firstlight.theory.phase_transition.student import Student
+
+_PROBES = 1 << 11  # nodes that tell whether the first step is stable
 
 
 def default_times(steps: int) -> tuple[int, ...]:
@@ -78,8 +81,9 @@ def dmft(
     if hold_hard:
         return held_path(label_law(target, rng), student, delta, step_size, steps, samples, rng, times)
     kept = _check(student, delta, step_size, steps, samples, times)
+    start = _start(start_overlap, student, target.k)
+    _check_step(student, _joint(target, student.width, _PROBES, np.random.default_rng(0)), delta, step_size)
     sample = _joint(target, (steps + 1) * student.width, samples, rng)
-    start = np.broadcast_to(np.asarray(start_overlap, float), (student.width, target.k)).copy()
     return Process(student, sample, float(delta), float(step_size), steps, kept, start).path()
 
 
@@ -95,7 +99,8 @@ def held_path(
 ) -> DmftPath:
     """Follow gradient descent with the hard overlaps held, from a label law that is known already."""
     kept = _check(student, delta, step_size, steps, samples, times)
-    _check_step(labels, student, delta, step_size)
+    student.require_bounded(np.concatenate([labels.y, labels.far]), labels.name)
+    _check_step(student, draw(labels, student.width, _PROBES, 0), delta, step_size)
     sample = draw(labels, (steps + 1) * student.width, samples, rng)
     start = np.zeros((student.width, labels.easy.shape[1]))
     return Process(student, sample, float(delta), float(step_size), steps, kept, start).path()
@@ -122,13 +127,10 @@ def _check(
 ) -> tuple[int, ...]:
     import psutil
 
-    if not (np.isfinite(delta) and delta > 0):
-        raise ValueError(f"delta = {delta!r}: must be a positive number")
-    if not (np.isfinite(step_size) and step_size > 0):
-        raise ValueError(f"step_size = {step_size!r}: must be a positive number")
-    for name, value, low in (("steps", steps, 1), ("samples", samples, 64)):
-        if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < low:
-            raise ValueError(f"{name} = {value!r}: must be an integer of at least {low}")
+    require_number("delta", delta)
+    require_number("step_size", step_size)
+    require_size("steps", steps, 1)
+    require_size("samples", samples, 64)
     need, free = memory_bytes(student, steps, samples), psutil.virtual_memory().available
     if need > 0.8 * free:
         raise ValueError(
@@ -141,9 +143,17 @@ def _check(
     return kept
 
 
-def _check_step(labels: LabelLaw, student: Student, delta: float, step_size: float) -> None:
-    student.require_bounded(np.concatenate([labels.y, labels.far]), labels.name)
-    drawn = draw(labels, student.width, 1 << 11, 0)
+def _start(overlap: float | np.ndarray, student: Student, k: int) -> np.ndarray:
+    shape, given = (student.width, k), np.asarray(overlap, float)
+    if given.shape not in ((), shape):
+        raise ValueError(f"start_overlap: shape {given.shape}, expected {shape} or a number")
+    start = np.broadcast_to(given, shape).copy()
+    if not np.linalg.norm(start, 2) < student.init_scale:
+        raise ValueError(f"start_overlap = {overlap}: must be shorter than the rows, {student.init_scale}")
+    return start
+
+
+def _check_step(student: Student, drawn: LabelSample, delta: float, step_size: float) -> None:
     D = student.curvature(drawn.y, student.init_scale * drawn.normals)
     right = student.ridge - Bulk(D, drawn.weight, delta).mirrored.left_edge().value
     if step_size * right >= 2:

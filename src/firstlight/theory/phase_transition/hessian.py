@@ -13,7 +13,9 @@ from firstlight.solvers import bracketing_root
 from firstlight.theory.phase_transition.conditional import as_target
 from firstlight.theory.phase_transition.labels import LabelLaw, draw, label_law
 from firstlight.theory.phase_transition.law import CurvatureLaw, visible
-from firstlight.theory.phase_transition.resolvent import Branch, Bulk, Edge, inverse
+from firstlight.theory.phase_transition.require import require_number, require_size
+from firstlight.theory.phase_transition.resolvent import Branch, Bulk, Edge
+from firstlight.theory.phase_transition.stacks import inverse
 from firstlight.theory.phase_transition.student import Student
 
 
@@ -77,10 +79,7 @@ class HessianSpectrum:
 
     def density(self, x: np.ndarray, width: float = 1e-3) -> np.ndarray:
         """Return the density of the bulk at the points x, smoothed over `width` times the bulk's size."""
-        thin = max(1, self.bulk.weight.size // 4096)
-        weight = self.bulk.weight[::thin]
-        bulk = Bulk(self.bulk.D[::thin], weight / weight.sum(), self.bulk.delta)
-        return bulk.density(np.asarray(x, float) - self.shift, width)
+        return self.bulk.thinned(4096).density(np.asarray(x, float) - self.shift, width)
 
 
 def initial_law(
@@ -146,7 +145,7 @@ def empirical_law(
     [2.525, 0.291]
     """
     labels = label_law(as_target(target), rng)
-    e = labels.easy.shape[1]
+    e, y, h = labels.easy.shape[1], np.asarray(y, float), np.asarray(h, float)
     known = np.zeros((len(y), 0)) if easy is None else np.asarray(easy, float)
     if known.shape != (len(y), e) or h.shape != (len(y), student.width):
         raise ValueError(
@@ -155,7 +154,7 @@ def empirical_law(
         )
     spread = max(float(np.std(labels.y)), 1e-300)
     nodes = np.column_stack([labels.y / spread, labels.easy])
-    nearest = cKDTree(nodes).query(np.column_stack([np.asarray(y) / spread, known]))[1]
+    nearest = cKDTree(nodes).query(np.column_stack([y / spread, known]))[1]
     return CurvatureLaw(student.curvature(y, h), np.full(len(y), 1 / len(y)), labels.second[nearest])
 
 
@@ -197,9 +196,15 @@ def hessian_spectrum(
     -0.206 -0.213
     """
     target = as_target(target)
-    if not (np.isfinite(delta) and delta > 0):
-        raise ValueError(f"delta = {delta!r}: must be a positive number")
-    law = initial_law(target, student, samples, rng) if law is None else law
+    require_number("delta", delta)
+    if law is None:
+        require_size("samples", samples, 64)
+        law = initial_law(target, student, samples, rng)
+    elif not isinstance(law, CurvatureLaw) or law.D.shape[1] != student.width:
+        raise ValueError(
+            f"law = {type(law).__name__}: must be the law of {student.width} neurons' curvature, from "
+            "DmftPath.law(i) or empirical_law(...)"
+        )
     return spectrum_of(law, float(delta), student.ridge)
 
 

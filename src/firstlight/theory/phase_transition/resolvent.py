@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from firstlight.solvers import bracketing_root
+from firstlight.theory.phase_transition.stacks import definite, inverse
 
 _EDGE_TOLERANCE = 1e-10
 
@@ -61,6 +62,19 @@ class Bulk:
         """The bulk of -H, whose left edge is minus the right edge of H."""
         return Bulk(-self.D, self.weight, self.delta)
 
+    def thinned(self, count: int) -> "Bulk":
+        """Return at most `count` nodes, of equal weight: those at equal steps of the ordered traces.
+
+        Nodes of low discrepancy must not be thinned in the order they come: every k-th of Sobol's points
+        leaves parts of the space empty.
+        """
+        if self.weight.size <= count:
+            return self
+        order = np.argsort(np.einsum("naa->n", self.D), kind="stable")
+        reached = np.cumsum(self.weight[order]) / self.weight.sum()
+        index = order[np.searchsorted(reached, (np.arange(count) + 0.5) / count)]
+        return Bulk(self.D[index], np.full(count, 1 / count), self.delta)
+
     def shrink(self, P: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return A = K D/δ and B = D (1 - A) for each node; P may be complex."""
         scaled = self.D / self.delta
@@ -76,17 +90,7 @@ class Bulk:
 
     def feasible(self, P: np.ndarray) -> bool:
         """Whether P + D/δ is positive definite at every node."""
-        matrix = P + self.D / self.delta
-        if len(P) == 1:
-            return bool(matrix.min() > 0)
-        if len(P) == 2:
-            determinant = matrix[:, 0, 0] * matrix[:, 1, 1] - matrix[:, 0, 1] * matrix[:, 1, 0]
-            return bool(matrix[:, 0, 0].min() > 0 and determinant.min() > 0)
-        try:
-            np.linalg.cholesky(matrix)
-        except np.linalg.LinAlgError:
-            return False
-        return True
+        return definite(P + self.D / self.delta)
 
     def follow(self, p: float, start: np.ndarray) -> Branch | None:
         """Solve for (P, z) with tr P/m = p by Newton's method; None if no feasible solution is reached."""
@@ -223,29 +227,3 @@ class Bulk:
         if found is None:
             raise RuntimeError(f"no resolvent found at {z:.4g}")
         return found
-
-
-def lowest(matrices: np.ndarray) -> float:
-    """Return the smallest eigenvalue in a stack of small symmetric matrices."""
-    m = matrices.shape[-1]
-    if m == 1:
-        return float(matrices.min())
-    if m > 2:
-        return float(np.linalg.eigvalsh(matrices).min())
-    half = 0.5 * (matrices[..., 0, 0] - matrices[..., 1, 1])
-    middle = 0.5 * (matrices[..., 0, 0] + matrices[..., 1, 1])
-    return float((middle - np.hypot(half, matrices[..., 0, 1])).min())
-
-
-def inverse(matrices: np.ndarray) -> np.ndarray:
-    """Invert a stack of small matrices; closed forms for sizes 1 and 2, which are the common ones."""
-    m = matrices.shape[-1]
-    if m == 1:
-        return 1 / matrices
-    if m > 2:
-        return np.linalg.inv(matrices)
-    a, b, c, d = (matrices[..., i, j] for i in (0, 1) for j in (0, 1))
-    out = np.empty_like(matrices)
-    out[..., 0, 0], out[..., 1, 1], out[..., 0, 1], out[..., 1, 0] = d, a, -b, -c
-    out /= (a * d - b * c)[..., None, None]
-    return out

@@ -6,7 +6,8 @@ import numpy as np
 
 from firstlight.theory.phase_transition.hessian import margin
 from firstlight.theory.phase_transition.labels import LabelSample
-from firstlight.theory.phase_transition.resolvent import Branch, Bulk, inverse, lowest
+from firstlight.theory.phase_transition.resolvent import Branch, Bulk
+from firstlight.theory.phase_transition.stacks import inverse, lowest
 from firstlight.theory.phase_transition.student import Student
 
 _TOLERANCE = 1e-8

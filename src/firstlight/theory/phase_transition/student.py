@@ -1,6 +1,6 @@
 """The network whose training is studied: f(h) = offset + Σ_j a_j σ(h_j), only its first layer trained."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -19,8 +19,8 @@ class Student:
 
     Parameters
     ----------
-    activation : str or Activation
-        σ; twice differentiable, since the Hessian needs σ''.
+    activation : str, callable or Activation
+        σ; twice differentiable, since the Hessian needs σ''. A function's kinks are found and refused.
     second_layer : float or sequence of float
         a_1, ..., a_m, fixed and not zero; the width is their number.
     init_scale : float
@@ -41,7 +41,7 @@ class Student:
     [0.58]
     """
 
-    activation: str | Activation
+    activation: str | Callable[[np.ndarray], np.ndarray] | Activation
     second_layer: float | Sequence[float] = 1.0
     init_scale: float = 1.0
     loss: str | Loss = "square"
@@ -50,9 +50,10 @@ class Student:
 
     def __post_init__(self) -> None:
         sigma = self.sigma
-        if sigma.kinks:
+        if sigma.kinks or _kinked(sigma):
+            where = f" at {sigma.kinks}" if sigma.kinks else ""
             raise ValueError(
-                f"activation = {sigma.name}: has kinks at {sigma.kinks}; the Hessian needs a twice "
+                f"activation = {sigma.name}: has kinks{where}; the Hessian needs a twice "
                 "differentiable one, such as softplus, gelu, tanh"
             )
         a = self.a
@@ -136,3 +137,10 @@ class Student:
                 "label (tanh or sign of it), drop its noise, or give a Loss whose slope stays bounded as the "
                 "label grows, such as (f - y)²/(1 + y²)"
             )
+
+
+def _kinked(sigma: Activation) -> bool:
+    """Whether σ' jumps somewhere: second differences over their step then do not shrink with the step."""
+    z = np.arange(-8.0, 8.0, 1e-3)
+    bend = [np.abs(sigma(z + e) - 2 * sigma(z) + sigma(z - e)).max() / e for e in (1e-3, 1e-2)]
+    return bool(bend[0] > 0.3 * bend[1] and bend[0] > 1e-8 * np.ptp(sigma(z)))
