@@ -101,7 +101,8 @@ class Estimate:
         while digits < 6 and any(round(end - self.border, digits) == 0 for end in (self.low, self.high)):
             digits += 1  # an end that seems to lie on the border would hide what it decides
         value, low, high = (f"{number:z.{digits}f}" for number in (self.value, self.low, self.high))
-        word = {IN_PART: ", weak", UNDECIDED: ", no effect seen"}.get(self.verdict, "")
+        unclear = "no effect seen" if self.border == 0 else "not decided"
+        word = {IN_PART: ", weak", UNDECIDED: f", {unclear}"}.get(self.verdict, "")
         return f"{self.label}: {value} [{low}, {high}]{word}"
 
 
