@@ -15,7 +15,7 @@ from firstlight.study.run import run
 from firstlight.study.spec import Arm, Range, Refine
 from firstlight.study.store import Store
 from firstlight.study.sweep import Study
-from firstlight.study.trial import tasks
+from firstlight.study.trial import perform, tasks
 
 STUDY = Study("tiny/x", "x", Tiny, axes={"rate": [1.0, 2.0], "samples": [10, 1000]}, trials=3)
 
@@ -66,6 +66,21 @@ def test_a_smaller_scale_calibrates_a_study_of_long_trials(monkeypatch):
     )
     assert 15 < estimate(long, None, workers=0, probe=small).seconds < 40
     assert set(done) == {10, 50}
+
+
+def test_a_busy_moment_does_not_mislead(monkeypatch):
+    """Trials that take 0.15 s whatever their size; the machine is busy in the first of the second size."""
+    busy = []
+
+    def timed(task):
+        record, samples = perform(task), task.problem().samples
+        busy.append(samples)
+        return replace(record, seconds=0.6 if samples == 20 and busy.count(20) == 1 else 0.15)
+
+    monkeypatch.setattr("firstlight.study.estimate.perform", timed)
+    study = Study("tiny/x", "x", Tiny, axes={"samples": [10, 20, 40, 5000]}, arms={"sim": Arm("simulate")})
+    fit = _calibrate([(float(t.problem().samples), 1.0, t) for t in tasks(study, study.points())])
+    assert 0.1 < fit.fixed + fit.slope * 5000 < 0.3
 
 
 def test_without_a_cost_every_point_counts_alike(monkeypatch):

@@ -4,6 +4,7 @@ import pickle
 
 import numpy as np
 import pytest
+from scipy.stats import truncnorm
 
 import firstlight
 from firstlight import unseen_classes as room
@@ -120,6 +121,12 @@ def test_sample_geometry():
     assert (np.linalg.norm(x - y[:, None] * v, axis=1) <= np.sqrt(50) + 1e-9).all()
     x, y, v = paper_training(rng, 50, 400, "spheres")
     np.testing.assert_allclose(np.linalg.norm(x - y[:, None] * v, axis=1), np.sqrt(50))
+    x, y, v = paper_training(rng, 500, 400, "truncated")
+    moments = truncnorm.stats(1, np.inf, moments="mv")
+    assert (x * y[:, None] >= 1).all()
+    # 200 000 numbers: their mean is known to 0.001, their variance to 0.0015
+    np.testing.assert_allclose([v[0], (x * y[:, None]).mean()], moments[0], atol=0.004)
+    assert (x * y[:, None]).var() == pytest.approx(moments[1], abs=0.006)
     turned = [abs((rotation(rng, 60, spread) @ np.eye(60)[0])[0]) for spread in (0.01, 100.0)]
     assert turned[0] > 0.99
     assert turned[1] < 0.6

@@ -5,6 +5,7 @@ from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.special import ndtr, ndtri
 
 from firstlight.data.images import load_images
 from firstlight.data.labelled import labelled, real_matrix
@@ -181,10 +182,9 @@ def paper_training(
     """
     y = np.where(np.arange(samples) % 2, 1, -1)
     if family == "truncated":
-        from scipy.stats import norm, truncnorm
-
-        x = truncnorm.rvs(1, np.inf, size=(samples, dimension), random_state=rng)
-        return x * y[:, None], y, np.full(dimension, norm.pdf(1) / norm.sf(1))
+        tail = ndtr(-1.0)
+        x = -ndtri(tail * (1 - rng.random((samples, dimension))))  # by inversion of the tail beyond 1
+        return x * y[:, None], y, np.full(dimension, np.exp(-0.5) / np.sqrt(2 * np.pi) / tail)
     if family not in ("balls", "spheres"):
         raise ValueError(f"family = {family!r}: must be 'balls', 'truncated' or 'spheres'")
     v = rng.standard_normal(dimension)

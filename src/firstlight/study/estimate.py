@@ -224,13 +224,22 @@ def _calibrate(probes: list[tuple[float, float, Task]]) -> _Fit:
     cheapest = ordered[0]
     perform(cheapest[2])  # compile, import and warm up
     record = perform(replace(cheapest[2], trial=1))  # another trial: what the first one cached is no help
-    fixed, slope, last = 0.0, record.seconds / cheapest[0], cheapest
-    while larger := [probe for probe in ordered if last[0] < probe[0] and fixed + slope * probe[0] <= _PROBE]:
+    least = min(record.seconds, perform(replace(cheapest[2], trial=2)).seconds)
+    fixed, slope, last, seconds = 0.0, least / cheapest[0], cheapest, least
+
+    def promised(flops: float) -> float:
+        """Seconds of a larger trial: by the fit, but never more than in proportion to the last one."""
+        return min(fixed + slope * flops, seconds * flops / last[0])
+
+    while larger := [probe for probe in ordered if last[0] < probe[0] and promised(probe[0]) <= _PROBE]:
         last = larger[-1]
-        seconds = perform(replace(last[2], trial=1)).seconds
-        slope = max(seconds - record.seconds, 0.0) / (last[0] - cheapest[0])
-        fixed = max(record.seconds - slope * cheapest[0], 0.0)
-    small = [probe for probe in ordered if fixed + slope * probe[0] <= _PROBE] or [cheapest]
+        # The better of two: a machine that is busy for a moment would end the climb here.
+        seconds = min(perform(replace(last[2], trial=trial)).seconds for trial in (1, 2))
+        slope = max(seconds - least, 0.0) / (last[0] - cheapest[0])
+        fixed = least - slope * cheapest[0]
+        if fixed < 0:
+            fixed, slope = 0.0, seconds / last[0]
+    small = [probe for probe in ordered if promised(probe[0]) <= _PROBE or probe[0] <= last[0]]
     # Points of one cost may still differ (by activation, say): their mean sets the level.
     spread = [small[i] for i in sorted({round(i) for i in np.linspace(0, len(small) - 1, _SPREAD)})]
     level = sum(perform(replace(task, trial=2)).seconds for _, _, task in spread)

@@ -10,6 +10,7 @@ from firstlight.activations import activation as as_activation
 from firstlight.data.unseen import paper_training
 from firstlight.network.unseen_step import draw_network
 from firstlight.rng import RNGLike, SeedLike, generator
+from firstlight.study.cost import Cost
 from firstlight.study.problem import Assumption
 from firstlight.theory.unseen_classes.bulk import output_covariance
 from firstlight.theory.unseen_classes.covariance import label_covariance, mean_slope
@@ -121,6 +122,11 @@ class GradientProblem:
             }
         )
 
+    def cost(self, door: str, **options: object) -> Cost:
+        """Leading terms of a trial: products, and singular values with or without vectors."""
+        n = float(self.size)
+        return Cost(30 * n**3, 56 * n**2) if door == "simulate" else Cost(25 * n**3, 64 * n**2)
+
     def assumptions(self) -> tuple[Assumption, ...]:
         """Return what the theory assumes."""
         small = self.train_norm <= 0.5 * np.sqrt(self.size)
@@ -160,7 +166,7 @@ class NormProblem:
     law: Literal["normal", "rademacher", "truncated"] = "normal"
 
     room: ClassVar[str] = "unseen_classes"
-    room_version: ClassVar[int] = 1
+    room_version: ClassVar[int] = 2
     references: ClassVar[tuple[str, ...]] = _REFERENCES
 
     def __post_init__(self) -> None:
@@ -193,6 +199,11 @@ class NormProblem:
             x = x + y[:, None] * mean
         norm = float(np.linalg.norm(x, 2))
         return xr.Dataset({"operator_norm": norm, "over_published": norm / (2 * np.sqrt(n))})
+
+    def cost(self, door: str, **options: object) -> Cost:
+        """Leading terms of a trial: its singular values; a prediction is one formula."""
+        n = float(self.size)
+        return Cost(4 * n**3 + 100 * n**2, 24 * n**2) if door == "simulate" else Cost(1.0, 1.0)
 
     def assumptions(self) -> tuple[Assumption, ...]:
         """Return what the published bound assumes: that the mean does not matter."""
