@@ -194,6 +194,35 @@ def test_the_best_preprocessing_attains_delta_alg(target):
     assert spectral_threshold(target, lambda y: np.tanh(y - 0.5)).value >= limit
 
 
+def test_a_finite_stage_against_message_passing():
+    # y = z1 + z2²: z1 by Bayes-optimal message passing, then z2 from its linearisation, whose top eigenvector
+    # has squared overlap 0 below the threshold 0.61 and, from the outlier's slope, 0.22 at 1.2
+    grid, d = np.linspace(-4.5, 4.5, 201), 500
+
+    def moments(y, field, spread):
+        z = y[:, None] - grid**2
+        weight = np.exp(-0.5 * ((z - field[:, None]) ** 2 / spread + grid**2))
+        weight /= weight.sum(axis=1, keepdims=True)
+        return (weight * z).sum(axis=1), weight @ grid**2 - 1
+
+    overlaps = []
+    for delta, seed in ((0.3, 0), (0.3, 1), (0.3, 2), (1.2, 3), (1.2, 4), (1.2, 5)):
+        drawn = MultiIndex("z1 + z2**2").sample(round(delta * d), d, rng=seed)
+        w, force, spread = np.zeros(d), np.zeros(len(drawn.y)), 1.0
+        for _ in range(12):
+            field = drawn.X @ w - force * spread
+            mean, excess = moments(drawn.y, field, spread)
+            force = (mean - field) / spread
+            gain = delta * np.mean(force**2)
+            w, spread = (drawn.X.T @ force / d + gain * w) / (1 + gain), 1 / (1 + gain)
+        top = np.linalg.eigh(drawn.X.T @ ((excess / (1 + excess))[:, None] * drawn.X))[1][:, -1]
+        overlaps.append(float((top @ drawn.directions[:, 1]) ** 2))
+        # state evolution; a fluctuation of order d^(-1/2)
+        assert (w @ drawn.directions[:, 0]) ** 2 / (w @ w) == pytest.approx(1 - spread, abs=0.12)
+    assert np.mean(overlaps[:3]) < 0.06
+    assert np.mean(overlaps[3:]) == pytest.approx(0.22, abs=0.12)  # each scatters by 0.08
+
+
 @pytest.mark.parametrize("edge", [0.5, 1.0, 1.7])
 def test_a_preprocessing_that_jumps(edge):
     # T = 1{y > edge²}: with p = P(|z| > edge) and c = E[z² - 1; |z| > edge] the threshold is p/c²
