@@ -19,6 +19,7 @@ from firstlight.theory.phase_transition.alg import conditional_threshold
 from firstlight.theory.phase_transition.conditional import as_target
 from firstlight.theory.phase_transition.criterion import CRITERIA, last_crossing, outlier_margin
 from firstlight.theory.phase_transition.dmft import held_path
+from firstlight.theory.phase_transition.extrapolation import extrapolate, window
 from firstlight.theory.phase_transition.hessian import starting_law
 from firstlight.theory.phase_transition.labels import LabelLaw, draw, label_law
 from firstlight.theory.phase_transition.require import require_size
@@ -150,9 +151,8 @@ class _Scan:
             if point.margin > 0 and margins[0] < 0:
                 break
         near = last_crossing(grid[: len(margins)][::-1], np.array(margins)[::-1]) if margins else np.nan
-        if (
-            len(margins) >= 3 and min(margins) > 0
-        ):  # no number of samples bends the loss along hard directions
+        # no number of samples bends the loss along hard directions
+        if len(margins) >= 3 and min(margins) > 0:
             return np.inf, np.inf
         if not np.isfinite(near):
             return None
@@ -205,7 +205,7 @@ class _Scan:
                 np.nan, np.inf, grid.size, False, "not found", np.array(times), empty, empty, eta, self.floor
             )
         low, high = 0.88 * np.nanmin(roots), 1.3 * np.nanmax(roots)
-        times = sorted({0, *_window(steps)})
+        times = sorted({0, *window(steps)})
         for _ in range(3):
             grid = np.geomspace(low, high, 8)
             margins, edges = self._table(grid, eta, steps, times, samples // 2, self.seeds[:2], True)
@@ -260,7 +260,7 @@ class _Scan:
             for i, value in enumerate(curve):
                 if np.isfinite(value):
                     at[half, i] = np.interp(np.log(value), np.log(grid), table[:, i])
-        ends = [_extrapolate(times, curve, edge) for curve, edge in zip(curves, at, strict=True)]
+        ends = [extrapolate(times, curve, edge) for curve, edge in zip(curves, at, strict=True)]
         value = float(np.mean([end[0] for end in ends]))
         scatter = abs(ends[0][0] - ends[1][0]) / 2
         # and a tenth of the distance that the line bridges: how far delta_NN(T) may bend beyond what was seen
@@ -271,33 +271,3 @@ class _Scan:
         return NetworkThreshold(
             value, error, runs, good, ends[0][2], times, curves.mean(axis=0), at.mean(axis=0), eta, self.floor
         )
-
-
-def _window(steps: int) -> list[int]:
-    """Powers of two, and steps spread over the last two thirds of the run and of its first half."""
-    powers = [1 << j for j in range(2, steps.bit_length())]
-    spread = [
-        np.geomspace(max(end / 3, 1), end, 6).round().astype(int).tolist() for end in (steps, steps // 2)
-    ]
-    return [t for t in {*powers, *spread[0], *spread[1]} if 1 <= t <= steps]
-
-
-def _extrapolate(times: np.ndarray, curve: np.ndarray, edge: np.ndarray) -> tuple[float, float, str]:
-    """Take delta_NN(T) to z_- = 0 by a straight line over the last two thirds; value, error, route.
-
-    The error is the change of the limit since half as many steps: for the base model it halves with each
-    doubling, so that this bounds what is still to come.
-    """
-    ends = []
-    for end in (times[-1], times[-1] // 2):
-        part = (times >= end / 3) & (times <= end) & np.isfinite(curve) & np.isfinite(edge)
-        if part.sum() < 3:
-            break
-        late_curve, late_edge = curve[part], edge[part]
-        if end == times[-1] and (np.ptp(late_curve) < 0.004 * late_curve[-1] or late_edge[-1] > 0):
-            return float(late_curve[-1]), float(np.ptp(late_curve)), "settled"
-        ends.append(float(np.polynomial.Polynomial.fit(late_edge, late_curve, 1)(0.0)))
-    if not ends:
-        return np.nan, np.inf, "not found"
-    before = ends[1] if len(ends) == 2 else float(curve[-1])
-    return ends[0], abs(ends[0] - before), "extrapolated"

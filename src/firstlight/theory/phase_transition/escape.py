@@ -69,20 +69,7 @@ def chance_of(path: DmftPath, d: int, steps: int, level: float = 0.2) -> float:
     While it is small the overlap is normal with variance V(t)/d. Beyond the path, V(t)/|w|² goes on as the
     power of t that it ends with.
 
-    Parameters
-    ----------
-    path : DmftPath
-        With the hard overlaps held.
-    d : int
-        Number of dimensions.
-    steps : int
-        Steps of the descent.
-    level : float, default 0.2
-        Squared cosine that counts as an escape.
-
-    Returns
-    -------
-    float
+    Parameters are those of `escape_of`, and the steps of the descent.
     """
     cosine = escape_of(path, d, level).cosine[: steps + 1]
     best, last = float(np.log(cosine).max()), len(cosine) - 1
@@ -98,18 +85,7 @@ def mean_escape(path: DmftPath, d: int, level: float = 0.2) -> float:
     Each start has its own share of V(t): time is averaged over that share's quantiles. Beyond the path
     V(t)/|w|² grows at the rate that it ends with.
 
-    Parameters
-    ----------
-    path : DmftPath
-        With the hard overlaps held.
-    d : int
-        Number of dimensions.
-    level : float, default 0.2
-        Squared cosine that counts as an escape.
-
-    Returns
-    -------
-    float
+    Parameters are those of `escape_of`.
     """
     cosine = np.maximum.accumulate(np.log(escape_of(path, d, level).cosine))
     steps = len(cosine) - 1

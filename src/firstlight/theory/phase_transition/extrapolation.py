@@ -1,0 +1,33 @@
+"""The limit of delta_NN(T): nearly a straight line in the bulk's edge z_-(T), taken to z_- = 0."""
+
+import numpy as np
+
+
+def window(steps: int) -> list[int]:
+    """Powers of two, and steps spread over the last two thirds of the run and of its first half."""
+    powers = [1 << j for j in range(2, steps.bit_length())]
+    spread = [
+        np.geomspace(max(end / 3, 1), end, 6).round().astype(int).tolist() for end in (steps, steps // 2)
+    ]
+    return [t for t in {*powers, *spread[0], *spread[1]} if 1 <= t <= steps]
+
+
+def extrapolate(times: np.ndarray, curve: np.ndarray, edge: np.ndarray) -> tuple[float, float, str]:
+    """Take delta_NN(T) to z_- = 0 by a straight line over the last two thirds; value, error, route.
+
+    The error is the change of the limit since half as many steps: for the base model it halves with each
+    doubling, so that this bounds what is still to come.
+    """
+    ends = []
+    for end in (times[-1], times[-1] // 2):
+        part = (times >= end / 3) & (times <= end) & np.isfinite(curve) & np.isfinite(edge)
+        if part.sum() < 3:
+            break
+        late_curve, late_edge = curve[part], edge[part]
+        if end == times[-1] and (np.ptp(late_curve) < 0.004 * late_curve[-1] or late_edge[-1] > 0):
+            return float(late_curve[-1]), float(np.ptp(late_curve)), "settled"
+        ends.append(float(np.polynomial.Polynomial.fit(late_edge, late_curve, 1)(0.0)))
+    if not ends:
+        return np.nan, np.inf, "not found"
+    before = ends[1] if len(ends) == 2 else float(curve[-1])
+    return ends[0], abs(ends[0] - before), "extrapolated"
