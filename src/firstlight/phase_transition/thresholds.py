@@ -47,7 +47,7 @@ class AlgProblem:
     """
 
     room: ClassVar[str] = "phase_transition"
-    room_version: ClassVar[int] = 1
+    room_version: ClassVar[int] = 2
     references: ClassVar[tuple[str, ...]] = ("montanari2026phase",)
 
     target: str = "z1**2"

@@ -6,7 +6,6 @@ import numpy as np
 import xarray as xr
 
 from firstlight.show import style
-from firstlight.show.figures import caption
 from firstlight.study.sweep import Study
 
 if TYPE_CHECKING:
@@ -14,139 +13,74 @@ if TYPE_CHECKING:
 
 
 def limit(study: Study, found: xr.Dataset) -> "Figure":
-    """Draw delta_NN(T) against T, and against the bulk's edge with the line to its limit.
-
-    Parameters
-    ----------
-    study : Study
-        Of `ThresholdProblem`, with one axis.
-    found : Dataset
-        With threshold and edge over ``time``, and delta_nn.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-
-    Examples
-    --------
-    ::
-
-        limit(find("phase/delta-nn-vs-time"), run(find("phase/delta-nn-vs-time")))
-    """
+    """Draw delta_NN(T) against T, and against the bulk's edge with the line to its limit."""
     axis = next(iter(study.axes))
     theory = found.sel(arm=study.reference).isel(trial=0)
-    with style.use():
-        drawn = style.new(1, 2)
-        for colour, value in zip(style.COLOURS, theory[axis].values, strict=False):
-            one = theory.sel({axis: value})
-            label, trained = f"{study.figure.label(axis)} = {value:g}", one.time.values > 0
-            drawn.axes[0].plot(one.time[trained], one.threshold[trained], ".-", color=colour, label=label)
-            late = one.time.values >= one.time.values.max() / 3
-            drawn.axes[1].plot(one.edge[trained], one.threshold[trained], ".", color=colour)
-            if not bool(np.isnan(one.delta_nn)):
-                ends = [0.0, float(one.edge[late].min())]
-                line = np.polynomial.Polynomial.fit(one.edge[late], one.threshold[late], 1)
-                drawn.axes[1].plot(ends, line(np.array(ends)), "--", color=colour)
-                drawn.axes[1].plot(0.0, float(one.delta_nn), "*", color=colour, markersize=11)
-        drawn.axes[0].set(xlabel="step T", title="threshold at step T", xscale="log")
-        ticks = [t for t in 2 ** np.arange(12) if 4 <= t <= theory.time.values.max()]
-        drawn.axes[0].set_xticks(ticks, [str(t) for t in ticks], minor=False)
-        drawn.axes[0].minorticks_off()
-        drawn.axes[1].set(xlabel="left edge of the bulk", title="and its limit where the edge reaches 0")
-        drawn.axes[0].legend()
-        _finish(drawn, study, found)
+    drawn = style.new(1, 2)
+    for colour, value in zip(style.COLOURS, theory[axis].values, strict=False):
+        one = theory.sel({axis: value})
+        label, trained = f"{study.figure.label(axis)} = {value:g}", one.time.values > 0
+        drawn.axes[0].plot(one.time[trained], one.threshold[trained], ".-", color=colour, label=label)
+        late = one.time.values >= one.time.values.max() / 3
+        drawn.axes[1].plot(one.edge[trained], one.threshold[trained], ".", color=colour)
+        if not bool(np.isnan(one.delta_nn)):
+            ends = [0.0, float(one.edge[late].min())]
+            line = np.polynomial.Polynomial.fit(one.edge[late], one.threshold[late], 1)
+            drawn.axes[1].plot(ends, line(np.array(ends)), "--", color=colour)
+            drawn.axes[1].plot(0.0, float(one.delta_nn), "*", color=colour, markersize=11)
+    drawn.axes[0].set(xlabel="step T", title="threshold at step T", xscale="log")
+    ticks = [t for t in 2 ** np.arange(12) if 4 <= t <= theory.time.values.max()]
+    drawn.axes[0].set_xticks(ticks, [str(t) for t in ticks], minor=False)
+    drawn.axes[0].minorticks_off()
+    drawn.axes[1].set(xlabel="left edge of the bulk", title="and its limit where the edge reaches 0")
+    drawn.axes[0].legend()
     return drawn
 
 
 def spectra(study: Study, found: xr.Dataset) -> "Figure":
-    """Draw the Hessian's density, theory over eigenvalues, with the lowest of each.
-
-    Parameters
-    ----------
-    study : Study
-        Of `SpectrumProblem`, with axes delta and width.
-    found : Dataset
-        With share_below over ``boundary``, and smallest_eigenvalue.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-
-    Examples
-    --------
-    ::
-
-        spectra(find("phase/hessian-spectrum"), run(find("phase/hessian-spectrum")))
-    """
+    """Draw the Hessian's density, theory over eigenvalues, with the lowest of each."""
     ends = found.boundary.values
     middle = 0.5 * (ends[1:] + ends[:-1])
     density = found.share_below.diff("boundary") / np.diff(ends)
     experiment = next(name for name, arm in study.arms.items() if arm.door == "simulate")
     looks = {experiment: (style.COLOURS[0], "v", "eigenvalues"), study.reference: ("#333333", "^", "theory")}
-    with style.use():
-        drawn = style.new(found.delta.size, found.width.size, width=3.4, height=2.5)
-        panels = ((delta, width) for delta in found.delta.values for width in found.width.values)
-        for ax, (delta, width) in zip(drawn.axes, panels, strict=True):
-            for arm, (colour, marker, label) in looks.items():
-                where = {"delta": delta, "width": width, "arm": arm}
-                curve = density.sel(where).mean("trial")
-                if arm == experiment:
-                    ax.stairs(curve, ends, fill=True, color=colour, alpha=0.35, label=label)
-                else:
-                    ax.plot(middle, curve, color=colour, label=label)
-                lowest = found.smallest_eigenvalue.sel(where).mean("trial")
-                ax.plot(lowest, 0, marker, color=colour, clip_on=False, label=f"lowest of {label}")
-            ax.set(xlabel="eigenvalue")
-            ax.set_title(f"m = {width}, δ = {delta:g}", fontsize=9)
-        drawn.axes[0].legend(fontsize=7)
-        _finish(drawn, study, found)
+    drawn = style.new(found.delta.size, found.width.size, width=3.4, height=2.5)
+    panels = ((delta, width) for delta in found.delta.values for width in found.width.values)
+    for ax, (delta, width) in zip(drawn.axes, panels, strict=True):
+        for arm, (colour, marker, label) in looks.items():
+            where = {"delta": delta, "width": width, "arm": arm}
+            curve = density.sel(where).mean("trial")
+            if arm == experiment:
+                ax.stairs(curve, ends, fill=True, color=colour, alpha=0.35, label=label)
+            else:
+                ax.plot(middle, curve, color=colour, label=label)
+            lowest = found.smallest_eigenvalue.sel(where).mean("trial")
+            ax.plot(lowest, 0, marker, color=colour, clip_on=False, label=f"lowest of {label}")
+        ax.set(xlabel="eigenvalue")
+        ax.set_title(f"m = {width}, δ = {delta:g}", fontsize=9)
+    drawn.axes[0].legend(fontsize=7)
     return drawn
 
 
 def learning(study: Study, found: xr.Dataset) -> "Figure":
-    """Draw how often descent succeeds, V(t)'s prediction, delta_alg and delta_NN.
-
-    Parameters
-    ----------
-    study : Study
-        Of `LearningProblem`, with axes delta and d.
-    found : Dataset
-        With success.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-
-    Examples
-    --------
-    ::
-
-        learning(find("phase/learning-curve"), run(find("phase/learning-curve")))
-    """
+    """Draw how often descent succeeds, V(t)'s prediction, delta_alg and delta_NN."""
     from firstlight.phase_transition import delta_nn
 
     first = study.build(study.point(0))
     limits = delta_nn(first.law, first.student, first.step_size, 48, samples=1 << 12)  # type: ignore[attr-defined]
     experiment = next(name for name, arm in study.arms.items() if arm.door == "simulate")
-    with style.use():
-        drawn = style.new(width=6.4, height=3.8)
-        ax = drawn.axes[0]
-        for colour, marker, d in zip(style.COLOURS, style.MARKERS, found.d.values, strict=False):
-            runs = found.success.sel(d=d, arm=experiment)
-            mean, count = runs.mean("trial"), runs.notnull().sum("trial")
-            error = np.sqrt(mean * (1 - mean) / count)
-            ax.errorbar(found.delta, mean, error, fmt=marker, color=colour, label=f"descent, d = {d}")
-            theory = found.success.sel(d=d, arm=study.reference).isel(trial=0)
-            ax.plot(found.delta, theory, color=colour, label=f"V(t), d = {d}")
-        ax.axvline(limits.delta_alg, color="#888888", linestyle=":", label="$δ_{alg}$")
-        if np.isfinite(limits.value):
-            ax.axvline(limits.value, color="#444444", linestyle="--", label="$δ_{NN}$ (d → ∞)")
-        ax.set(xlabel="samples per dimension δ", title="probability of success")
-        ax.legend(fontsize=7)
-        _finish(drawn, study, found)
+    drawn = style.new(width=6.4, height=3.8)
+    ax = drawn.axes[0]
+    for colour, marker, d in zip(style.COLOURS, style.MARKERS, found.d.values, strict=False):
+        runs = found.success.sel(d=d, arm=experiment)
+        mean, count = runs.mean("trial"), runs.notnull().sum("trial")
+        error = np.sqrt(mean * (1 - mean) / count)
+        ax.errorbar(found.delta, mean, error, fmt=marker, color=colour, label=f"descent, d = {d}")
+        theory = found.success.sel(d=d, arm=study.reference).isel(trial=0)
+        ax.plot(found.delta, theory, color=colour, label=f"V(t), d = {d}")
+    ax.axvline(limits.delta_alg, color="#888888", linestyle=":", label="$δ_{alg}$")
+    if np.isfinite(limits.value):
+        ax.axvline(limits.value, color="#444444", linestyle="--", label="$δ_{NN}$ (d → ∞)")
+    ax.set(xlabel="samples per dimension δ", title="probability of success")
+    ax.legend(fontsize=7)
     return drawn
-
-
-def _finish(drawn: "Figure", study: Study, found: xr.Dataset) -> None:
-    drawn.suptitle(study.figure.title or study.description, fontsize=11)
-    drawn.supxlabel(caption(study, found), fontsize=7.5, color="#666666")
