@@ -36,3 +36,15 @@ def test_scratch_is_kept_and_grows():
         assert larger.shape == (5, 4)
         assert larger.base is not first.base
         assert workers.scratch("b", 2, 4).base is not larger.base
+
+
+def test_workers_within_workers_are_the_same():
+    with threadpool_limits(2, "blas"):
+        with Workers() as outer:
+            with Workers() as inner:
+                assert inner.count == 2
+                assert inner.map(lambda _: Workers().count, [0]) == [1]  # a thread of the pool has one core
+            assert blas_threads() == {1}  # the inner block ends nothing
+            assert outer.map(abs, [-3]) == [3]
+        assert blas_threads() == {2}
+        assert Workers().count == 2

@@ -17,7 +17,7 @@ from firstlight.activations.duals import correlation
 from firstlight.workers import Workers
 
 _TOLERANCE = 1e-10
-_TILE = 128
+_TILE = 250
 _LARGEST = 60  # at |ρ| = 0.9 the ReLU's remainder beyond is 1e-6 of its second moment
 
 

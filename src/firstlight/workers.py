@@ -10,6 +10,7 @@ import numpy as np
 from threadpoolctl import ThreadpoolController
 
 Result = TypeVar("Result")
+_entered = local()  # the Workers whose block a thread is in
 
 
 @cache
@@ -23,7 +24,8 @@ class Workers:
 
     NumPy lets go of the interpreter in its inner loops, so drawing normals and applying functions element by
     element gain as much as matrix products do. BLAS keeps to one thread as long as the workers are there: its
-    own threads go on spinning for a while after each call, on cores that the workers need.
+    own threads go on spinning for a while after each call, on cores that the workers need. Within a `with`
+    block of the same thread, further Workers are those of the block.
 
     Examples
     --------
@@ -33,18 +35,26 @@ class Workers:
     """
 
     def __init__(self) -> None:
+        self._outer: Workers | None = getattr(_entered, "workers", None)
+        if self._outer is not None:
+            self.count, self._pool, self._own = self._outer.count, self._outer._pool, self._outer._own
+            return
         self.count = max((library["num_threads"] for library in _blas().info()), default=1)
         self._pool = ThreadPoolExecutor(self.count) if self.count > 1 else None
         self._own = local()
 
     def __enter__(self) -> "Workers":
-        self._limit = _blas().limit(limits=1)
+        if self._outer is None:
+            self._limit = _blas().limit(limits=1)
+            _entered.workers = self
         return self
 
     def __exit__(self, *exception: object) -> None:
-        self._limit.restore_original_limits()
-        if self._pool is not None:
-            self._pool.shutdown(cancel_futures=True)
+        if self._outer is None:
+            _entered.workers = None
+            self._limit.restore_original_limits()
+            if self._pool is not None:
+                self._pool.shutdown(cancel_futures=True)
 
     def map(self, job: Callable[[Any], Result], items: Iterable[Any]) -> list[Result]:
         """Run a job on every item; results in order."""

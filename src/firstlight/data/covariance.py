@@ -7,6 +7,8 @@ import numpy as np
 from scipy import linalg
 from scipy.linalg import blas
 
+_CACHE = 65_536  # numbers that are worked on together
+
 
 @dataclass(frozen=True, eq=False)
 class Spiked:
@@ -92,13 +94,18 @@ class Spiked:
         self, left: np.ndarray, right: np.ndarray | None = None, gram: np.ndarray | None = None
     ) -> np.ndarray:
         """Return L Σ Rᵀ for rows L (a, n) and R (b, n); R is L if not given. `gram` is L Rᵀ, where known."""
-        right_rows = left if right is None else right
-        spikes = ((left @ self.directions) * self.strengths) @ (right_rows @ self.directions).T
-        # `left @ left.T` on one and the same array is what makes NumPy use the symmetric kernel
-        spikes += gram if gram is not None else left @ left.T if right is None else left @ right.T
-        if self.scale != 1:
-            spikes *= self.scale
-        return spikes
+        inside = (left @ self.directions) * (self.scale * self.strengths)
+        across = ((left if right is None else right) @ self.directions).T
+        if gram is None:
+            # `left @ left.T` on one and the same array is what makes NumPy use the symmetric kernel
+            gram = left @ left.T if right is None else left @ right.T
+        found = np.empty(gram.shape)
+        step = max(1, _CACHE // max(1, gram.shape[1]))
+        for start in range(0, len(gram), step):  # while the spikes of a few rows are in the cache
+            rows = slice(start, start + step)
+            np.multiply(gram[rows], self.scale, out=found[rows])
+            found[rows] += inside[rows] @ across
+        return found
 
     def colour(self, white: np.ndarray) -> np.ndarray:
         """Turn rows of independent standard normals into rows with covariance Σ, in place if contiguous."""

@@ -1,6 +1,7 @@
 """The doors of the room `one_step`."""
 
 from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
@@ -22,6 +23,8 @@ from firstlight.theory.one_step.asymptotic import asymptotic
 from firstlight.theory.one_step.first_layer import stepped_first_layer
 from firstlight.theory.one_step.predictions import Choice, choose_equivalent, deterministic
 from firstlight.workers import Workers
+
+_SMALL = 2000  # neurons
 
 
 @dataclass(frozen=True, eq=False)
@@ -200,16 +203,18 @@ class Problem(Setting):
             return dataset(self, values, convention, sample_sizes, method=method)
         chosen = choose_equivalent(self.mixture) if equivalent == "auto" else equivalent
         stream = Streams(rng)
-        with Workers() as workers:
-            start, x, y = first_stage(self, stream, workers)
-        first, second = start.first_layer, start.second_layer
-        trained = stepped_first_layer(first, second, self.sigma, x, y, self.step_size)
-        update = (trained - first).T @ second
-        del start, first, x, y
-        values = deterministic(
-            trained, update, self.sigma, self.mixture, self.labels, sizes=sizes,
-            ridges=self.ridges, equivalent=chosen, rng=stream("test"),
-        )  # fmt: skip
+        # Up to this size our threads gain more than those of BLAS, which would spin beside them.
+        with Workers() if self.k <= _SMALL else nullcontext():
+            with Workers() as workers:
+                start, x, y = first_stage(self, stream, workers)
+            first, second = start.first_layer, start.second_layer
+            trained = stepped_first_layer(first, second, self.sigma, x, y, self.step_size)
+            update = (trained - first).T @ second
+            del start, first, x, y
+            values = deterministic(
+                trained, update, self.sigma, self.mixture, self.labels, sizes=sizes,
+                ridges=self.ridges, equivalent=chosen, rng=stream("test"),
+            )  # fmt: skip
         return dataset(self, values, convention, sample_sizes, method=method, equivalent=chosen)
 
     def assumptions(self) -> tuple[Assumption, ...]:

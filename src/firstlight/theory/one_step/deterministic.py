@@ -1,6 +1,7 @@
 """Deterministic equivalents of ridge regression when one covariance serves all samples."""
 
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from scipy import linalg
@@ -8,6 +9,7 @@ from scipy.linalg import lapack
 
 from firstlight.solvers import bracketing_root
 from firstlight.theory.one_step.moments import FeatureMoments
+from firstlight.workers import Workers
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,7 +69,9 @@ class Resolvent:
             values = self._diagonal
         else:
             work = int(lapack.dsytrd_lwork(len(omega), lower=1)[0])
-            packed, self._diagonal, self._off, self._tau, _ = lapack.dsytrd(omega, lower=1, lwork=work)
+            with Workers() as workers:
+                reduced = workers.together(partial(lapack.dsytrd, omega, lower=1, lwork=work))
+            packed, self._diagonal, self._off, self._tau, _ = reduced
             self._vectors = np.asfortranarray(packed[1:, :-1])
             self._start = self._reflect(b[:, None], "T")[:, 0]
             values = linalg.eigvalsh_tridiagonal(

@@ -6,6 +6,9 @@ from firstlight.activations import Activation
 from firstlight.data.mixture import GaussianMixture, Spiked
 from firstlight.features import Tabulated
 from firstlight.theory.one_step.reduced import balanced_normal
+from firstlight.workers import Workers
+
+_ROWS = 500  # neurons that a thread works on at once
 
 
 def stepped_first_layer(
@@ -41,13 +44,23 @@ def stepped_first_layer(
     [[4.0]]
     """
     outer = second_layer / np.sqrt(len(second_layer))
-    field = first_layer @ x.T
-    residual = y - outer @ sigma(field)
-    slope = sigma.derivative(field)
-    slope *= residual
-    moved = slope @ x
-    moved *= (step_size / len(y)) * outer[:, None]
-    moved += first_layer
+    field, moved = np.empty((len(first_layer), len(y))), np.empty(first_layer.shape)
+
+    def output(rows: slice) -> np.ndarray:
+        np.matmul(first_layer[rows], x.T, out=field[rows])
+        return np.asarray(outer[rows] @ sigma(field[rows]))
+
+    def move(rows: slice) -> None:
+        slope = sigma.derivative(field[rows])
+        slope *= residual
+        np.matmul(slope, x, out=moved[rows])
+        moved[rows] *= (step_size / len(y)) * outer[rows, None]
+        moved[rows] += first_layer[rows]
+
+    parts = [slice(start, start + _ROWS) for start in range(0, len(first_layer), _ROWS)]
+    with Workers() as workers:
+        residual = y - sum(workers.map(output, parts))
+        workers.map(move, parts)
     return moved
 
 
