@@ -1,6 +1,5 @@
 """The dry run: sizes exactly, times by a model that small trials calibrate, and absurd sizes refused."""
 
-import time
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -21,16 +20,27 @@ STUDY = Study("tiny/x", "x", Tiny, axes={"rate": [1.0, 2.0], "samples": [10, 100
 
 
 @dataclass(frozen=True)
-class Sleeper(Tiny):
-    """A trial that takes 1 ms per sample, and holds 1 kB for each."""
+class Long(Tiny):
+    """A trial that holds 1 kB for each sample, and is said to take 1 ms for each: see `clock`."""
 
     def simulate(self, rng=None, **options):
-        held = np.zeros((self.samples, 128))
-        time.sleep(1e-3 * self.samples)
-        return xr.Dataset({"mean": held.sum()})
+        return xr.Dataset({"mean": np.zeros((self.samples, 128)).sum()})
 
     def cost(self, door, **options):
         return Cost(flops=float(self.samples if door == "simulate" else 1), bytes=1024.0 * self.samples)
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    """Say 1 ms per sample, whatever the machine is doing; return the sizes of the trials that were done."""
+    done = []
+
+    def timed(task):
+        done.append(task.problem().samples)
+        return replace(perform(task), seconds=1e-3 * done[-1])
+
+    monkeypatch.setattr("firstlight.study.estimate.perform", timed)
+    return done
 
 
 def test_sizes_are_exact_and_finished_work_is_not_counted(tmp_path):
@@ -45,27 +55,25 @@ def test_sizes_are_exact_and_finished_work_is_not_counted(tmp_path):
     assert estimate(refined, None, workers=0).points == 4 + 3 * 2
 
 
+@pytest.mark.usefixtures("clock")
 def test_times_and_memory_are_extrapolated_with_the_cost():
     arms = {"sim": Arm("simulate")}
-    study = Study("tiny/x", "x", Sleeper, axes={"samples": [10, 50, 20_000]}, trials=1, arms=arms)
+    study = Study("tiny/x", "x", Long, axes={"samples": [10, 50, 20_000]}, trials=1, arms=arms)
     probes = [(cost_of(t.problem(), t.door, {}).flops, 1024.0 * t.problem().samples, t)
               for t in tasks(study, study.points())]  # fmt: skip
     fit = _calibrate(probes)
-    # It times 10 and 50 ms and must say 20 s; a sleep may run late on a busy machine, never early.
-    assert 15 < fit.fixed + fit.slope * 20_000 < 40
+    assert fit.fixed + fit.slope * 20_000 == pytest.approx(20)  # from trials of 10 and 50 ms
     assert 0.9 < fit.memory < 2
 
 
-def test_a_smaller_scale_calibrates_a_study_of_long_trials(monkeypatch):
-    done, sleep = [], Sleeper.simulate
-    monkeypatch.setattr(Sleeper, "simulate", lambda self, rng: done.append(self.samples) or sleep(self))
+def test_a_smaller_scale_calibrates_a_study_of_long_trials(clock):
     arms = {"experiment": Arm("simulate")}
     long, small = (
-        Study("tiny/x", "x", Sleeper, axes={"samples": sizes}, trials=1, arms=arms)
+        Study("tiny/x", "x", Long, axes={"samples": sizes}, trials=1, arms=arms)
         for sizes in ([20_000], [10, 50])
     )
-    assert 15 < estimate(long, None, workers=0, probe=small).seconds < 40
-    assert set(done) == {10, 50}
+    assert estimate(long, None, workers=0, probe=small).seconds == pytest.approx(20, rel=1e-3)
+    assert set(clock) == {10, 50}
 
 
 def test_a_busy_moment_does_not_mislead(monkeypatch):
