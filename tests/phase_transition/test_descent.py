@@ -5,7 +5,7 @@ import pytest
 
 from firstlight import MultiIndex, activation
 from firstlight.losses import loss
-from firstlight.measure.hessian import extreme_eigenpairs, hessian_operator, spectral_density
+from firstlight.measure.hessian import EigenPairs, extreme_eigenpairs, hessian_operator, spectral_density
 from firstlight.network.phase_descent import Network, descend, orthogonal_rows
 
 TARGET = MultiIndex("sign(abs(z1) - 1.4820733)")
@@ -55,6 +55,18 @@ def test_eigenpairs_against_a_dense_solver():
     np.testing.assert_allclose(low.overlap(drawn.directions)[0], expected, atol=1e-6)
 
 
+def test_the_lowest_pair_that_points_somewhere():
+    axes = np.eye(5)
+    vectors = np.array([axes[0], 0.8 * axes[1] + 0.6 * axes[0], axes[4]])[:, None]
+    pairs = EigenPairs(np.array([-3.0, -2.0, -1.0]), vectors, np.zeros(3))
+    known = 2 * axes[:, :1]  # of any length
+    assert pairs.lowest_along(axes[:, 1:2], known) == pytest.approx((-2.0, 0.64))
+    assert pairs.lowest_along(axes[:, 4:], known) == (-1.0, 1.0)
+    # per dimension the second vector points at the three directions less (0.64/3) than at the known one
+    assert pairs.lowest_along(axes[:, 1:4], known) == pytest.approx((-2.0, 0.64))  # so the most of all
+    assert pairs.lowest_along(axes[:, :0], known) == (-3.0, 0.0)  # no hard direction
+
+
 @pytest.mark.parametrize(("n", "d", "m"), [(1, 3, 1), (6, 5, 2), (67, 4, 3), (130, 9, 4)])
 @pytest.mark.parametrize("precision", [np.float32, np.float64])
 def test_products_of_any_size(n, d, m, precision):
@@ -91,6 +103,25 @@ def test_the_density_against_eigenvalues():
     # probes make three times the error
     assert gaps[1] < 0.09
     assert 1.8 < gaps[0] / gaps[1] < 5
+
+
+def test_descent_ends_where_it_is_told():
+    network, drawn, W = small(m=1)
+    data = (drawn.X, drawn.y)
+    whole = descend(network, data, data, W, drawn.directions, 0.1, 12)
+    size = (whole.weights**2).sum(axis=(1, 2))
+    asked = []
+
+    def shrunk(W):
+        asked.append(W)
+        return (W**2).sum() < 0.5 * (size[4] + size[5])
+
+    short = descend(network, data, data, W, drawn.directions, 0.1, 12, times=[0], until=shrunk)
+    assert size[0] > size[4] > size[5]
+    assert list(short.times) == [0, 5] and len(asked) == 6
+    np.testing.assert_array_equal(short.weights[-1], whole.weights[5])
+    never = descend(network, data, data, W, drawn.directions, 0.1, 3, times=(), until=lambda W: False)
+    assert list(never.times) == [3]
 
 
 def test_descent_records_holds_and_batches():

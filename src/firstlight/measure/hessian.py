@@ -86,6 +86,25 @@ class EigenPairs:
         """Return each vector's squared part along orthonormal directions (d, k), by neuron: (count, m)."""
         return ((self.vectors @ np.asarray(directions, float)) ** 2).sum(axis=-1)
 
+    def lowest_along(self, wanted: ArrayLike, known: ArrayLike) -> tuple[float, float]:
+        """Return value and squared overlap of the first pair that points at `wanted` more than at `known`.
+
+        Parameters
+        ----------
+        wanted, known : array_like of shape (d, ·)
+            Linearly independent columns each; a space's share of a vector counts per dimension of the space.
+
+        Returns
+        -------
+        (float, float)
+            Of the pair that lies most along `wanted`, should all of them point at `known` more.
+        """
+        bases = [np.linalg.qr(np.asarray(space, float))[0] for space in (wanted, known)]
+        along, aside = (self.overlap(basis).sum(axis=1) for basis in bases)
+        points = along * bases[1].shape[1] > aside * bases[0].shape[1]
+        first = int(np.argmax(points)) if points.any() else int(np.argmax(along))
+        return float(self.values[first]), float(along[first])
+
 
 def hessian_operator(
     X: ArrayLike,

@@ -1,6 +1,6 @@
 """Gradient descent of a two-layer network's first layer on multi-index data, with what it learns recorded."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -112,6 +112,7 @@ def descend(
     times: Sequence[int] | None = None,
     held: np.ndarray | None = None,
     batch: int | None = None,
+    until: Callable[[np.ndarray], bool] | None = None,
     rng: RNGLike | SeedLike = None,
 ) -> DescentPath:
     """Run gradient descent on the first layer.
@@ -136,6 +137,8 @@ def descend(
         Orthonormal directions along which W is kept at zero.
     batch : int, optional
         Samples per step, drawn afresh without replacement; by default all of them.
+    until : callable, optional
+        Asked of W at each step; the descent ends where it holds. Its last step is then always recorded.
     rng : SPEC 7 rng, optional
         Draws the batches.
 
@@ -167,9 +170,10 @@ def descend(
     if held is not None:
         W -= held @ (held.T @ W)
     for t in range(steps + 1):
-        if t in kept:
+        last = t == steps or (until is not None and until(W))
+        if t in kept or (last and until is not None):
             record.append((t, *_observe(network, train, test, W, directions)))
-        if t == steps:
+        if last:
             break
         rows = slice(None) if batch is None else rng.choice(len(y), batch, replace=False)
         W = W - step_size * network.gradient(X[rows], y[rows], W)

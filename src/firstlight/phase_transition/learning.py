@@ -6,7 +6,6 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from firstlight.network.phase_descent import descend, orthogonal_rows
 from firstlight.phase_transition.model import SUCCESS, Model
 from firstlight.rng import RNGLike, SeedLike, generator
 from firstlight.study.cost import Cost
@@ -72,20 +71,9 @@ class LearningProblem(Model):
         return xr.Dataset({"success": chance, "escape_time": time, "converged": True})
 
     def simulate(self, rng: RNGLike | SeedLike = None) -> xr.Dataset:
-        """Train one network; success is 0 or 1."""
-        rng = generator(rng)
-        drawn = self.law.sample(round(self.delta * self.d), self.d, rng)
-        W = orthogonal_rows(self.d, self.student.width, self.init_scale, rng)
-        data = (drawn.X, drawn.y)
-        every = max(1, self.steps // 200)
-        path = descend(
-            self.network, data, (drawn.X[:1], drawn.y[:1]), W, drawn.directions, self.step_size, self.steps,
-            times=range(0, self.steps + 1, every),
-        )  # fmt: skip
-        cosine = ((path.overlap @ self.hard) ** 2).sum(axis=(1, 2)) / np.einsum("taa->t", path.gram)
-        found = np.flatnonzero(cosine >= SUCCESS)
-        time = float(path.times[found[0]]) if found.size else np.nan
-        return xr.Dataset({"success": float(found.size > 0), "escape_time": time})
+        """Train one network until it has found the hard directions; success is 0 or 1."""
+        time = self.found_at(self.delta, self.d, self.step_size, self.steps, generator(rng))
+        return xr.Dataset({"success": float(np.isfinite(time)), "escape_time": time})
 
     def cost(self, door: str, **options: Any) -> Cost:
         """Tell what a trial costs."""

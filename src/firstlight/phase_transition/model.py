@@ -8,7 +8,7 @@ import numpy as np
 
 from firstlight.data.multi_index import MultiIndex
 from firstlight.losses import Loss
-from firstlight.network.phase_descent import Network
+from firstlight.network.phase_descent import Network, descend, orthogonal_rows
 from firstlight.study.problem import Assumption
 from firstlight.theory.phase_transition.conditional import far_labels
 from firstlight.theory.phase_transition.student import Student
@@ -44,7 +44,7 @@ class Model:
     """
 
     room: ClassVar[str] = "phase_transition"
-    room_version: ClassVar[int] = 2
+    room_version: ClassVar[int] = 3
     references: ClassVar[tuple[str, ...]] = ("montanari2026phase",)
 
     target: str = "sign(abs(z1) - 1.4820733)"
@@ -88,6 +88,28 @@ class Model:
     def hard(self) -> np.ndarray:
         """Basis (k, h) of the hard directions: which ones are held or looked for is part of the question."""
         return subspaces(self.law).hard
+
+    @cached_property
+    def easy(self) -> np.ndarray:
+        """Basis (k, e) of the easy directions."""
+        return subspaces(self.law).easy
+
+    def found_at(
+        self, delta: float, d: int, step_size: float, steps: int, rng: np.random.Generator
+    ) -> float:
+        """Train one network; return the step at which it has found the hard directions, NaN if it does not."""
+        drawn = self.law.sample(round(delta * d), d, rng)
+        W = orthogonal_rows(d, self.student.width, self.init_scale, rng)
+        hard = drawn.directions @ self.hard
+
+        def found(W: np.ndarray) -> bool:
+            return bool(((W.T @ hard) ** 2).sum() >= SUCCESS * (W**2).sum())
+
+        path = descend(
+            self.network, (drawn.X, drawn.y), (drawn.X[:1], drawn.y[:1]), W, drawn.directions, step_size,
+            steps, times=(), until=found,
+        )  # fmt: skip
+        return float(path.times[-1]) if found(path.weights[-1]) else np.nan
 
     def assumptions(self) -> tuple[Assumption, ...]:
         """Return what the theory assumes, each checked for this problem."""

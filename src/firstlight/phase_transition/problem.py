@@ -7,6 +7,7 @@ import numpy as np
 import xarray as xr
 from scipy.special import ndtri
 
+from firstlight.data.multi_index import MultiIndexSample
 from firstlight.measure.hessian import extreme_eigenpairs, hessian_operator
 from firstlight.network.phase_descent import DescentPath, descend, orthogonal_rows
 from firstlight.phase_transition.model import Model
@@ -120,8 +121,8 @@ class Problem(Model):
         Returns
         -------
         Dataset
-            The observables of `predict`; hidden_eigenvalue belongs to the eigenvector, among the six lowest,
-            that lies most along the hard directions.
+            The observables of `predict`; hidden_eigenvalue belongs to the lowest eigenvector, of six, that
+            points at the hard directions more than at the network's weights and the easy directions.
         """
         rng = generator(rng)
         n = round(self.delta * self.d)
@@ -138,21 +139,21 @@ class Problem(Model):
         cosine = (path.overlap**2).sum(axis=(1, 2)) / norm.sum(axis=1)
         found = _table(path.times, path, slice(None), norm, cosine)
         if self.spectrum and self.hold_hard:
-            found = found.assign(self._measured_spectra(path, drawn.X, drawn.y, hard))
+            found = found.assign(self._measured_spectra(path, drawn))
         return found
 
-    def _measured_spectra(self, path: DescentPath, X: np.ndarray, y: np.ndarray, hard: np.ndarray) -> dict:
+    def _measured_spectra(self, path: DescentPath, drawn: MultiIndexSample) -> dict[str, Any]:
         rows, m = [], self.student.width
+        hard, easy = drawn.directions @ self.hard, drawn.directions @ self.easy
         for W in path.weights:
             H = hessian_operator(
-                X, y, W, self.student.a, self.student.sigma, self.student.penalty,
+                drawn.X, drawn.y, W, self.student.a, self.student.sigma, self.student.penalty,
                 ridge=self.ridge, offset=self.offset,
             )  # fmt: skip
             low = extreme_eigenpairs(H, m, min(_LOWEST, m * self.d - 1), tolerance=1e-4)
             high = extreme_eigenpairs(H, m, 1, "right", tolerance=1e-4)
-            overlap = low.overlap(hard).sum(axis=1)
-            best = int(np.argmax(overlap))
-            rows.append((low.values[0], high.values[0], low.values[best], overlap[best]))
+            hidden = low.lowest_along(hard, np.column_stack([W, easy]))
+            rows.append((low.values[0], high.values[0], *hidden))
         return _spectra(rows)
 
     def cost(self, door: str, **options: Any) -> Cost:

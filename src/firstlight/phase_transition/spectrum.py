@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from firstlight.measure.hessian import hessian_operator
+from firstlight.measure.hessian import EigenPairs, hessian_operator
 from firstlight.network.phase_descent import orthogonal_rows
 from firstlight.phase_transition.model import Model
 from firstlight.rng import RNGLike, SeedLike, generator
@@ -93,8 +93,8 @@ class SpectrumProblem(Model):
         Returns
         -------
         Dataset
-            The observables of `predict`; hidden_eigenvalue belongs to the eigenvector, among the twelve
-            lowest, that lies most along the hard directions.
+            The observables of `predict`; hidden_eigenvalue belongs to the lowest eigenvector, of twelve, that
+            points at the hard directions more than at the network's weights and the easy directions.
         """
         rng = generator(rng)
         drawn = self.law.sample(round(self.delta * self.d), self.d, rng)
@@ -105,12 +105,11 @@ class SpectrumProblem(Model):
             ridge=self.ridge, offset=self.offset,
         )  # fmt: skip
         values, vectors = np.linalg.eigh(H.dense())
-        hard = drawn.directions @ self.hard
-        parts = vectors[:, :12].T.reshape(12, m, self.d) @ hard
-        overlap = (parts**2).sum(axis=(1, 2))
-        best = int(np.argmax(overlap))
+        low = EigenPairs(values[:12], vectors[:, :12].T.reshape(12, m, self.d), np.zeros(12))
+        known = np.column_stack([W, drawn.directions @ self.easy])
+        hidden = low.lowest_along(drawn.directions @ self.hard, known)
         density = np.histogram(values, self._edges)[0] / (values.size * np.diff(self._edges))
-        return self._dataset(density, values[0], values[-1], (values[best], overlap[best]))
+        return self._dataset(density, values[0], values[-1], hidden)
 
     def _dataset(
         self, density: np.ndarray, low: float, high: float, hidden: tuple[float, float]

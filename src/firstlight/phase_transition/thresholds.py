@@ -7,7 +7,6 @@ import numpy as np
 import xarray as xr
 
 from firstlight.data.multi_index import MultiIndex
-from firstlight.network.phase_descent import descend, orthogonal_rows
 from firstlight.phase_transition.model import SUCCESS, Model
 from firstlight.rng import RNGLike, SeedLike, generator
 from firstlight.study.cost import Cost
@@ -47,7 +46,7 @@ class AlgProblem:
     """
 
     room: ClassVar[str] = "phase_transition"
-    room_version: ClassVar[int] = 2
+    room_version: ClassVar[int] = 3
     references: ClassVar[tuple[str, ...]] = ("montanari2026phase",)
 
     target: str = "z1**2"
@@ -171,16 +170,8 @@ class ThresholdProblem(Model):
         """Train at each of `deltas` and report where success sets in (the middle in log delta)."""
         rng = generator(rng)
         eta = self.step_size or _STEP
-        success = []
-        for delta in self.deltas:
-            drawn = self.law.sample(round(delta * self.d), self.d, rng)
-            W = orthogonal_rows(self.d, self.student.width, self.init_scale, rng)
-            data = (drawn.X, drawn.y)
-            path = descend(
-                self.network, data, data, W, drawn.directions, eta, self.train_steps, times=[self.train_steps]
-            )
-            success.append(((path.overlap @ self.hard) ** 2).sum() / np.trace(path.gram[-1]) > SUCCESS)
-        return xr.Dataset({"delta_nn": self._onset(float(np.sum(success)))})
+        times = [self.found_at(delta, self.d, eta, self.train_steps, rng) for delta in self.deltas]
+        return xr.Dataset({"delta_nn": self._onset(float(np.isfinite(times).sum()))})
 
     def _finite(self, rng: np.random.Generator, samples: int) -> xr.Dataset:
         labels, seed = label_law(self.law, rng), int(rng.integers(1 << 31))

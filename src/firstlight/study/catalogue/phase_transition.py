@@ -24,8 +24,8 @@ _TARGETS = [
     "sign(z1*z2*z3)",
 ]  # fmt: skip
 # of eigenvalues and overlaps at quick sizes: class fractions move the whole bulk, and below the threshold the
-# largest of several overlaps is a tenth
-_SCATTER = {"smallest_eigenvalue": 0.07, "hidden_eigenvalue": 0.07, "hidden_overlap": 0.15}
+# eigenvector at the bulk's end still has an overlap that falls slowly with d (0.05 to 0.09 at d = 350)
+_SCATTER = {"smallest_eigenvalue": 0.07, "hidden_eigenvalue": 0.07, "hidden_overlap": 0.1}
 _SUCCESS = Arm("simulate", label="descent, finite d")
 
 
