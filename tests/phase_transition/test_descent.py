@@ -118,7 +118,8 @@ def test_descent_ends_where_it_is_told():
 
     short = descend(network, data, data, W, drawn.directions, 0.1, 12, times=[0], until=shrunk)
     assert size[0] > size[4] > size[5]
-    assert list(short.times) == [0, 5] and len(asked) == 6
+    assert list(short.times) == [0, 5]
+    assert len(asked) == 6
     np.testing.assert_array_equal(short.weights[-1], whole.weights[5])
     never = descend(network, data, data, W, drawn.directions, 0.1, 3, times=(), until=lambda W: False)
     assert list(never.times) == [3]

@@ -64,7 +64,8 @@ def test_below_the_threshold_the_overlap_fades_with_size():
         overlap[d] = np.mean([problem.simulate(rng=seed).hidden_overlap for seed in range(runs)])
     assert float(problem.predict(samples=1 << 11).hidden_overlap) == 0
     # at the bulk's end it falls about as d^-2/3 to d^-1/3: by 2 to 4 here; means good to a quarter
-    assert overlap[480] < 0.7 * overlap[60] and overlap[480] < 0.08
+    assert overlap[480] < 0.7 * overlap[60]
+    assert overlap[480] < 0.08
 
 
 @pytest.mark.parametrize("target", ["z1**2", "sign(z1*z2)", "z1*z2"])

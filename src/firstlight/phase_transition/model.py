@@ -94,10 +94,8 @@ class Model:
         """Basis (k, e) of the easy directions."""
         return subspaces(self.law).easy
 
-    def found_at(
-        self, delta: float, d: int, step_size: float, steps: int, rng: np.random.Generator
-    ) -> float:
-        """Train one network; return the step at which it has found the hard directions, NaN if it does not."""
+    def found_at(self, delta: float, d: int, step_size: float, steps: int, rng: np.random.Generator) -> float:
+        """Train one network; return the step at which it has found the hard directions, or NaN."""
         drawn = self.law.sample(round(delta * d), d, rng)
         W = orthogonal_rows(d, self.student.width, self.init_scale, rng)
         hard = drawn.directions @ self.hard
