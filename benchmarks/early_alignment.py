@@ -20,7 +20,7 @@ from firstlight.data.separable import separable, toy
 from firstlight.network.flow import integrate
 
 TOLERANCE = {"rtol": 1e-12, "atol": 1e-8}  # the flow's own: absolute, with the same floor
-CHEAP = {"RK23": [1e-3, 1e-4, 1e-5], "RK45": [1e-4, 1e-5], "DOP853": [1e-4]}
+CHEAP = {"RK23": [1e-4, 7e-5, 5e-5, 3e-5, 2e-5, 1e-5], "RK45": [1e-4, 1e-5], "DOP853": [1e-4]}
 Row = tuple[str, float, float, float, str]
 
 

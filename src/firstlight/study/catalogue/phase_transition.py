@@ -29,8 +29,8 @@ _SCATTER = {"smallest_eigenvalue": 0.07, "hidden_eigenvalue": 0.07, "hidden_over
 _SUCCESS = Arm("simulate", label="descent, finite d")
 
 
-def _thresholds(name: str, what: str, axis: dict, paper: dict, fixed: dict, log_x: bool = False) -> Study:
-    """Make a study of delta_NN against one property of the network."""
+def _thresholds(name: str, what: str, axis: dict, paper: dict, fixed: dict, followed: int = 128) -> Study:
+    """Make a study of delta_NN against one property of the network; theory follows so many steps on paper."""
     return Study(
         name=f"phase/delta-nn-vs-{name}",
         description=f"delta_NN against {what}, and where descents of finite size succeed",
@@ -44,8 +44,10 @@ def _thresholds(name: str, what: str, axis: dict, paper: dict, fixed: dict, log_
         },
         trials=14,
         observables=("delta_nn",),
-        figure=FigureSpec(labels=_LABELS, log_x=log_x),
-        scales={"paper": Scale(trials=8, axes=paper, fixed={"steps": 128, "d": 1000, "train_steps": 2000})},
+        figure=FigureSpec(labels=_LABELS),
+        scales={
+            "paper": Scale(trials=8, axes=paper, fixed={"steps": followed, "d": 1000, "train_steps": 2000})
+        },
         tolerance=0.3,
     )
 
@@ -126,7 +128,8 @@ STUDIES = (
         "init", "the initial length of the weights", {"init_scale": [0.4, 0.8]},
         {"init_scale": [0.2, 0.4, 0.8, 1.2, 1.6]}, {},
     ),
-    _thresholds("width", "the width", {"width": [1, 2]}, {"width": [1, 2, 4]}, {"steps": 40}),
+    # time and memory of the theory grow as (steps × width)³ and (steps × width)²
+    _thresholds("width", "the width", {"width": [1, 2]}, {"width": [1, 2, 4]}, {"steps": 64}, followed=64),
     _thresholds(
         "activation", "the activation, with an easy direction", {"activation": ["gelu", "silu"]},
         {"activation": ["gelu", "silu", "softplus", "tanh"]},
