@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy.stats import chi2
 
 from firstlight import MultiIndex
 from firstlight.measure.hessian import extreme_eigenpairs, hessian_operator
@@ -12,12 +13,13 @@ from firstlight.network.phase_descent import descend as train
 from firstlight.theory.phase_transition.cholesky import GrowingFactor
 from firstlight.theory.phase_transition.criterion import last_crossing, outlier_margin
 from firstlight.theory.phase_transition.delta_nn import delta_nn
-from firstlight.theory.phase_transition.dmft import dmft
+from firstlight.theory.phase_transition.dmft import dmft, held_path
 from firstlight.theory.phase_transition.escape import (
     chance_of,
     escape_of,
     escape_time,
     mean_escape,
+    success_chance,
     success_size,
 )
 from firstlight.theory.phase_transition.hessian import (
@@ -418,6 +420,33 @@ def test_mean_escape_times_against_descents():
     # starts scatter the time by 12 steps; the linear regime ends a little before the level is reached
     assert np.nanmean(times) == pytest.approx(mean_escape(path, d), abs=3 * np.nanstd(times) / 24**0.5 + 3)
     assert np.isfinite(times).mean() == pytest.approx(chance_of(path, d, 110), abs=0.2)
+
+
+def test_the_chance_of_success_is_computed_until_its_scrambles_agree():
+    labels, rng = label_law(TARGET, np.random.default_rng(0)), np.random.default_rng(1)
+    given = {"followed": 48, "samples": 1 << 10, "level": 0.2, "rng": rng}
+    small = success_chance(labels, BASE, 1.0, 0.25, 500, 2000, **given)
+    assert small.converged
+    # V(t) hardly grows here: far from the level at d = 500. Single runs of so few samples gave 0.6
+    assert small.value < 0.05
+    assert success_chance(labels, BASE, 4.0, 0.25, 500, 2000, **given).value > 0.95
+    noisy = success_chance(labels, BASE, 2.1, 0.25, 500, 2000, **given)
+    assert noisy.iterations > 1 or noisy.residual < 0.04
+    # an independent average over many scrambles of the same size
+    paths = [held_path(labels, BASE, 2.1, 0.25, 48, 1 << 11, seed, (0,)) for seed in range(12)]
+    expected = [chance_of(path, 500, 2000) for path in paths]
+    spread = np.hypot(noisy.residual, np.std(expected) / 12**0.5)
+    assert noisy.value == pytest.approx(np.mean(expected), abs=3 * spread + 0.03)
+
+
+def test_growth_by_a_power_is_continued():
+    path = dmft(TARGET, BASE, 3.0, 0.25, 32, 1 << 8, times=(0,))
+    t = np.arange(33)
+    V = path.norm * (1 + t**1.5)[:, None]
+    power = replace(path, hard_variance=V[:, :, None])
+    grown = (1 + 512.0**1.5) / 1000  # at step 512, in 1000 dimensions
+    # of a squared normal: the level is passed if it exceeds level/grown; the 1 bends the power by 1 % at most
+    assert chance_of(power, 1000, 512) == pytest.approx(chi2.sf(0.2 / grown, 1), abs=0.01)
 
 
 def test_escape_times_grow_with_log_d():

@@ -9,8 +9,9 @@ import xarray as xr
 from firstlight.phase_transition.model import SUCCESS, Model
 from firstlight.rng import RNGLike, SeedLike, generator
 from firstlight.study.cost import Cost
-from firstlight.theory.phase_transition.dmft import dmft, memory_bytes
-from firstlight.theory.phase_transition.escape import chance_of, mean_escape
+from firstlight.theory.phase_transition.dmft import memory_bytes
+from firstlight.theory.phase_transition.escape import success_chance
+from firstlight.theory.phase_transition.labels import label_law
 from firstlight.theory.phase_transition.require import require_number, require_size
 
 
@@ -58,17 +59,28 @@ class LearningProblem(Model):
         """Predict from V(t), without a fit: a rule of thumb for finite d.
 
         The overlap at step t is normal with variance V(t)/d while it is small; success is an overlap that
-        reaches the level at some t ≤ steps.
+        reaches the level at some t ≤ steps. `samples` are doubled, three times at most, as long as four
+        independent scrambles of the theory's own samples do not agree.
 
         Returns
         -------
         Dataset
-            success (a probability), escape_time (its mean; NaN if it lies far beyond theory_steps).
+            success (a probability), error (its standard error over the scrambles; success is NaN where it is
+            above 0.1), escape_time (its mean; NaN if it lies far beyond theory_steps).
         """
-        steps = min(self.steps, self.theory_steps)
-        path = dmft(self.law, self.student, self.delta, self.step_size, steps, samples, rng, times=(0,))
-        chance, time = chance_of(path, self.d, self.steps, SUCCESS), mean_escape(path, self.d, SUCCESS)
-        return xr.Dataset({"success": chance, "escape_time": time, "converged": True})
+        rng = generator(rng)
+        found = success_chance(
+            label_law(self.law, rng), self.student, self.delta, self.step_size, self.d, self.steps,
+            followed=self.theory_steps, samples=samples, level=SUCCESS, rng=rng,
+        )  # fmt: skip
+        return xr.Dataset(
+            {
+                "success": found.value if found.converged else np.nan,
+                "error": found.residual,
+                "escape_time": found.escape_time,
+                "converged": found.converged,
+            }
+        )
 
     def simulate(self, rng: RNGLike | SeedLike = None) -> xr.Dataset:
         """Train one network until it has found the hard directions; success is 0 or 1."""

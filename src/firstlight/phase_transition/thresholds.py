@@ -13,8 +13,7 @@ from firstlight.study.cost import Cost
 from firstlight.study.problem import Assumption
 from firstlight.theory.phase_transition.alg import delta_alg
 from firstlight.theory.phase_transition.delta_nn import delta_nn
-from firstlight.theory.phase_transition.dmft import held_path
-from firstlight.theory.phase_transition.escape import chance_of
+from firstlight.theory.phase_transition.escape import success_chance
 from firstlight.theory.phase_transition.labels import label_law
 from firstlight.theory.phase_transition.require import require_number, require_size
 from firstlight.theory.phase_transition.subspaces import subspaces
@@ -174,13 +173,17 @@ class ThresholdProblem(Model):
         return xr.Dataset({"delta_nn": self._onset(float(np.isfinite(times).sum()))})
 
     def _finite(self, rng: np.random.Generator, samples: int) -> xr.Dataset:
-        labels, seed = label_law(self.law, rng), int(rng.integers(1 << 31))
-        eta, steps = self.step_size or _STEP, min(self.train_steps, _FOLLOWED)
-        paths = (
-            held_path(labels, self.student, delta, eta, steps, samples, seed, (0,)) for delta in self.deltas
-        )
-        chances = [chance_of(path, self.d, self.train_steps, SUCCESS) for path in paths]
-        return xr.Dataset({"delta_nn": self._onset(float(np.sum(chances))), "converged": True})
+        labels, eta = label_law(self.law, rng), self.step_size or _STEP
+        chances = [
+            success_chance(
+                labels, self.student, delta, eta, self.d, self.train_steps,
+                followed=_FOLLOWED, samples=samples, level=SUCCESS, rng=rng,
+            )
+            for delta in self.deltas
+        ]  # fmt: skip
+        good = all(chance.converged for chance in chances)
+        onset = self._onset(float(np.sum([chance.value for chance in chances])))
+        return xr.Dataset({"delta_nn": onset if good else np.nan, "converged": good})
 
     def _onset(self, successes: float) -> float:
         """Place the onset by how many of the runs succeed, whatever their order; NaN if hardly one does."""

@@ -7,11 +7,15 @@ from scipy.special import gammainc, gammaincinv
 
 from firstlight.data.multi_index import MultiIndex
 from firstlight.rng import RNGLike, SeedLike, generator
+from firstlight.solvers import Solved
 from firstlight.theory.phase_transition.conditional import as_target
 from firstlight.theory.phase_transition.dmft import dmft, held_path
-from firstlight.theory.phase_transition.labels import label_law
+from firstlight.theory.phase_transition.labels import LabelLaw, label_law
 from firstlight.theory.phase_transition.path import DmftPath
 from firstlight.theory.phase_transition.student import Student
+
+_SCRAMBLES = 4
+_DOUBLINGS = 3
 
 
 @dataclass(frozen=True)
@@ -67,15 +71,16 @@ def chance_of(path: DmftPath, d: int, steps: int, level: float = 0.2) -> float:
     """Return the chance that descent in d dimensions has escaped within `steps`: a rule of thumb.
 
     While it is small the overlap is normal with variance V(t)/d. Beyond the path, V(t)/|w|² goes on as the
-    power of t that it ends with.
+    power of t that fits its second half best.
 
     Parameters are those of `escape_of`, and the steps of the descent.
     """
-    cosine = escape_of(path, d, level).cosine[: steps + 1]
-    best, last = float(np.log(cosine).max()), len(cosine) - 1
+    cosine = np.log(escape_of(path, d, level).cosine[: steps + 1])
+    best, last = float(cosine.max()), len(cosine) - 1
     if steps > last:
-        power = np.log(cosine[-1] / cosine[last // 2]) / np.log(last / (last // 2))
-        best = max(best, float(np.log(cosine[-1]) + power * np.log(steps / last)))
+        late = np.arange(last // 2, last + 1)
+        power = np.polynomial.Polynomial.fit(np.log(late), cosine[late], 1)
+        best = max(best, float(power(np.log(steps))))
     return float(1 - _share_below(path, last, np.exp(np.log(level) - min(best, 700.0))))
 
 
@@ -99,6 +104,53 @@ def mean_escape(path: DmftPath, d: int, level: float = 0.2) -> float:
     times[late] = steps + (needed[late] - cosine[-1]) / max(rate, 1e-12)
     kept = times <= 2 * steps
     return float(times[kept].mean()) if kept.mean() > 0.9 else np.nan
+
+
+@dataclass(frozen=True)
+class Chance(Solved[float]):
+    """A `Solved` probability of success: `residual` is its standard error over independent scrambles.
+
+    Attributes
+    ----------
+    escape_time : float
+        Mean step of success; NaN if it lies far beyond the steps that were followed.
+    """
+
+    escape_time: float
+
+
+def success_chance(
+    labels: LabelLaw,
+    student: Student,
+    delta: float,
+    step_size: float,
+    d: int,
+    steps: int,
+    *,
+    followed: int,
+    samples: int,
+    level: float,
+    rng: np.random.Generator,
+) -> Chance:
+    """Return the chance that descent in d dimensions escapes within `steps`, from V(t) to `followed`.
+
+    V(t) of few samples is noisy where it stays small, and so is the power by which it is continued. So it is
+    computed in four independent scrambles, which share `samples`; these are doubled, three times at most,
+    until the standard error is below 0.04. It has converged below 0.1.
+    """
+    steps_known = min(steps, followed)
+    for doubling in range(_DOUBLINGS + 1):
+        size = max(samples // _SCRAMBLES, 64) << doubling
+        seeds = rng.integers(1 << 31, size=_SCRAMBLES)
+        paths = [
+            held_path(labels, student, delta, step_size, steps_known, size, int(seed), (0,)) for seed in seeds
+        ]
+        chances = [chance_of(path, d, steps, level) for path in paths]
+        error = float(np.std(chances, ddof=1) / _SCRAMBLES**0.5)
+        if error < 0.04:
+            break
+    time = float(np.mean([mean_escape(path, d, level) for path in paths]))
+    return Chance(float(np.mean(chances)), error, doubling + 1, error < 0.1, time)
 
 
 def _freedom(path: DmftPath, t: int) -> float:
