@@ -33,6 +33,11 @@ class Loss:
     first: Pairwise
     second: Pairwise
 
+    def __post_init__(self) -> None:
+        for name in ("value", "first", "second"):
+            if not callable(getattr(self, name)):
+                raise ValueError(f"{name} = {getattr(self, name)!r}: must be a function of (y, f)")
+
 
 def _ones(y: np.ndarray, f: np.ndarray) -> np.ndarray:
     return np.ones(np.broadcast_shapes(np.shape(y), np.shape(f)))
@@ -68,7 +73,7 @@ def loss(name: "str | Loss") -> Loss:
     """
     if isinstance(name, Loss):
         return name
-    if name not in LOSSES:
+    if not isinstance(name, str) or name not in LOSSES:
         close = get_close_matches(str(name), LOSSES, 1)
         hint = f"; did you mean {close[0]!r}?" if close else ""
         raise ValueError(f"loss = {name!r}: must be one of {', '.join(LOSSES)}, or a Loss{hint}")

@@ -396,6 +396,14 @@ def test_static_threshold_with_an_easy_direction():
     assert found.converged
 
 
+def test_a_flat_curve_is_no_limit_before_training_has_begun():
+    # tiny weights do not move in eight steps; the limit of this network is near 3
+    found = delta_nn(TARGET, Student("tanh_squared", 1.0, 1e-3), steps=8, samples=1 << 10)
+    assert (found.route, found.converged, found.residual) == ("not found", False, np.inf)
+    assert np.isnan(found.value)
+    assert found.curve[-1] == pytest.approx(0.767, abs=0.01)  # delta_alg: all that the first steps ask for
+
+
 def test_some_networks_never_learn():
     # at the end of training with GELU the loss curves upwards along z1, however many samples there are
     student = Student("gelu", 1.0, 0.8)

@@ -6,7 +6,8 @@ from scipy.optimize import minimize
 
 from firstlight import MultiIndex
 from firstlight.losses import Loss
-from firstlight.theory.phase_transition.hessian import hessian_spectrum, initial_law
+from firstlight.theory.phase_transition.conditional import far_labels
+from firstlight.theory.phase_transition.hessian import empirical_law, hessian_spectrum, initial_law
 from firstlight.theory.phase_transition.law import CurvatureLaw, visible
 from firstlight.theory.phase_transition.resolvent import Bulk
 from firstlight.theory.phase_transition.stacks import definite, inverse
@@ -217,6 +218,31 @@ def test_derivatives_against_differences(name):
         np.testing.assert_allclose(curvature[:, j], bend, atol=1e-8)
 
 
+@pytest.mark.parametrize("text", ["cos(2*z1)", "exp(-z1**2)", "z2/sqrt(1 + z2**2)*sign(z1)", "tanh(z1*z2)"])
+def test_bounded_labels_pass(text):
+    Student("tanh_squared").require_labels(
+        MultiIndex(text).sample(4096, 2, 0).y, far_labels(MultiIndex(text)), text
+    )
+
+
+def test_a_loss_may_have_constant_curvature():
+    mine = Loss("mine", lambda y, f: 0.5 * (f - y) ** 2, lambda y, f: f - y, lambda y, f: 1.0)
+    found = [
+        hessian_spectrum(TARGET, Student("tanh_squared", (1.0, 0.5), 0.8, loss=loss), 4.0, samples=256)
+        for loss in (mine, "square")
+    ]
+    assert found[0].left_edge == found[1].left_edge
+
+
+def test_a_singular_step_is_not_the_end():
+    # Newton's method lands exactly on a fold here, with these nodes
+    few, many = (
+        hessian_spectrum("tanh(z1**2-1)", Student("cos", (1.0, -1.0), 0.7), 4.0, samples=samples)
+        for samples in (2048, 1 << 14)
+    )
+    assert few.left_edge == pytest.approx(many.left_edge, abs=0.03)  # of a scrambled rule with 2048 nodes
+
+
 @pytest.mark.parametrize(
     ("call", "message"),
     [
@@ -235,6 +261,21 @@ def test_derivatives_against_differences(name):
         (lambda: hessian_spectrum("z1**2", ONE, 2.0), "unbounded below"),
         (lambda: hessian_spectrum(MultiIndex("sign(abs(z1)-1)", noise=0.1), ONE, 2.0), "drop its noise"),
         (lambda: hessian_spectrum("z1", ONE, 2.0), "no hard direction"),
+        # labels that grow slowly, or little, are unbounded all the same
+        *[
+            (lambda text=text: hessian_spectrum(text, ONE, 2.0, samples=64), "unbounded below")
+            for text in ("log(1 + z1**2)", "log(abs(z1))", "sqrt(abs(z1))", "abs(z1)/1e5", "1/abs(z1)")
+        ],
+        (lambda: hessian_spectrum(MultiIndex("sign(abs(z1)-1)", noise=1e-5), ONE, 2.0), "drop its noise"),
+        (lambda: hessian_spectrum("step(abs(z1)-1)", Student("gelu", loss="logistic"), 2.0), "labels ±1"),
+        (lambda: hessian_spectrum(TARGET, ONE, 3.0, samples=10**11), "GB"),
+        (lambda: hessian_spectrum(TARGET, "tanh", 3.0), "student = 'tanh'"),
+        (lambda: Student("tanh", loss=[1]), "loss"),
+        (lambda: Loss("mine", 1, 2, 3), "value = 1"),
+        (lambda: hessian_spectrum(TARGET, ONE, 3.0, samples=64).density([1.0], 0.0), "width = 0"),
+        (lambda: hessian_spectrum(TARGET, ONE, 3.0, samples=64).density([np.nan]), "x: must be finite"),
+        (lambda: empirical_law(TARGET, ONE, np.zeros(0), np.zeros((0, 1))), "at least one sample"),
+        (lambda: empirical_law(TARGET, ONE, np.ones(2), np.full((2, 1), np.nan)), "finite"),
     ],
 )
 def test_bad_input(call, message):

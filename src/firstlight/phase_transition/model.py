@@ -114,7 +114,7 @@ class Model:
         hard = self.hard.shape[1]
         far = far_labels(self.law)
         try:
-            self.student.require_bounded(far, self.target)
+            self.student.require_labels(self.law.sample(4096, self.law.k, rng=0).y, far, self.target)
             bounded = Assumption("curvature bounded below", "holds", f"labels reach {np.abs(far).max():.3g}")
         except ValueError as error:
             bounded = Assumption("curvature bounded below", "fails", str(error))

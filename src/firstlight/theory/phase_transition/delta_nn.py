@@ -22,10 +22,10 @@ from firstlight.theory.phase_transition.dmft import held_path
 from firstlight.theory.phase_transition.extrapolation import extrapolate, window
 from firstlight.theory.phase_transition.hessian import starting_law
 from firstlight.theory.phase_transition.labels import LabelLaw, draw, label_law
-from firstlight.theory.phase_transition.require import require_size
+from firstlight.theory.phase_transition.require import require_number, require_size
 from firstlight.theory.phase_transition.resolvent import Bulk
 from firstlight.theory.phase_transition.static import static_point
-from firstlight.theory.phase_transition.student import Student
+from firstlight.theory.phase_transition.student import Student, as_student
 
 _WORKERS = 2
 _SCRAMBLES = 4  # of the static route; the dynamic one takes the first two
@@ -105,13 +105,15 @@ def delta_nn(
     >>> print(found.route, 7 < found.value < 8.5)
     static True
     """
-    target, rng = as_target(target), generator(rng)
+    target, student, rng = as_target(target), as_student(student), generator(rng)
     if criterion not in CRITERIA:
         raise ValueError(f"criterion = {criterion!r}: must be one of {', '.join(CRITERIA)}")
+    if step_size is not None:
+        require_number("step_size", step_size)
     require_size("steps", steps, 8)
     require_size("samples", samples, 128)
     labels = label_law(target, rng)
-    student.require_bounded(np.concatenate([labels.y, labels.far]), labels.name)
+    student.require_labels(labels.y, labels.far, labels.name)
     floor = conditional_threshold(target, labels.easy_basis, rng).value
     none = np.zeros(0)
     if np.isinf(floor):
@@ -266,6 +268,7 @@ class _Scan:
         # and a tenth of the distance that the line bridges: how far delta_NN(T) may bend beyond what was seen
         bridged = 0.1 * abs(value - float(np.mean(curves[:, -1])))
         error = float(np.hypot(scatter, np.mean([end[1] for end in ends])) + bridged)
+        error = error if np.isfinite(error) else np.inf
         good = bool(np.isfinite(value) and error < 0.1 * value)
         runs = grid.size * len(curves)
         return NetworkThreshold(

@@ -16,7 +16,7 @@ from firstlight.theory.phase_transition.conditional import as_target
 from firstlight.theory.phase_transition.labels import LabelLaw, LabelSample, draw, label_law
 from firstlight.theory.phase_transition.path import DmftPath
 from firstlight.theory.phase_transition.process import Process
-from firstlight.theory.phase_transition.require import require_number, require_size
+from firstlight.theory.phase_transition.require import require_memory, require_number, require_size
 from firstlight.theory.phase_transition.resolvent import Bulk
 from firstlight.theory.phase_transition.student import Student
 
@@ -78,10 +78,14 @@ def dmft(
     True
     """
     target, rng = as_target(target), generator(rng)
+    start = _start(start_overlap, student, target.k)
+    if not isinstance(hold_hard, (bool, np.bool_)):
+        raise ValueError(f"hold_hard = {hold_hard!r}: must be True or False")
+    if hold_hard and start.any():
+        raise ValueError(f"start_overlap = {start_overlap}: must be 0 unless hold_hard is False")
     if hold_hard:
         return held_path(label_law(target, rng), student, delta, step_size, steps, samples, rng, times)
     kept = _check(student, delta, step_size, steps, samples, times)
-    start = _start(start_overlap, student, target.k)
     _check_step(student, _joint(target, student.width, _PROBES, np.random.default_rng(0)), delta, step_size)
     sample = _joint(target, (steps + 1) * student.width, samples, rng)
     return Process(student, sample, float(delta), float(step_size), steps, kept, start).path()
@@ -99,7 +103,7 @@ def held_path(
 ) -> DmftPath:
     """Follow gradient descent with the hard overlaps held, from a label law that is known already."""
     kept = _check(student, delta, step_size, steps, samples, times)
-    student.require_bounded(np.concatenate([labels.y, labels.far]), labels.name)
+    student.require_labels(labels.y, labels.far, labels.name)
     _check_step(student, draw(labels, student.width, _PROBES, 0), delta, step_size)
     sample = draw(labels, (steps + 1) * student.width, samples, rng)
     start = np.zeros((student.width, labels.easy.shape[1]))
@@ -125,29 +129,27 @@ def memory_bytes(student: Student, steps: int, samples: int) -> int:
 def _check(
     student: Student, delta: float, step_size: float, steps: int, samples: int, times: Sequence[int] | None
 ) -> tuple[int, ...]:
-    import psutil
-
     require_number("delta", delta)
     require_number("step_size", step_size)
     require_size("steps", steps, 1)
     require_size("samples", samples, 64)
-    need, free = memory_bytes(student, steps, samples), psutil.virtual_memory().available
-    if need > 0.8 * free:
-        raise ValueError(
-            f"steps = {steps}, samples = {samples}: needs {need / 1e9:.1f} GB of memory and "
-            f"{free / 1e9:.1f} GB is free; memory grows as samples × steps² × width²"
-        )
-    kept = default_times(int(steps)) if times is None else tuple(sorted(set(times)))
-    if not kept or kept[0] < 0 or kept[-1] > steps:
-        raise ValueError(f"times = {times}: must lie in 0 .. {steps}")
-    return kept
+    sizes = f"steps = {steps}, samples = {samples}"
+    require_memory(sizes, memory_bytes(student, steps, samples), "samples × steps² × width²")
+    if times is None:
+        return default_times(int(steps))
+    at = np.asarray(times)
+    if at.ndim != 1 or at.dtype.kind not in "iu" or at.min() < 0 or at.max() > steps:
+        raise ValueError(f"times = {times!r}: must be integers in 0 .. {steps}, at least one")
+    return tuple(np.unique(at).tolist())
 
 
 def _start(overlap: float | np.ndarray, student: Student, k: int) -> np.ndarray:
-    shape, given = (student.width, k), np.asarray(overlap, float)
+    shape, given = (student.width, k), np.asarray(overlap)
     if given.shape not in ((), shape):
         raise ValueError(f"start_overlap: shape {given.shape}, expected {shape} or a number")
-    start = np.broadcast_to(given, shape).copy()
+    if given.dtype.kind not in "iuf" or not np.isfinite(given).all():
+        raise ValueError(f"start_overlap = {overlap!r}: must be finite numbers")
+    start = np.broadcast_to(given, shape).astype(float)
     if not np.linalg.norm(start, 2) < student.init_scale:
         raise ValueError(f"start_overlap = {overlap}: must be shorter than the rows, {student.init_scale}")
     return start

@@ -2,6 +2,8 @@
 
 import numpy as np
 
+_BRIDGE = 10.0  # how many times the distance that the edge has moved a line may be taken further
+
 
 def window(steps: int) -> list[int]:
     """Powers of two, and steps spread over the last two thirds of the run and of its first half."""
@@ -16,7 +18,8 @@ def extrapolate(times: np.ndarray, curve: np.ndarray, edge: np.ndarray) -> tuple
     """Take delta_NN(T) to z_- = 0 by a straight line over the last two thirds; value, error, route.
 
     The error is the change of the limit since half as many steps: for the base model it halves with each
-    doubling, so that this bounds what is still to come.
+    doubling, so that this bounds what is still to come. It is infinite as long as the edge has hardly moved
+    compared with its distance from zero: training has not begun, however flat the curve is.
     """
     ends = []
     for end in (times[-1], times[-1] // 2):
@@ -24,8 +27,12 @@ def extrapolate(times: np.ndarray, curve: np.ndarray, edge: np.ndarray) -> tuple
         if part.sum() < 3:
             break
         late_curve, late_edge = curve[part], edge[part]
-        if end == times[-1] and (np.ptp(late_curve) < 0.004 * late_curve[-1] or late_edge[-1] > 0):
-            return float(late_curve[-1]), float(np.ptp(late_curve)), "settled"
+        if end == times[-1]:
+            flat, arrived = np.ptp(late_curve) < 0.004 * late_curve[-1], -late_edge[-1] < np.ptp(late_edge)
+            if late_edge[-1] > 0 or (flat and arrived):
+                return float(late_curve[-1]), float(np.ptp(late_curve)), "settled"
+            if -late_edge[-1] > _BRIDGE * np.ptp(late_edge):
+                return np.nan, np.inf, "not found"
         ends.append(float(np.polynomial.Polynomial.fit(late_edge, late_curve, 1)(0.0)))
     if not ends:
         return np.nan, np.inf, "not found"

@@ -13,10 +13,10 @@ from firstlight.solvers import bracketing_root
 from firstlight.theory.phase_transition.conditional import as_target
 from firstlight.theory.phase_transition.labels import LabelLaw, draw, label_law
 from firstlight.theory.phase_transition.law import CurvatureLaw, visible
-from firstlight.theory.phase_transition.require import require_number, require_size
+from firstlight.theory.phase_transition.require import require_memory, require_number, require_size
 from firstlight.theory.phase_transition.resolvent import Branch, Bulk, Edge
 from firstlight.theory.phase_transition.stacks import inverse
-from firstlight.theory.phase_transition.student import Student
+from firstlight.theory.phase_transition.student import Student, as_student
 
 
 @dataclass(frozen=True)
@@ -101,7 +101,7 @@ def starting_law(
     labels: LabelLaw, student: Student, samples: int, rng: RNGLike | SeedLike = 0
 ) -> CurvatureLaw:
     """Return the law of the curvature at initialisation, from a label law that is known already."""
-    student.require_bounded(np.concatenate([labels.y, labels.far]), labels.name)
+    student.require_labels(labels.y, labels.far, labels.name)
     drawn = draw(labels, student.width, samples, rng)
     D = student.curvature(drawn.y, student.init_scale * drawn.normals)
     return CurvatureLaw(D, drawn.weight, drawn.second, np.hstack([drawn.normals, drawn.easy]))
@@ -144,7 +144,7 @@ def empirical_law(
     >>> law.second.ravel().round(3).tolist()
     [2.525, 0.291]
     """
-    labels = label_law(as_target(target), rng)
+    labels, student = label_law(as_target(target), rng), as_student(student)
     e, y, h = labels.easy.shape[1], np.asarray(y, float), np.asarray(h, float)
     known = np.zeros((len(y), 0)) if easy is None else np.asarray(easy, float)
     if known.shape != (len(y), e) or h.shape != (len(y), student.width):
@@ -152,6 +152,8 @@ def empirical_law(
             f"h, easy: shapes {h.shape} and {known.shape}, "
             f"expected ({len(y)}, {student.width}) and ({len(y)}, {e})"
         )
+    if not y.size or not all(np.isfinite(part).all() for part in (y, h, known)):
+        raise ValueError("y, h, easy: must be finite, with at least one sample")
     spread = max(float(np.std(labels.y)), 1e-300)
     nodes = np.column_stack([labels.y / spread, labels.easy])
     nearest = cKDTree(nodes).query(np.column_stack([y / spread, known]))[1]
@@ -195,10 +197,11 @@ def hessian_spectrum(
     >>> print(round(spectrum.left_edge, 3), round(spectrum.outliers[0].value, 3))
     -0.206 -0.213
     """
-    target = as_target(target)
+    target, student = as_target(target), as_student(student)
     require_number("delta", delta)
     if law is None:
         require_size("samples", samples, 64)
+        require_memory(f"samples = {samples}", 400.0 * samples * student.width**2, "samples × width²")
         law = initial_law(target, student, samples, rng)
     elif not isinstance(law, CurvatureLaw) or law.D.shape[1] != student.width:
         raise ValueError(

@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from firstlight.solvers import bracketing_root
+from firstlight.theory.phase_transition.require import require_number
 from firstlight.theory.phase_transition.stacks import definite, inverse
 
 _EDGE_TOLERANCE = 1e-10
@@ -109,7 +110,10 @@ class Bulk:
             memory = self.memory(A)
             system[:-1, :-1] = memory - np.eye(m * m)
             system[:-1, -1], system[-1, :-1] = -unit, unit
-            solution = np.linalg.solve(system, np.append((P - mean).ravel(), m * p - np.trace(P)))
+            try:
+                solution = np.linalg.solve(system, np.append((P - mean).ravel(), m * p - np.trace(P)))
+            except np.linalg.LinAlgError:  # exactly on a fold of another branch
+                return None
             step, z = solution[:-1].reshape(m, m), float(solution[-1])
             share = 1.0
             while not self.feasible(P + share * step):
@@ -184,6 +188,9 @@ class Bulk:
     def density(self, x: np.ndarray, width: float = 1e-3) -> np.ndarray:
         """Return the density of eigenvalues at the points x, smoothed over `width` times the bulk's size."""
         x = np.asarray(x, float)
+        require_number("width", width)
+        if not np.isfinite(x).all():
+            raise ValueError("x: must be finite")
         size = float(np.abs(self.D).max()) * (1 + self.delta**-0.5) ** 2
         density = np.zeros(x.size)
         P: np.ndarray | None = None

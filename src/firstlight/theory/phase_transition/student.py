@@ -110,33 +110,49 @@ class Student:
         """D = ∇²_h l, shape (n, m, m)."""
         f = self.output(h)
         slope = self.a * self.sigma.derivative(h)
-        D = self.penalty.second(y, f)[:, None, None] * slope[:, :, None] * slope[:, None, :]
+        second = np.broadcast_to(self.penalty.second(y, f), f.shape)
+        D = second[:, None, None] * slope[:, :, None] * slope[:, None, :]
         bend = self.penalty.first(y, f)[:, None] * self.a * self.sigma.second_derivative(h)
         index = np.arange(self.width)
         D[:, index, index] += bend
         return D
 
-    def require_bounded(self, labels: np.ndarray, what: Any) -> None:
-        """Raise if D is unbounded below over these labels, so that the Hessian's spectrum has no left edge.
+    def require_labels(self, labels: np.ndarray, far: np.ndarray, what: Any) -> None:
+        """Raise unless labels suit the loss: ±1 for the logistic one, and D bounded below over all of them.
 
-        The probe moves all neurons together and one at a time; `labels` should reach far out.
+        `labels` are such as occur; `far` those at points ever further out, at eight distances. Labels that
+        keep growing give ever lower curvature, and the Hessian's spectrum has no left edge. The probe moves
+        all neurons together and one at a time.
         """
-        far = np.unique(
-            np.concatenate([[labels.min(), labels.max()], np.quantile(labels, [0.25, 0.5, 0.75])])
-        )
-        lines = [np.ones(self.width), *np.eye(self.width)]
-        lowest = min(
-            float(np.linalg.eigvalsh(self.curvature(np.full(_PROBE.size, y), _PROBE[:, None] * line)).min())
-            for y in far
-            for line in lines
-        )
-        if lowest < -1e5:
+        if self.penalty.name == "logistic" and not (np.abs(np.concatenate([labels, far])) == 1).all():
+            raise ValueError(f"loss = logistic, target = {what}: needs labels ±1, such as sign(...)")
+        known, out = self._lowest(labels), np.sort(far)
+        eighth = len(out) // 8
+        lowest, nearer = self._lowest(out), self._lowest(out[eighth : len(out) - eighth])
+        bottom = min(known, lowest)
+        if bottom < -1e5 or lowest < min(known, nearer) - 0.05 * abs(min(known, nearer)):
             raise ValueError(
                 f"loss = {self.penalty.name}, target = {what}: the curvature is unbounded below (it reaches "
-                f"{lowest:.2g}): the Hessian's spectrum has no left edge, no threshold exists; bound the "
+                f"{bottom:.2g}): the Hessian's spectrum has no left edge, no threshold exists; bound the "
                 "label (tanh or sign of it), drop its noise, or give a Loss whose slope stays bounded as the "
                 "label grows, such as (f - y)²/(1 + y²)"
             )
+
+    def _lowest(self, labels: np.ndarray) -> float:
+        """Return the lowest eigenvalue of D over pre-activations, at quantiles of the labels."""
+        lines = [np.ones(self.width), *np.eye(self.width)]
+        return min(
+            float(np.linalg.eigvalsh(self.curvature(np.full(_PROBE.size, y), _PROBE[:, None] * line)).min())
+            for y in np.unique(np.quantile(labels, [0, 0.25, 0.5, 0.75, 1]))
+            for line in lines
+        )
+
+
+def as_student(student: Student) -> Student:
+    """Return a `Student`; anything else is refused."""
+    if not isinstance(student, Student):
+        raise ValueError(f"student = {student!r}: must be a Student")
+    return student
 
 
 def _kinked(sigma: Activation) -> bool:
