@@ -97,7 +97,10 @@ def test_targets_that_are_not_finite_are_refused(text):
         ({"target": "z1", "noise": np.nan}, "noise = nan"),
         ({"target": "z1", "noise": np.inf}, "noise = inf"),
         ({"target": "z1", "noise": "1"}, "noise = '1'"),
-        ({"target": product}, "k = 0"),
+        ({"target": "z1", "noise": True}, "noise = True"),
+        ({"target": product}, "k = 0: give k"),
+        ({"target": product, "k": -1}, "k = -1: must be an integer of at least 1"),
+        ({"target": product, "k": False}, "k = False"),
         ({"target": product, "k": 1.5}, "k = 1.5"),
         ({"target": product, "k": True}, "k = True"),
         ({"target": lambda z: z, "k": 2}, "expected real values of shape"),
@@ -109,6 +112,14 @@ def test_targets_that_are_not_finite_are_refused(text):
 def test_bad_fields_are_refused(arguments, message):
     with pytest.raises(ValueError, match=message):
         MultiIndex(**arguments)
+
+
+@pytest.mark.parametrize("noise", [np.float32(0.5), np.float64(0.5), np.int64(1), 1])
+def test_numbers_of_numpy_are_numbers(noise):
+    data = MultiIndex("z1*z2", k=np.int64(3), noise=noise)
+    assert data == MultiIndex("z1*z2", k=3, noise=float(noise))
+    assert type(data.k) is int
+    assert type(data.noise) is float
 
 
 def test_bad_samples_are_refused():

@@ -150,15 +150,60 @@ def test_descent_records_holds_and_batches():
     ("call", "message"),
     [
         (lambda: orthogonal_rows(2, 3, 1.0), "m = 3"),
+        (lambda: orthogonal_rows(2, 0, 1.0), "m = 0"),
+        (lambda: orthogonal_rows(2, True, 1.0), "m = True"),
+        (lambda: orthogonal_rows(2.5, 1, 1.0), "d = 2.5"),
+        (lambda: orthogonal_rows(2, 1, np.nan), "scale = nan"),
+        (lambda: orthogonal_rows(2, 1, -1.0), "scale = -1.0"),
         (lambda: hessian_operator(np.ones((4, 2)), np.ones(4), np.ones((3, 1)), [1.0], "tanh"), "expected"),
-        (lambda: hessian_operator(np.ones((4, 2)), np.ones(4), np.ones((2, 1)), [1.0], "relu"), "kinks"),
+        (lambda: small_operator(activation_="relu"), "kinks"),
+        (lambda: small_operator(activation_=lambda z: np.maximum(z, 0)), "kinks"),
+        (lambda: small_operator(activation_=lambda z: np.abs(z - 0.123)), "kinks"),
+        (lambda: small_operator(X=np.full((4, 4), np.nan)), "X: 16 values"),
+        (lambda: small_operator(X=1j * np.eye(4)), "X: of type complex128"),
+        (lambda: small_operator(X=np.ones((0, 4)), y=[]), "X: shape"),
+        (lambda: small_operator(y=[1.0, 1.0, 1.0, np.inf]), "y: 1 values"),
+        (lambda: small_operator(weights=np.full((4, 1), np.nan)), "weights"),
+        (lambda: small_operator(second_layer=["a"]), "second_layer"),
+        (lambda: small_operator(ridge=-1), "ridge = -1"),
+        (lambda: small_operator(ridge=np.nan), "ridge = nan"),
+        (lambda: small_operator(offset=np.nan), "offset = nan"),
+        (lambda: small_operator(offset=True), "offset = True"),
         (lambda: extreme_eigenpairs(small_operator(), 1, 2, "top"), "side"),
-        (lambda: extreme_eigenpairs(small_operator(), 1, 99), "count"),
-        (lambda: spectral_density(small_operator(), [0.0], 0.0), "width"),
-        (lambda: run_small(step_size=-1.0), "step_size"),
-        (lambda: run_small(batch=0), "batch"),
-        (lambda: run_small(steps=-1), "steps"),
+        (lambda: extreme_eigenpairs(small_operator(), 1, 99), "count = 99"),
+        (lambda: extreme_eigenpairs(small_operator(), 1, 1.5), "count = 1.5"),
+        (lambda: extreme_eigenpairs(small_operator(), 3, 1), "neurons = 3: must divide"),
+        (lambda: extreme_eigenpairs(small_operator(), 0, 1), "neurons = 0"),
+        (lambda: extreme_eigenpairs(small_operator(), 1, 1, tolerance=np.nan), "tolerance = nan"),
+        (lambda: spectral_density(small_operator(), [0.0], 0.0), "width = 0.0"),
+        (lambda: spectral_density(small_operator(), [0.0], "a"), "width = 'a'"),
+        (lambda: spectral_density(small_operator(), [0.0], 0.1, probes=0), "probes = 0"),
+        (lambda: spectral_density(small_operator(), [0.0], 0.1, probes=-1), "probes = -1"),
+        (lambda: spectral_density(small_operator(), [0.0], 0.1, depth=0), "depth = 0"),
+        (lambda: run_small(step_size=-1.0), "step_size = -1.0"),
+        (lambda: run_small(step_size=0.0), "step_size = 0.0: must be a positive"),
+        (lambda: run_small(step_size="a"), "step_size = 'a'"),
         (lambda: run_small(step_size=1e9), "diverges"),
+        (lambda: run_small(batch=0), "batch = 0"),
+        (lambda: run_small(batch=1.5), "batch = 1.5"),
+        (lambda: run_small(batch="a"), "batch = 'a'"),
+        (lambda: run_small(batch=121), r"batch = 121: must lie in \[1, 120\]"),
+        (lambda: run_small(steps=-1), "steps = -1"),
+        (lambda: run_small(steps=2.0), "steps = 2.0"),
+        *[
+            (lambda times=times: run_small(times=times), "times = .*: must be integers in 0 .. 5")
+            for times in [(), (99,), (-1,), (1.0,), (True,), 3, "ab"]
+        ],
+        (lambda: run_small(times=(99,), until=lambda W: False), "times = "),
+        (lambda: run_small(start=np.full((12, 3), np.nan)), "start: 36 values"),
+        (lambda: run_small(start=np.ones((12, 2))), r"expected \(12, 3\)"),
+        (lambda: run_small(start=np.ones((11, 3))), r"expected \(11, 3\), \(d, k\)"),
+        (lambda: run_small(train=(np.ones((5, 11)), np.ones(5))), r"train: .* expected \(n, 12\), \(n,\)"),
+        (lambda: run_small(test=(np.ones((5, 12)), np.ones(4))), "test: shapes"),
+        (lambda: run_small(train=(np.ones((5, 12)), np.full(5, np.nan))), "train labels: 5 values"),
+        (lambda: run_small(held=np.ones((12, 1))), "held: columns are not orthonormal"),
+        (lambda: run_small(held=np.ones(12)), "held: shape"),
+        (lambda: run_small(held=np.eye(5)), "held: shape"),
     ],
 )
 def test_bad_input(call, message):
@@ -166,11 +211,32 @@ def test_bad_input(call, message):
         call()
 
 
-def small_operator():
-    return hessian_operator(np.eye(4), np.ones(4), np.ones((4, 1)), [1.0], "tanh")
+def test_numbers_of_numpy_are_numbers():
+    pairs = extreme_eigenpairs(small_operator(ridge=np.float32(0.5)), np.int64(1), np.int64(2))
+    exact = np.linalg.eigvalsh(small_operator(ridge=0.5).dense())
+    np.testing.assert_allclose(pairs.values, exact[:2], rtol=1e-6)
+    path = run_small(
+        step_size=np.float32(0.125), batch=np.int64(7), steps=np.int64(3), times=np.array([0, 3])
+    )
+    same = run_small(step_size=0.125, batch=7, steps=3, times=[0, 3])
+    np.testing.assert_array_equal(path.weights, same.weights)
 
 
-def run_small(step_size=0.1, batch=None, steps=5):
+@pytest.mark.parametrize("name", ["softplus", "gelu", "linear", "He_4"])
+def test_smooth_functions_of_ones_own_have_a_hessian(name):
+    own = activation(lambda z: activation(name)(z))
+    expected = small_operator(activation_=name).dense()
+    # the accuracy of second derivatives by differences
+    np.testing.assert_allclose(small_operator(activation_=own).dense(), expected, atol=1e-5)
+
+
+def small_operator(**changed):
+    fields = {"X": np.eye(4), "y": np.ones(4), "weights": np.ones((4, 1)), "second_layer": [1.0]}
+    return hessian_operator(**{**fields, "activation_": "tanh", **changed})
+
+
+def run_small(step_size=0.1, steps=5, **changed):
     network, drawn, W = small()
     data = (drawn.X, drawn.y)
-    return descend(network, data, data, W, drawn.directions, step_size, steps, batch=batch)
+    fields = {"train": data, "test": data, "start": W, "directions": drawn.directions, "rng": 0, **changed}
+    return descend(network, step_size=step_size, steps=steps, **fields)

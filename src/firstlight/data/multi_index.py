@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from firstlight.data.checks import check_number
 from firstlight.data.parser import Formula
 from firstlight.rng import RNGLike, SeedLike, generator
 
@@ -74,9 +75,12 @@ class MultiIndex:
             object.__setattr__(self, "k", self.k or least)
         elif not callable(self.target):
             raise ValueError(f"target = {self.target!r}: expected a text of z1, ..., z9 or a function")
+        elif self.k == 0 and not isinstance(self.k, bool):
+            raise ValueError("k = 0: give k, the number of hidden directions, along with a function")
         _check_integer("k", self.k, least)
-        if not isinstance(self.noise, (int, float)) or not 0 <= self.noise < np.inf:
-            raise ValueError(f"noise = {self.noise!r}: must be finite and at least 0")
+        check_number("noise", self.noise)
+        object.__setattr__(self, "k", int(self.k))
+        object.__setattr__(self, "noise", float(self.noise))
         bad = np.count_nonzero(
             ~np.isfinite(self.law(np.random.default_rng(0).standard_normal((_PROBES, self.k))))
         )
@@ -166,7 +170,9 @@ class MultiIndex:
         _check_integer("d", d, self.k)
         rng = generator(rng)
         theta = (
-            _random_directions(d, self.k, rng) if directions is None else _orthonormal(directions, d, self.k)
+            _random_directions(d, self.k, rng)
+            if directions is None
+            else orthonormal("directions", directions, (d, self.k))
         )
         X = rng.standard_normal((n, d))
         z = X @ theta
@@ -190,11 +196,18 @@ def _random_directions(d: int, k: int, rng: np.random.Generator) -> np.ndarray:
     return q * np.sign(np.diag(r))  # the signs make the law uniform (Haar)
 
 
-def _orthonormal(directions: ArrayLike, d: int, k: int) -> np.ndarray:
+def orthonormal(name: str, directions: ArrayLike, shape: tuple[int, int]) -> np.ndarray:
+    """Return directions of that shape with orthonormal columns, or refuse them by name.
+
+    Examples
+    --------
+    >>> orthonormal("directions", [[1], [0]], (2, 1)).dtype
+    dtype('float64')
+    """
     theta = np.asarray(directions, dtype=float)
-    if theta.shape != (d, k):
-        raise ValueError(f"directions: shape {theta.shape}, expected ({d}, {k})")
-    error = float(np.abs(theta.T @ theta - np.eye(k)).max())
+    if theta.shape != shape:
+        raise ValueError(f"{name}: shape {theta.shape}, expected {shape}")
+    error = float(np.abs(theta.T @ theta - np.eye(shape[1])).max(initial=0.0))
     if not error <= 1e-8:
-        raise ValueError(f"directions: columns are not orthonormal, off by {error:.3g} (at most 1e-08)")
+        raise ValueError(f"{name}: columns are not orthonormal, off by {error:.3g} (at most 1e-08)")
     return theta

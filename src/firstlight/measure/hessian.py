@@ -13,6 +13,8 @@ from scipy.linalg import eigh_tridiagonal
 from scipy.sparse.linalg import LinearOperator, eigsh
 
 from firstlight.activations import Activation, activation
+from firstlight.data.checks import check_choice, check_count, check_number
+from firstlight.data.labelled import real_matrix
 from firstlight.losses import Loss, loss
 from firstlight.rng import RNGLike, SeedLike, generator, stream
 
@@ -132,7 +134,7 @@ def hessian_operator(
     activation_, loss_
         σ, twice differentiable, and l(y, f).
     ridge, offset : float
-        λ of the penalty λ/2 Σ_j |w_j|², and the constant in the output.
+        λ ≥ 0 of the penalty λ/2 Σ_j |w_j|², and the constant in the output.
 
     Returns
     -------
@@ -147,16 +149,23 @@ def hessian_operator(
     >>> print((H @ np.ones(3)).round(3))
     [-0.667  0.667 -0.667]
     """
-    X, y = np.asarray(X), np.asarray(y, float)
-    X = X if X.dtype == np.float32 else X.astype(float, copy=False)
-    W, a = np.asarray(weights, float), np.atleast_1d(np.asarray(second_layer, float))
-    if X.ndim != 2 or y.shape != X.shape[:1] or W.shape != (X.shape[1], a.size):
+    check_number("ridge", ridge)
+    check_number("offset", offset, -1e300, 1e300)
+    X, W, y, a = (
+        real_matrix("X", X),
+        real_matrix("weights", weights),
+        np.asarray(y),
+        np.atleast_1d(second_layer),
+    )
+    if y.shape != X.shape[:1] or W.shape != (X.shape[1], a.size) or a.ndim != 1:
         raise ValueError(
             f"X, y, weights, second_layer: shapes {X.shape}, {y.shape}, {W.shape}, {a.shape}; "
             "expected (n, d), (n,), (d, m), (m,)"
         )
+    X = X if X.dtype == np.float32 else X.astype(float, copy=False)
+    y, a = (real_matrix(name, v[:, None])[:, 0].astype(float) for name, v in (("y", y), ("second_layer", a)))
     sigma, penalty = activation(activation_), loss(loss_)
-    if sigma.kinks:
+    if sigma.kinks or _jumps(sigma):
         raise ValueError(
             f"activation = {sigma.name}: has kinks, so its Hessian has point masses; use a smooth one"
         )
@@ -166,6 +175,14 @@ def hessian_operator(
     bend = penalty.first(y, f)[:, None] * a * sigma.second_derivative(h)
     bow = np.broadcast_to(penalty.second(y, f), y.shape).astype(float)
     return HessianOperator(np.ascontiguousarray(X), bow, slope, bend, float(ridge))
+
+
+def _jumps(sigma: Activation) -> bool:
+    """Whether σ' moves by more than σ'' accounts for, as at a kink that a user's function does not name."""
+    z = np.arange(-8.0, 8.0, 0.01)
+    slope, bend = sigma.derivative(z), sigma.second_derivative(z)
+    missing = np.abs(np.diff(slope) - 0.005 * (bend[1:] + bend[:-1])).max()
+    return not missing <= 0.05 * np.ptp(slope) + 1e-6 * np.abs(slope).max()
 
 
 def extreme_eigenpairs(
@@ -186,7 +203,7 @@ def extreme_eigenpairs(
     operator : LinearOperator
         From `hessian_operator`.
     neurons : int
-        m, to split the vectors.
+        m, to split the vectors; divides the operator's size.
     count : int, default 5
         How many.
     side : {"left", "right"}
@@ -206,10 +223,14 @@ def extreme_eigenpairs(
     >>> print(extreme_eigenpairs(diagonal, 2, count=2).values.round(6) + 0.0)
     [0. 1.]
     """
-    if side not in ("left", "right"):
-        raise ValueError(f"side = {side!r}: must be 'left' or 'right'")
+    check_choice("side", side, ("left", "right"))
+    check_number("tolerance", tolerance)
+    check_count("neurons", neurons)
+    check_count("count", count)
     size = operator.shape[0]
-    if not 1 <= count < size:
+    if size % neurons:
+        raise ValueError(f"neurons = {neurons}: must divide the operator's size {size}")
+    if count >= size:
         raise ValueError(f"count = {count}: must lie in 1 .. {size - 1}")
     which, start = "SA" if side == "left" else "LA", generator(rng).standard_normal(size)
     basis = min(size, max(4 * count, 20))
@@ -274,8 +295,11 @@ def spectral_density(
     >>> print(round(float(np.trapezoid(spectral_density(identity, grid, 0.1), grid)), 3))
     1.0
     """
-    if not width > 0:
+    check_number("width", width)
+    if width == 0:
         raise ValueError(f"width = {width}: must be positive")
+    check_count("probes", probes)
+    check_count("depth", depth)
     x = np.asarray(x, float)
     rng = stream(0, "lanczos probes") if rng is None else generator(rng)
     size = operator.shape[0]

@@ -6,6 +6,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from firstlight.activations import Activation
+from firstlight.data.checks import check_count, check_number
+from firstlight.data.labelled import real_matrix
+from firstlight.data.multi_index import orthonormal
 from firstlight.losses import Loss
 from firstlight.rng import RNGLike, SeedLike, generator
 
@@ -94,6 +97,9 @@ def orthogonal_rows(d: int, m: int, scale: float, rng: RNGLike | SeedLike = None
     >>> bool(np.allclose(W.T @ W, 0.25 * np.eye(2)))
     True
     """
+    check_count("d", d)
+    check_count("m", m)
+    check_number("scale", scale)
     if m > d:
         raise ValueError(f"m = {m}: at most d = {d} rows can be orthogonal")
     q, r = np.linalg.qr(generator(rng).standard_normal((d, m)))
@@ -132,7 +138,7 @@ def descend(
     steps : int
         Number of steps.
     times : sequence of int, optional
-        Steps to record; by default all.
+        Steps to record; by default all. Empty only with `until`.
     held : ndarray of shape (d, ·), optional
         Orthonormal directions along which W is kept at zero.
     batch : int, optional
@@ -157,17 +163,24 @@ def descend(
     >>> bool(path.train_loss[-1] < path.train_loss[0])
     True
     """
-    if not (np.isfinite(step_size) and step_size > 0):
+    check_number("step_size", step_size)
+    if step_size == 0:
         raise ValueError(f"step_size = {step_size!r}: must be a positive number")
-    X, y = train
     if isinstance(steps, bool) or not isinstance(steps, (int, np.integer)) or steps < 0:
         raise ValueError(f"steps = {steps!r}: must be an integer of at least 0")
-    if batch is not None and not 1 <= batch <= len(y):
-        raise ValueError(f"batch = {batch}: must lie in 1 .. {len(y)}")
-    rng = generator(rng)
-    kept = set(range(steps + 1) if times is None else times)
-    W, record = start.copy(), []
+    kept = set(range(steps + 1)) if times is None else _kept(times, steps, until is None)
+    W, directions = real_matrix("start", start).copy(), real_matrix("directions", directions)
+    shape = len(W), np.size(network.second_layer)
+    if W.shape != shape or len(directions) != len(W):
+        raise ValueError(f"start: shape {W.shape}, directions: {directions.shape}; expected {shape}, (d, k)")
+    X, y = train = _samples("train", train, len(W))
+    test = _samples("test", test, len(W))
+    if batch is not None:
+        check_count("batch", batch)
+        check_number("batch", batch, 1, len(y))
+    rng, record = generator(rng), []
     if held is not None:
+        held = orthonormal("held", held, (len(W), np.size(held) // len(W)))
         W -= held @ (held.T @ W)
     for t in range(steps + 1):
         last = t == steps or (until is not None and until(W))
@@ -182,6 +195,21 @@ def descend(
         if not np.abs(W).max() < 1e6:
             raise ValueError(f"step_size = {step_size}: gradient descent diverges at step {t + 1}")
     return DescentPath(*(np.array(column) for column in zip(*record, strict=True)))
+
+
+def _kept(times: Sequence[int], steps: int, some: bool) -> set[int]:
+    at = np.asarray(times)
+    whole = at.ndim == 1 and (at.dtype.kind in "iu" if at.size else not some)
+    if not whole or not ((at >= 0) & (at <= steps)).all():
+        raise ValueError(f"times = {times!r}: must be integers in 0 .. {steps}; none only with until")
+    return set(at.tolist())
+
+
+def _samples(name: str, data: tuple[np.ndarray, np.ndarray], d: int) -> tuple[np.ndarray, np.ndarray]:
+    X, y = real_matrix(f"{name} inputs", data[0]), np.asarray(data[1])
+    if X.shape[1] != d or y.shape != X.shape[:1]:
+        raise ValueError(f"{name}: shapes {X.shape}, {y.shape}; expected (n, {d}), (n,)")
+    return X, real_matrix(f"{name} labels", y[:, None])[:, 0]
 
 
 def _observe(network: Network, train: tuple, test: tuple, W: np.ndarray, directions: np.ndarray) -> tuple:
