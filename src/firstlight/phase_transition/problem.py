@@ -17,7 +17,7 @@ from firstlight.theory.phase_transition.dmft import default_times, dmft, memory_
 from firstlight.theory.phase_transition.path import DmftPath
 from firstlight.theory.phase_transition.require import require_number, require_size
 
-_TYPICAL = ndtri(0.5 + np.array([1, 3, 5, 7]) / 16)  # quantiles of |normal|
+_LINEAR = 0.03  # squared cosine up to which overlaps grow as in the linear regime
 _LOWEST = 6  # eigenpairs among which the informative one is looked for
 
 
@@ -36,8 +36,8 @@ class Problem(Model):
     steps : int
         T.
     hold_hard : bool
-        Keep the overlap with the hard directions at zero, in both doors. Otherwise theory follows it from
-        four typical sizes of order r/√d, and averages.
+        Keep the overlap with the hard directions at zero, in both doors. Otherwise theory takes it from V(t)
+        while it is small, then follows four typical sizes of it, and averages.
     spectrum : bool
         Whether to compute the Hessian's spectrum at the recorded steps.
 
@@ -85,19 +85,36 @@ class Problem(Model):
         """
         rng = generator(rng)
         if not self.hold_hard:
-            starts = self.init_scale / np.sqrt(self.d) * _TYPICAL
-            seed = int(rng.integers(1 << 31))
-            tables = [_predicted(self._path(seed, samples, float(start))) for start in starts]
-            return xr.concat(tables, "start").mean("start").assign(converged=True)
-        path = self._path(rng, samples, 0.0)
+            return self._set_free(int(rng.integers(1 << 31)), samples)
+        path = self._path(rng, samples)
         found = _predicted(path)
         return found.assign(self._predicted_spectra(path)) if self.spectrum else found
 
-    def _path(self, rng: RNGLike | SeedLike, samples: int, start: float) -> DmftPath:
+    def _path(self, rng: RNGLike | SeedLike, samples: int, start: float | None = None) -> DmftPath:
+        """Follow training with the hard overlaps held, or from a start of that size in each of them."""
+        overlap = 0.0 if start is None else start * np.ones((self.student.width, 1)) * self.hard.sum(axis=1)
         return dmft(
-            self.law, self.student, self.delta, self.step_size, self.steps, samples, rng, self.hold_hard,
-            start_overlap=start,
+            self.law, self.student, self.delta, self.step_size, self.steps, samples, rng, start is None,
+            start_overlap=overlap,
         )  # fmt: skip
+
+    def _set_free(self, seed: int, samples: int) -> xr.Dataset:
+        """Join the linear regime of V(t) to paths of finite overlaps.
+
+        Data push small overlaps about as much as the start does. What grows from them grows alike, so it is
+        as if the start had been larger, by how much V(t) exceeds the start's part of it.
+        """
+        held = self._path(seed, samples)
+        at = np.array(held.times)
+        linear = (np.einsum("taa->t", held.hard_variance) / held.norm.sum(axis=1) / self.d)[at]
+        late = linear > _LINEAR
+        joined = at[np.argmax(late)] if late.any() else self.steps
+        size = self.init_scale / np.sqrt(self.d * held.start_share[joined])
+        longest = 0.7 * self.init_scale / np.sqrt(self.hard.size)  # overlaps cannot exceed the rows
+        starts = np.minimum(size * _quarters(), longest)
+        free = xr.concat([_predicted(self._path(seed, samples, float(s))) for s in starts], "start")
+        found = free.mean("start").assign(converged=True)
+        return found.assign(cosine=found.cosine.where(late, linear))
 
     def _predicted_spectra(self, path: DmftPath) -> dict[str, Any]:
         rows = []
@@ -164,6 +181,13 @@ class Problem(Model):
             return Cost(4 * n * self.d * m * (T + 300), 8 * 1.5 * n * self.d)
         samples = int(options.get("samples", 1 << 13))
         return Cost(samples * (T**3 * m**3 / 3 + 100 * T * T * m), memory_bytes(self.student, T, samples))
+
+
+def _quarters() -> np.ndarray:
+    """Return |normal| in each of its four quarters: root mean squares, so that their mean square is 1."""
+    edge = ndtri(0.5 + np.arange(5) / 8)
+    tail = np.append(edge[:-1] * np.exp(-0.5 * edge[:-1] ** 2), 0.0) / np.sqrt(2 * np.pi)
+    return np.sqrt(4 * (0.25 - 2 * np.diff(tail)))
 
 
 def _predicted(path: DmftPath) -> xr.Dataset:

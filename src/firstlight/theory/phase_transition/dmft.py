@@ -111,12 +111,17 @@ def held_path(
 
 
 def _joint(target: MultiIndex, dim: int, count: int, rng: np.random.Generator) -> LabelSample:
-    """Draw samples in which all hidden coordinates are followed."""
+    """Draw samples in which all hidden coordinates are followed.
+
+    In pairs of opposite points: a sample's own asymmetry would push small overlaps, which then grow.
+    """
     extra = target.k + (target.noise > 0)
-    low = sobol_normal(min(dim, 40) + extra, count, rng)
+    half = sobol_normal(min(dim, 40) + extra, -(-count // 2), rng)
+    low = np.concatenate([half, -half])[:count]
     g = low[:, : target.k]
     y = target.law(g) + (target.noise * low[:, target.k] if target.noise else 0.0)
-    normals = np.hstack([low[:, extra:], rng.standard_normal((count, max(dim - 40, 0)))])
+    rest = rng.standard_normal((len(half), max(dim - 40, 0)))
+    normals = np.hstack([low[:, extra:], np.concatenate([rest, -rest])[:count]])
     return LabelSample(y, np.full(count, 1 / count), g, np.zeros((count, 0, 0)), normals)
 
 

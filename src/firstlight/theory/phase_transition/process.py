@@ -70,9 +70,11 @@ class Process:
         square = (flat @ flat.T).reshape(self.steps + 1, self.m, self.steps + 1, self.m).transpose(0, 2, 1, 3)
         square = square + np.einsum("tae,sbe->tsab", self.M, self.M)
         variance = np.einsum("tax,tbx->tab", self.AH, self.AH)
+        ours = (self.AH[:, :, : self.m * self.h] ** 2).sum(axis=(1, 2))
+        share = ours / np.maximum(np.einsum("taa->t", variance), 1e-300)
         return DmftPath(
             self.delta, self.eta, table[0], table[2], table[1], table[3], square, self.M, variance,
-            self.times, self.student, self.sample, fields,
+            share, self.times, self.student, self.sample, fields,
         )  # fmt: skip
 
     def _scores(self, h: np.ndarray) -> tuple[float, float]:
