@@ -5,9 +5,11 @@ Everything is written in log ε: the scale that the theorem asks for is far outs
 """
 
 from dataclasses import dataclass
+from numbers import Real
 
 import numpy as np
 
+from firstlight.data.checks import check_count
 from firstlight.theory.early_alignment.checks import gain
 from firstlight.theory.early_alignment.geometry import Geometry
 
@@ -88,13 +90,7 @@ def bounds(
     (True, {'paper': 41.81, 'path': 23.78, 'sharp': 4.48})
     """
     g = geometry
-    W_min, W_max = start_norms
-    if isinstance(width, bool) or int(width) != width or width < 1:
-        raise ValueError(f"width = {width}: must be an integer of at least 1")
-    if np.isnan(log_scale) or log_scale == np.inf:
-        raise ValueError(f"log_scale = {log_scale}: must be a number or -inf")
-    if not 0 < W_min <= W_max < np.inf:
-        raise ValueError(f"start_norms = {start_norms}: need 0 < shortest <= longest")
+    W_min, W_max = _check(g, width, log_scale, start_norms)
     speed = gain(loss, reduction, g.samples)
     excess = np.log(4) + 0.5 * np.log(width) + log_scale + 2 * np.log(W_max)
     if g.obstacle:
@@ -106,11 +102,11 @@ def bounds(
     required = _required_log_scale(g, width, W_max, finite)
     root = np.sqrt(g.mu) * g.norm_min
     counts = [count for count in (g.samples_plus, g.samples_minus) if count]
+    start = np.log(2 / root) - 2 * (np.log(W_min) + log_scale)
     fitting = {
-        name: t1 + (6 + 4 * (np.log(2 / (root * W_min**2)) - 2 * log_scale + 4 * g.samples * g.norm_max * t1))
-        / (root * min(counts))
+        name: t1 + (6 + 4 * (start + 4 * g.samples * g.norm_max * t1)) / (root * min(counts))
         for name, t1 in finite.items()
-    }  # fmt: skip
+    }
     ceiling = required["paper" if g.samples > 1 else "path"]
     small = log_scale <= ceiling
     reason = "" if small else f"log_scale = {log_scale:.6g}: the theorem needs at most {ceiling:.6g}"
@@ -124,6 +120,25 @@ def bounds(
         fitting_rate=(g.mu * g.norm_min) ** 2 / (32 * g.norm_max),
         log_rank_excess=float(excess),
     )
+
+
+def _check(
+    geometry: Geometry, width: int, log_scale: float, start_norms: tuple[float, float]
+) -> tuple[float, float]:
+    """Return the lengths of the start, or say which argument is wrong."""
+    if not isinstance(geometry, Geometry):
+        raise ValueError(f"geometry = {geometry!r}: must be what `geometry` returns")
+    check_count("width", width)
+    if not _number(log_scale) or np.isnan(log_scale) or log_scale == np.inf:
+        raise ValueError(f"log_scale = {log_scale!r}: must be a number or -inf")
+    pair = tuple(start_norms) if np.iterable(start_norms) else ()
+    if len(pair) != 2 or not all(map(_number, pair)) or not 0 < pair[0] <= pair[1] < np.inf:
+        raise ValueError(f"start_norms = {start_norms!r}: need two numbers, 0 < shortest <= longest")
+    return float(pair[0]), float(pair[1])
+
+
+def _number(value: object) -> bool:
+    return isinstance(value, Real) and not isinstance(value, bool)
 
 
 def worst_path(own: int, other: int) -> np.ndarray:
@@ -146,7 +161,8 @@ def _alignment_times(g: Geometry) -> dict[str, float]:
     m = min(g.zeta, g.xi)
     slow = m * np.sqrt(g.mu) * g.norm_min
     # Within a pattern artanh cos(u, c) grows at the rate ‖c‖, and |cos| ≤ √(1-m) until the pattern ends.
-    span = 2 * np.arctanh(np.sqrt(1 - m))
+    # artanh √(1-m), written so that 1-m may round to 1.
+    span = 2 * np.log1p(np.sqrt(1 - m)) - np.log(m)
     paths = [worst_path(g.samples_plus, g.samples_minus), worst_path(g.samples_minus, g.samples_plus)]
     return {
         "paper": 16 * np.log(g.samples) / slow if g.samples > 1 else np.nan,

@@ -131,13 +131,23 @@ def _start_cone(
     if directions is None or signs is None:
         return 1.0
     W, s = neurons(directions, signs, X.shape[1])
-    closest = 0.0
+    widest = 1.0
     for sign, other in ((1, minus), (-1, plus)):
         if (s == sign).any() and other.any():
-            closest = max(closest, float(_cosine(W[s == sign], other).max()))
-    return 1 - closest**2
+            widest = min(widest, float(_sine_squared(W[s == sign], other).min()))
+    return widest
 
 
-def _cosine(rows: np.ndarray, vector: np.ndarray) -> np.ndarray:
-    cosine = rows @ vector / (np.linalg.norm(rows, axis=1) * np.linalg.norm(vector))
-    return np.clip(cosine, -1, 1)
+def _sine_squared(rows: np.ndarray, vector: np.ndarray) -> np.ndarray:
+    """sin² of the angle between each row and a vector; 1 beyond a right angle, 0 on the ray to rounding.
+
+    It is measured on what a row has across the vector: 1 - cos² keeps no digit of angles below 1e-8.
+    """
+    rows = rows / np.abs(rows).max(axis=1, keepdims=True)  # so that no square leaves the floating-point range
+    axis = vector / np.abs(vector).max()
+    along, square = rows @ axis, axis @ axis
+    across = rows - np.outer(along / square, axis)
+    across -= np.outer(across @ axis / square, axis)  # once more: the part along the axis was rounded
+    found = np.linalg.norm(across, axis=1) / np.linalg.norm(rows, axis=1)
+    found[found <= 4 * np.finfo(float).eps] = 0.0
+    return np.where(along > 0, np.minimum(found, 1.0) ** 2, 1.0)

@@ -15,9 +15,9 @@ from firstlight.data.separable import separability, two_classes
 def max_margin(X: np.ndarray) -> tuple[np.ndarray, float]:
     """Find the unit vector u with the largest γ = minᵢ ⟨u, xᵢ⟩ over the rows of X.
 
-    Least-distance programming (Lawson & Hanson, ch. 23): non-negative least squares on ``[Xᵀ; 1ᵀ] a ≈ e``
-    leaves a residual that is proportional to the shortest u with X u ≥ 1. The support it finds is then solved
-    once more directly, which takes the result to rounding.
+    Least-distance programming (Lawson & Hanson, ch. 23): with unit rows zᵢ = xᵢ/‖xᵢ‖ and hᵢ = 1/‖xᵢ‖,
+    non-negative least squares on ``[Zᵀ; hᵀ] a ≈ e`` leaves a residual that is proportional to the shortest u
+    with Z u ≥ h. The support it finds is then solved once more directly, which takes the result to rounding.
 
     Parameters
     ----------
@@ -40,17 +40,23 @@ def max_margin(X: np.ndarray) -> tuple[np.ndarray, float]:
     none = np.full(X.shape[1], np.nan), np.nan
     if X.shape[0] == 0:
         return none
-    scale = np.linalg.norm(X, axis=1).max()
+    norms = np.linalg.norm(X, axis=1)
+    Z, h = X / norms[:, None], norms.min() / norms
     target = np.append(np.zeros(X.shape[1]), 1.0)
-    weights, _ = nnls(np.vstack([X.T / scale, np.ones(len(X))]), target, maxiter=max(3000, 30 * len(X)))
+    weights, _ = nnls(np.vstack([Z.T, h]), target, maxiter=max(3000, 30 * len(X)))
     support = np.flatnonzero(weights > 0)
     # The hull's point nearest the origin, on the face spanned by the support: least norm with equal margins.
-    face = X[support] / scale
-    direction = np.linalg.lstsq(face, np.ones(len(support)), rcond=None)[0] if len(support) else target[:-1]
-    length = np.linalg.norm(direction)
-    margin = float((X @ direction).min() / length) if length > 0 else 0.0
+    shortest = np.linalg.lstsq(Z[support], h[support], rcond=None)[0] if len(support) else target[:-1]
+    length = np.linalg.norm(shortest)
+    if length == 0:
+        return none
+    direction, rounding = shortest / length, 4 * np.finfo(float).eps * norms
+    reached = X @ direction
     # A hull that holds the origin gives a huge, useless u; margins below this are rounding.
-    return (direction / length, margin) if margin > 1e-9 * scale else none
+    if not (reached > 1e-9 * norms.min() + rounding).all():
+        return none
+    # On the support all margins are equal; elsewhere they are larger, but long rows carry large rounding.
+    return direction, float(min(norms.min() / length, (reached + rounding).min()))
 
 
 @dataclass(frozen=True)
