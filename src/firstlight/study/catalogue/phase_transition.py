@@ -169,7 +169,7 @@ STUDIES = (
         figure=FigureSpec(x="d", labels=_LABELS, log_x=True),
         scales={
             "paper": Scale(
-                trials=20, axes={"d": [250, 500, 1000, 2000, 4000]}, fixed={"steps": 200, "theory_steps": 96}
+                trials=60, axes={"d": [250, 500, 1000, 2000, 4000]}, fixed={"steps": 200, "theory_steps": 96}
             )
         },
         tolerance=0.25,
@@ -184,7 +184,7 @@ STUDIES = (
             "steps": 64, "hold_hard": False, "spectrum": False,
         },
         arms={"descent": Arm("simulate"), "theory": Arm("predict", {"samples": 1 << 11})},
-        trials=8,
+        trials=16,
         observables=("train_error", "test_error", "cosine"),
         figure=FigureSpec(x="time", hue="d", labels=_LABELS),
         scales={"paper": Scale(trials=20, axes={"d": [500, 1000, 2000, 4000]}, fixed={"steps": 128})},

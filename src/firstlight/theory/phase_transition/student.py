@@ -157,6 +157,6 @@ def as_student(student: Student) -> Student:
 
 def _kinked(sigma: Activation) -> bool:
     """Whether σ' jumps somewhere: second differences over their step then do not shrink with the step."""
-    z = np.arange(-8.0, 8.0, 1e-3)
+    z = np.arange(-40.0, 40.0, 1e-3)
     bend = [np.abs(sigma(z + e) - 2 * sigma(z) + sigma(z - e)).max() / e for e in (1e-3, 1e-2)]
     return bool(bend[0] > 0.3 * bend[1] and bend[0] > 1e-8 * np.ptp(sigma(z)))
