@@ -5,7 +5,13 @@ from typing import Annotated, Any
 
 import typer
 
-Target = Annotated[str, typer.Argument(help="A function of z1, z2, ..., such as 'z1*z2 + sign(z3)'.")]
+Target = Annotated[
+    str,
+    typer.Argument(
+        help="A function of z1, z2, ..., such as 'z1*z2 + sign(z3)'; put one that begins with a minus in "
+        "brackets, as in '(-z1**2)'."
+    ),
+]
 Noise = Annotated[float, typer.Option(help="Standard deviation of the label's noise.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Seed = Annotated[int, typer.Option(help="Seed of the quasi-Monte-Carlo points.")]
@@ -105,6 +111,7 @@ def delta_nn(
     offset: Annotated[float, typer.Option(help="Constant in the output.")] = 0.0,
     step_size: Annotated[float | None, typer.Option(help="Step size; default: a stable one.")] = None,
     steps: Annotated[int, typer.Option(help="Steps of training to follow.")] = 128,
+    criterion: Annotated[str, typer.Option(help="bbp+sign, bbp or block+sign.")] = "bbp+sign",
     samples: Annotated[int, typer.Option(help="Samples of the theory.")] = 1 << 14,
     noise: Noise = 0.0,
     seed: Seed = 0,
@@ -122,13 +129,16 @@ def delta_nn(
                 f"second_layer = {second_layer!r}: expected numbers separated by commas"
             ) from None
         student = Student(activation, a, init_scale, loss, ridge, offset)
-        found = delta_nn(_law(target, noise), student, step_size, steps, samples=samples, rng=seed)
+        found = delta_nn(
+            _law(target, noise), student, step_size, steps, criterion=criterion, samples=samples, rng=seed
+        )
     except ValueError as error:
         raise _refuse(error) from None
     facts = {
         "target": target, "delta_nn": found.value, "error": found.residual, "route": found.route,
-        "converged": found.converged, "delta_alg": found.delta_alg, "step_size": found.step_size,
-        "times": found.times, "delta_nn_at_time": found.curve, "edge_at_time": found.edges,
+        "converged": found.converged, "criterion": criterion, "delta_alg": found.delta_alg,
+        "step_size": found.step_size, "times": found.times, "delta_nn_at_time": found.curve,
+        "edge_at_time": found.edges,
     }  # fmt: skip
     lines = [
         f"delta_NN = {found.value:.5g} ± {found.residual:.2g}   ({found.route}; a reconstruction)",

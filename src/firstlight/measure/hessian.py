@@ -151,12 +151,8 @@ def hessian_operator(
     """
     check_number("ridge", ridge)
     check_number("offset", offset, -1e300, 1e300)
-    X, W, y, a = (
-        real_matrix("X", X),
-        real_matrix("weights", weights),
-        np.asarray(y),
-        np.atleast_1d(second_layer),
-    )
+    X, W = real_matrix("X", X), real_matrix("weights", weights)
+    y, a = np.asarray(y), np.atleast_1d(second_layer)
     if y.shape != X.shape[:1] or W.shape != (X.shape[1], a.size) or a.ndim != 1:
         raise ValueError(
             f"X, y, weights, second_layer: shapes {X.shape}, {y.shape}, {W.shape}, {a.shape}; "

@@ -6,6 +6,7 @@ from typing import ClassVar
 import numpy as np
 import xarray as xr
 
+from firstlight.data.checks import check_number
 from firstlight.data.multi_index import MultiIndex
 from firstlight.phase_transition.model import SUCCESS, Model
 from firstlight.rng import RNGLike, SeedLike, generator
@@ -15,7 +16,7 @@ from firstlight.theory.phase_transition.alg import delta_alg
 from firstlight.theory.phase_transition.delta_nn import delta_nn
 from firstlight.theory.phase_transition.escape import success_chance
 from firstlight.theory.phase_transition.labels import label_law
-from firstlight.theory.phase_transition.require import require_number, require_size
+from firstlight.theory.phase_transition.require import require_increasing, require_size
 from firstlight.theory.phase_transition.subspaces import subspaces
 
 _STEP = 0.1  # of descents, where theory chooses its own
@@ -134,10 +135,9 @@ class ThresholdProblem(Model):
         super().__post_init__()
         require_size("steps", self.steps, 8)
         require_size("train_steps", self.train_steps, 1)
-        require_number("step_size", self.step_size, -1e-300)
+        check_number("step_size", self.step_size)
         require_size("d", self.d, max(self.law.k, self.student.width) + 1)
-        if not len(self.deltas) or min(self.deltas) <= 0 or not (np.diff(self.deltas) > 0).all():
-            raise ValueError(f"deltas = {self.deltas!r}: must be positive and increasing")
+        require_increasing("deltas", self.deltas)
 
     def predict(
         self, rng: RNGLike | SeedLike = 0, *, samples: int = 1 << 13, finite: bool = False

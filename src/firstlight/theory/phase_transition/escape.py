@@ -12,6 +12,7 @@ from firstlight.theory.phase_transition.conditional import as_target
 from firstlight.theory.phase_transition.dmft import dmft, held_path
 from firstlight.theory.phase_transition.labels import LabelLaw, label_law
 from firstlight.theory.phase_transition.path import DmftPath
+from firstlight.theory.phase_transition.require import require_increasing, require_number, require_size
 from firstlight.theory.phase_transition.student import Student
 
 _SCRAMBLES = 4
@@ -52,10 +53,7 @@ def escape_of(path: DmftPath, d: int, level: float = 0.2) -> EscapeTime:
     EscapeTime
         Linear interpolation between steps in the logarithm of the cosine.
     """
-    if d < 2:
-        raise ValueError(f"d = {d}: must be at least 2")
-    if not 0 < level < 1:
-        raise ValueError(f"level = {level}: must lie in (0, 1)")
+    _check(d, level)
     cosine = np.einsum("taa->t", path.hard_variance) / (d * path.norm.sum(axis=1))
     above = np.flatnonzero(cosine >= level)
     if not above.size:
@@ -65,6 +63,13 @@ def escape_of(path: DmftPath, d: int, level: float = 0.2) -> EscapeTime:
         return EscapeTime(0.0, cosine)
     before, after = np.log(cosine[t - 1 : t + 1])
     return EscapeTime(float(t - 1 + (np.log(level) - before) / (after - before)), cosine)
+
+
+def _check(d: int, level: float) -> None:
+    require_size("d", d, 2)
+    require_number("level", level)
+    if level >= 1:
+        raise ValueError(f"level = {level}: must lie in (0, 1)")
 
 
 def chance_of(path: DmftPath, d: int, steps: int, level: float = 0.2) -> float:
@@ -203,6 +208,7 @@ def escape_time(
     >>> bool(10 < found.time < 48)
     True
     """
+    _check(d, level)
     path = dmft(target, student, delta, step_size, steps, samples, rng, times=(0,))
     return escape_of(path, d, level)
 
@@ -248,9 +254,8 @@ def success_size(
     >>> 1.5 < size < 3.5
     True
     """
-    deltas = np.asarray(deltas, float)
-    if deltas.ndim != 1 or deltas.size < 1 or not (np.diff(deltas) > 0).all():
-        raise ValueError(f"deltas = {deltas}: must be an increasing sequence")
+    _check(d, level)
+    require_increasing("deltas", deltas)
     rng = generator(rng)
     labels, seed = label_law(as_target(target), rng), int(rng.integers(1 << 31))  # one scramble for all delta
     best = []
