@@ -1,10 +1,12 @@
 """Gradient descent on a two-layer ReLU network, full-batch or in mini-batches, observed on the way."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from numbers import Integral, Real
 from typing import Protocol
 
 import numpy as np
 
+from firstlight.data.checks import check_count
 from firstlight.rng import RNGLike, SeedLike, generator
 
 
@@ -30,8 +32,49 @@ def gaussian_start(
     >>> W.shape, v.shape
     ((3, 2), (3,))
     """
+    check_count("width", width)
+    check_count("dimension", dimension)
+    _check_positive("scale", scale)
     draw = generator(rng).normal(size=(width, dimension + 1))
     return scale * draw[:, :-1], scale * draw[:, -1]
+
+
+def iterations(steps: int, outputs: int | Sequence[int] | np.ndarray) -> np.ndarray:
+    """Return the iterations to observe: as many as asked for, evenly from 0 to `steps`, or those given.
+
+    Examples
+    --------
+    >>> iterations(100, 5).tolist(), iterations(100, [30, 7, 7]).tolist()
+    ([0, 25, 50, 75, 100], [7, 30])
+    """
+    check_count("steps", steps)
+    if isinstance(outputs, Integral):
+        if isinstance(outputs, bool) or outputs < 2:
+            raise ValueError(f"outputs = {outputs!r}: must be at least 2, for the start and the end")
+        return np.unique(np.linspace(0, steps, int(outputs)).round().astype(int))
+    try:
+        marks = np.asarray(outputs)
+    except ValueError:  # rows of unequal length
+        marks = np.empty((0, 0))
+    known = marks.ndim == 1 and len(marks) > 0 and marks.dtype.kind in "iuf"
+    if not known or not ((marks >= 0) & (marks < 2**53) & (marks == np.floor(marks))).all():
+        raise ValueError(f"outputs = {outputs!r}: must be their number, or whole numbers of at least 0")
+    return np.unique(marks.astype(int))
+
+
+def polar(first_layer: np.ndarray, second_layer: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Split a network into unit rows w/‖w‖, log ‖w‖ and v/‖w‖, though the squares of w may underflow.
+
+    Examples
+    --------
+    >>> rows, log_norms, ratios = polar(np.array([[3e-200, 4e-200]]), np.array([1e-199]))
+    >>> rows.round(6).tolist(), (log_norms / np.log(10)).round(6).tolist(), ratios.round(6).tolist()
+    ([[0.6, 0.8]], [-199.30103], [2.0])
+    """
+    largest = np.abs(first_layer).max(axis=1)
+    rows = first_layer / largest[:, None]
+    norms = np.linalg.norm(rows, axis=1)
+    return rows / norms[:, None], np.log(largest) + np.log(norms), second_layer / largest / norms
 
 
 def train(
@@ -55,7 +98,7 @@ def train(
     X, y : ndarray of shape (n, D) and (n,)
         Data and labels.
     first_layer, second_layer : ndarray of shape (h, D) and (h,)
-        The start; it is not changed.
+        The start; it is not changed. Rows have entries of at least 1e-290, and the outputs are finite.
     loss : Differentiable
         Anything with ``first(y, f)``, the derivative of each datum's loss in the output.
     step_size : float
@@ -65,7 +108,9 @@ def train(
     observe : callable
         ``observe(first_layer, second_layer, f)``, with f the outputs on all of X; returns named values.
     batch : int, optional
-        Size of the mini-batches, drawn afresh without replacement within each pass; default: all data.
+        Size b of the mini-batches; default: all data. Each pass puts the data in a new random order and cuts
+        it into ⌊n/b⌋ batches. The n mod b data at its end sit this pass out, so that all steps average over
+        the same number of data, and each datum counts equally often in the long run.
     train_second : bool, default True
         Whether the second layer moves.
     rng : SPEC 7 rng, optional
@@ -86,14 +131,8 @@ def train(
     >>> [round(float(one["f"]), 2) for one in seen]
     [0.1, 3.03]
     """
-    marks = np.asarray(record)
-    if marks.ndim != 1 or not len(marks) or marks[0] < 0 or (np.diff(marks) <= 0).any():
-        raise ValueError(f"record = {record!r}: must be increasing iterations, the first at least 0")
-    if not (np.isfinite(step_size) and step_size > 0):
-        raise ValueError(f"step_size = {step_size!r}: must be positive")
-    if batch is not None and not (isinstance(batch, (int, np.integer)) and 1 <= batch <= len(X)):
-        raise ValueError(f"batch = {batch!r}: must be an integer from 1 to {len(X)}")
-    W, v = np.array(first_layer), np.array(second_layer)
+    marks = _check(record, step_size, batch, len(X))
+    W, v = _check_start(X, first_layer, second_layer)
     batches = _batches(X, y, batch, generator(rng))
     wanted, seen = set(marks.tolist()), []
     for iteration in range(int(marks[-1]) + 1):
@@ -111,7 +150,52 @@ def train(
     return seen, W, v
 
 
-def _batches(X: np.ndarray, y: np.ndarray, size: int | None, rng: np.random.Generator):  # type: ignore[no-untyped-def]
+def _check(
+    record: Sequence[int] | np.ndarray, step_size: float, batch: int | None, samples: int
+) -> np.ndarray:
+    """Return the iterations to observe, or say which argument is wrong."""
+    marks = np.asarray(record)
+    known = marks.ndim == 1 and len(marks) > 0 and marks.dtype.kind in "iu"
+    if not known or marks[0] < 0 or (marks[1:] <= marks[:-1]).any():
+        raise ValueError(f"record = {record!r}: must be increasing iterations, the first at least 0")
+    _check_positive("step_size", step_size)
+    if batch is not None:
+        known = isinstance(batch, Integral) and not isinstance(batch, bool)
+        if not known or not 1 <= batch <= samples:
+            raise ValueError(f"batch = {batch!r}: must be an integer from 1 to {samples}")
+    return marks
+
+
+def _check_positive(name: str, value: float) -> None:
+    if not isinstance(value, Real) or isinstance(value, bool) or not 0 < value < np.inf:
+        raise ValueError(f"{name} = {value!r}: must be a positive number")
+
+
+def _check_start(
+    X: np.ndarray, first_layer: np.ndarray, second_layer: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return a copy of the start, or say that it cannot be trained in floating-point numbers."""
+    W, v = np.array(first_layer, dtype=float), np.array(second_layer, dtype=float)
+    sizes = np.abs(W).max(axis=1)
+    row = int(np.argmin(sizes))
+    if sizes[row] < 1e-290:
+        raise ValueError(
+            f"first_layer[{row}]: its largest entry is {sizes[row]:.3g}, must be at least 1e-290: "
+            "numbers lose their digits there"
+        )
+    with np.errstate(over="ignore", invalid="ignore"):
+        finite = np.isfinite(np.maximum(X @ W.T, 0) @ v).all()
+    if not finite:
+        raise ValueError(
+            f"first_layer, second_layer: entries up to {sizes.max():.3g} and {np.abs(v).max():.3g}, "
+            "must be small enough for finite outputs"
+        )
+    return W, v
+
+
+def _batches(
+    X: np.ndarray, y: np.ndarray, size: int | None, rng: np.random.Generator
+) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     while True:
         if size is None:
             yield X, y

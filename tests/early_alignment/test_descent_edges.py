@@ -1,0 +1,127 @@
+"""Gradient descent at the edges: starts of extreme size, odd numbers of outputs, what batches leave over."""
+
+import numpy as np
+import pytest
+
+from firstlight.network.descent import gaussian_start, iterations, polar, train
+from firstlight.network.losses import margin_loss
+
+X, Y = np.array([[1, 0], [1, 1], [-1, -0.5]]), np.array([1.0, 1.0, -1.0])
+START, SECOND = np.array([[1.0, 2.0], [-1.0, 1.0], [-1.0, -2.0]]), np.array([1.0, 1.5, -1.0])
+
+
+def run(first=START, second=SECOND, **change):
+    options = {"loss": margin_loss("exp"), "step_size": 0.01, "record": [50], "observe": lambda W, v, f: {}}
+    return train(X, Y, first, second, **{**options, **change})
+
+
+@pytest.mark.parametrize("scale", [1e-280, 1e-200, 1e-6, 1e100, 1e200])
+def test_polar_form_of_any_size(scale):
+    rows, log_norms, ratios = polar(scale * START, scale * SECOND)
+    norms = np.linalg.norm(START, axis=1)
+    # Three roundings each; the logarithm of 1e-280 is 645, with a rounding of 1e-13.
+    assert rows == pytest.approx(START / norms[:, None], abs=1e-15)
+    assert ratios == pytest.approx(SECOND / norms, rel=1e-15)
+    assert log_norms == pytest.approx(np.log(norms) + np.log10(scale) * np.log(10), abs=1e-12)
+
+
+def test_a_start_of_1e_200_grows_as_the_linearised_network():
+    """As long as outputs are nothing, every datum pulls with slope 1 and all layers scale together."""
+    _, W, v = run(1e-200 * START, 1e-200 * SECOND)
+    rows, second = START.copy(), SECOND.copy()
+    for _ in range(50):
+        pull = (rows @ X.T > 0) * Y @ X / 3
+        rows, second = rows + 0.01 * second[:, None] * pull, second + 0.01 * (rows * pull).sum(axis=1)
+    expected, found = polar(rows, second), polar(W, v)
+    assert found[0] == pytest.approx(expected[0], abs=1e-13)  # the rounding of 50 steps
+    assert found[1] == pytest.approx(expected[1] - 200 * np.log(10), abs=1e-12)
+    assert found[2] == pytest.approx(expected[2], rel=1e-13)
+
+
+def test_starts_beyond_floating_point_are_refused():
+    for scale in (1e160, 1e200, 1e300):
+        with pytest.raises(ValueError, match="first_layer, second_layer: entries up to"):
+            run(scale * START, scale * SECOND)
+    rows = START * np.array([[1], [1e-300], [1]])
+    with pytest.raises(ValueError, match=r"first_layer\[1\]: its largest entry is 1e-300"):
+        run(rows)
+    assert np.isfinite(run(1e-280 * START, SECOND)[1]).all()
+
+
+def test_outputs_are_even_and_include_both_ends():
+    assert iterations(7, 3).tolist() == [0, 4, 7]
+    assert iterations(3, 100).tolist() == [0, 1, 2, 3]
+    assert iterations(np.int64(5), np.int64(2)).tolist() == [0, 5]
+    assert iterations(5, [9.0, 2.0]).tolist() == [2, 9]
+
+
+@pytest.mark.parametrize("steps", [2.5, 3.0, True, "a", None, np.nan, 0, -1, [3]])
+def test_steps_that_are_no_number_of_steps(steps):
+    with pytest.raises(ValueError, match=r"^steps = "):
+        iterations(steps, 3)
+
+
+@pytest.mark.parametrize(
+    "outputs",
+    [
+        1,
+        0,
+        True,
+        2.5,
+        "a",
+        None,
+        [],
+        [1.7],
+        [-1],
+        [np.nan],
+        [1e30],
+        [True],
+        [[1]],
+        [[1], [1, 2]],
+        ["a"],
+        [1j],
+    ],
+)
+def test_outputs_that_are_no_iterations(outputs):
+    with pytest.raises(ValueError, match=r"^outputs = "):
+        iterations(3, outputs)
+
+
+@pytest.mark.parametrize(
+    ("name", "values"),
+    [
+        ("step_size", ["a", None, [1], np.nan, np.inf, 1j, True, -1, 0]),
+        ("batch", [True, "a", 2.0, 0, 4, [1]]),
+        ("record", [[1.7], [True], ["a"], [-1], [[1]], 3]),
+    ],
+)
+def test_training_names_what_it_refuses(name, values):
+    for value in values:
+        with pytest.raises(ValueError, match=f"^{name} = "):
+            run(**{name: value})
+
+
+def test_a_drawn_start_names_what_it_refuses():
+    good = {"width": 3, "dimension": 2, "scale": 1e-6}
+    for name, value in (("width", 2.5), ("width", "a"), ("dimension", 0), ("scale", np.nan), ("scale", -1)):
+        with pytest.raises(ValueError, match=f"^{name} = "):
+            gaussian_start(**{**good, name: value})
+
+
+def test_what_batches_leave_over_changes_from_pass_to_pass():
+    n, size, passes = 10, 3, 400
+    used = []
+
+    class Recorded:
+        def first(self, labels, f):
+            used.append(labels.astype(int))
+            return np.zeros(len(labels))
+
+    train(np.ones((n, 2)), np.arange(n), START, SECOND, loss=Recorded(), step_size=0.1, batch=size,
+          record=[3 * passes], observe=lambda W, v, f: {}, rng=0)  # fmt: skip
+    assert {len(one) for one in used} == {size}
+    whole = np.reshape(used, (passes, 9))
+    assert all(len(set(one)) == 9 for one in whole.tolist())  # nothing twice in a pass
+    counts = np.bincount(whole.ravel(), minlength=n)
+    # Each datum is left out with probability 1/10: 360 times in, standard deviation 6, here five of them.
+    assert np.abs(counts - 360).max() < 30
