@@ -101,6 +101,7 @@ def test_targets_that_are_not_finite_are_refused(text):
         ({"target": product}, "k = 0: give k"),
         ({"target": product, "k": -1}, "k = -1: must be an integer of at least 1"),
         ({"target": product, "k": False}, "k = False"),
+        ({"target": "z1", "k": False}, "k = False"),
         ({"target": product, "k": 1.5}, "k = 1.5"),
         ({"target": product, "k": True}, "k = True"),
         ({"target": lambda z: z, "k": 2}, "expected real values of shape"),

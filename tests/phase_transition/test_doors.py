@@ -190,6 +190,8 @@ def size(d=100, deltas=(1.0, 2.0), level=0.2):
             (lambda start=start: follow(start_overlap=start, hold_hard=False), "start_overlap = ")
             for start in [np.nan, np.inf, "a", True, 0.9]
         ],
+        (lambda: dmft(TARGET, None, 3.0, 0.25, 4, 64), "student = None: must be a Student"),
+        (lambda: success_size(100, TARGET, "gelu", 0.25, 4, (1.0, 2.0)), "student = 'gelu'"),
         (lambda: follow(start_overlap=0.3), "start_overlap = 0.3: must be 0 unless"),
         (lambda: follow(hold_hard="no"), "hold_hard = 'no': must be True or False"),
         *[

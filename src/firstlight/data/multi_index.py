@@ -68,14 +68,14 @@ class MultiIndex:
     noise: float = 0.0
 
     def __post_init__(self) -> None:
-        least = 1
+        least, unset = 1, self.k == 0 and self.k is not False
         if isinstance(self._law, Formula):
             least = self._law.arity
             object.__setattr__(self, "target", self._law.text)
-            object.__setattr__(self, "k", self.k or least)
+            object.__setattr__(self, "k", least if unset else self.k)
         elif not callable(self.target):
             raise ValueError(f"target = {self.target!r}: expected a text of z1, ..., z9 or a function")
-        elif self.k == 0 and not isinstance(self.k, bool):
+        elif unset:
             raise ValueError("k = 0: give k, the number of hidden directions, along with a function")
         _check_integer("k", self.k, least)
         check_number("noise", self.noise)

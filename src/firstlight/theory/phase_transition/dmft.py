@@ -18,7 +18,7 @@ from firstlight.theory.phase_transition.path import DmftPath
 from firstlight.theory.phase_transition.process import Process
 from firstlight.theory.phase_transition.require import require_memory, require_number, require_size
 from firstlight.theory.phase_transition.resolvent import Bulk
-from firstlight.theory.phase_transition.student import Student
+from firstlight.theory.phase_transition.student import Student, as_student
 
 _PROBES = 1 << 11  # nodes that tell whether the first step is stable
 
@@ -77,7 +77,7 @@ def dmft(
     >>> bool(path.train_loss[4] < path.test_loss[4])
     True
     """
-    target, rng = as_target(target), generator(rng)
+    target, student, rng = as_target(target), as_student(student), generator(rng)
     start = _start(start_overlap, student, target.k)
     if not isinstance(hold_hard, (bool, np.bool_)):
         raise ValueError(f"hold_hard = {hold_hard!r}: must be True or False")

@@ -13,7 +13,7 @@ from firstlight.theory.phase_transition.dmft import dmft, held_path
 from firstlight.theory.phase_transition.labels import LabelLaw, label_law
 from firstlight.theory.phase_transition.path import DmftPath
 from firstlight.theory.phase_transition.require import require_increasing, require_number, require_size
-from firstlight.theory.phase_transition.student import Student
+from firstlight.theory.phase_transition.student import Student, as_student
 
 _SCRAMBLES = 4
 _DOUBLINGS = 3
@@ -256,7 +256,7 @@ def success_size(
     """
     _check(d, level)
     require_increasing("deltas", deltas)
-    rng = generator(rng)
+    student, rng = as_student(student), generator(rng)
     labels, seed = label_law(as_target(target), rng), int(rng.integers(1 << 31))  # one scramble for all delta
     best = []
     for delta in deltas:
