@@ -191,3 +191,10 @@ def test_impossible_covariances_are_refused():
     for arguments in ((1, 1, 1.1), (-1, 1, 0), (np.nan, 1, 0), (1, 1, np.nan)):
         with pytest.raises(ValueError, match=r"variances|covariance"):
             BUILT_IN["relu"].dual(*arguments)
+
+
+def test_kinks_that_were_not_named_are_found():
+    assert firstlight.activation(lambda z: np.maximum(z, 0)).kinked
+    assert firstlight.activation(lambda z: np.tanh(z) + np.maximum(z - 20, 0)).kinked
+    assert not firstlight.activation(lambda z: np.tanh(3 * z)).kinked
+    assert not firstlight.activation(lambda z: z**3).kinked

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -67,6 +68,18 @@ class Activation:
     def second_derivative(self, z: ArrayLike) -> np.ndarray:
         """σ''(z) away from the kinks: the point masses of a kinked σ (ReLU: one at 0) are not in it."""
         return self.second(np.asarray(z, float))
+
+    @cached_property
+    def kinked(self) -> bool:
+        """Whether σ or σ' jumps somewhere: at a named kink, or at one within ±40 that was not named.
+
+        At a jump second differences over their step do not shrink with the step.
+        """
+        if self.kinks:
+            return True
+        z = np.arange(-40.0, 40.0, 1e-3)
+        bend = [np.abs(self(z + e) - 2 * self(z) + self(z - e)).max() / e for e in (1e-3, 1e-2)]
+        return bool(bend[0] > 0.3 * bend[1] and bend[0] > 1e-8 * np.ptp(self(z)))
 
     def moments(self, mean: ArrayLike, std: ArrayLike, degree: int) -> np.ndarray:
         """Compute E[σ(mean + std z) He_j(z)], j = 0..degree.

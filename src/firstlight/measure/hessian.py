@@ -161,7 +161,7 @@ def hessian_operator(
     X = X if X.dtype == np.float32 else X.astype(float, copy=False)
     y, a = (real_matrix(name, v[:, None])[:, 0].astype(float) for name, v in (("y", y), ("second_layer", a)))
     sigma, penalty = activation(activation_), loss(loss_)
-    if sigma.kinks or _jumps(sigma):
+    if sigma.kinked:
         raise ValueError(
             f"activation = {sigma.name}: has kinks, so its Hessian has point masses; use a smooth one"
         )
@@ -171,14 +171,6 @@ def hessian_operator(
     bend = penalty.first(y, f)[:, None] * a * sigma.second_derivative(h)
     bow = np.broadcast_to(penalty.second(y, f), y.shape).astype(float)
     return HessianOperator(np.ascontiguousarray(X), bow, slope, bend, float(ridge))
-
-
-def _jumps(sigma: Activation) -> bool:
-    """Whether σ' moves by more than σ'' accounts for, as at a kink that a user's function does not name."""
-    z = np.arange(-8.0, 8.0, 0.01)
-    slope, bend = sigma.derivative(z), sigma.second_derivative(z)
-    missing = np.abs(np.diff(slope) - 0.005 * (bend[1:] + bend[:-1])).max()
-    return not missing <= 0.05 * np.ptp(slope) + 1e-6 * np.abs(slope).max()
 
 
 def extreme_eigenpairs(
