@@ -42,9 +42,48 @@ def test_two_points_law_and_exact_path_are_the_same():
     assert float(law.alignment_time) == pytest.approx(float(exact.alignment_time), rel=1e-12)
     measured = problem.simulate(tolerance=1e-9)
     assert float(measured.alignment_time) == pytest.approx(
-        float(law.alignment_time), abs=2e-3
-    )  # outputs 0.04 apart
+        float(law.alignment_time), abs=1e-7
+    )  # outputs 0.04 apart, but the time is found between the integrator's steps
     assert not bool(Problem(data="two-points", start="angle", angle=0.01).predict(form="law").converged)
+
+
+def test_alignment_time_needs_all_neurons_to_arrive_within_the_horizon():
+    """A large start: fitting slows the last neuron down, long after the limit's own alignment time."""
+    fields = {"samples": 6, "dimension": 4, "width": 10, "mu": 0.2, "log_scale": -1.0, "log_times": True}
+    found = [Problem(**fields, horizon=H, outputs=30).simulate(rng=5) for H in (1.0, 10.0, 1e4, 1e5)]
+    times = np.array([float(one.alignment_time) for one in found])
+    arrived = np.array([float(one.fate_plus + one.fate_minus + one.fate_dead) for one in found])
+    assert (np.isnan(times) == (arrived < 1 - 1e-9)).all()
+    assert np.isnan(times[0])
+    assert times[2] == pytest.approx(times[3], rel=1e-3)  # tolerance 1e-6, and kinks cost digits
+    fine = Problem(**{**fields, "log_times": False}, horizon=2 * times[2], outputs=4001).simulate(rng=5)
+    still = (fine.plus + fine.minus + fine.dead).values < 1 - 1e-9
+    assert abs(times[2] - fine.time.values[still][-1]) < fine.time.values[1]  # one output apart
+
+
+def test_alignment_time_before_the_first_output():
+    """Log times begin at horizon × 1e-6 = 1, after the alignment; small starts have the exact path's time."""
+    problem = Problem(**{**SMALL, "horizon": 1e6}, log_times=True, log_scale=-40.0, mu=0.3)
+    exact = float(problem.predict(rng=3).alignment_time)
+    assert exact < problem.times[0]
+    assert float(problem.simulate(rng=3).alignment_time) == pytest.approx(exact, rel=1e-4)
+
+
+def test_alignment_time_is_unknown_if_the_integrator_stops(monkeypatch):
+    monkeypatch.setattr("firstlight.network.flow_solver._BUDGET", 100)
+    found = Problem(**SMALL).simulate(rng=0)
+    assert not bool(found.converged)
+    assert np.isnan(float(found.alignment_time))
+
+
+def test_flow_from_a_start_far_below_the_floating_point_range():
+    """Aligned at once, then at rest in its direction until t ~ 1e5: stiff for an explicit method."""
+    fields = {"samples": 5, "dimension": 3, "width": 4, "mu": 0.35, "horizon": 1e6, "outputs": 20}
+    problem = Problem(**fields, log_times=True, log_scale=-230258.5)
+    found = problem.simulate(rng=0)
+    assert bool(found.converged)
+    exact = float(problem.predict(rng=0).alignment_time)
+    assert float(found.alignment_time) == pytest.approx(exact, rel=1e-3)  # tolerance 1e-6, and kinks
 
 
 def test_bounds_are_above_the_exact_time():
@@ -105,6 +144,17 @@ def test_assumptions_on_separable_data():
         ({"loss": "hinge"}, "loss = 'hinge'"),
         ({"reduction": "max"}, "reduction = 'max'"),
         ({"log_scale": -np.inf}, "log_scale = -inf"),
+        ({"log_scale": None}, "log_scale = None"),
+        ({"mu": "a"}, "mu = 'a'"),
+        ({"mu": 1.0}, "mu = 1"),
+        ({"delta": [0.1]}, "delta = "),
+        ({"horizon": 1j}, "horizon = 1j"),
+        ({"horizon": True}, "horizon = True"),
+        ({"loss": [1]}, "loss = "),
+        ({"positive": 77}, "positive = 77: must be an integer from 0 to 9"),
+        ({"positive": 1.0}, "positive = 1.0"),
+        ({"positive": 1}, "negative = 1: must differ"),
+        ({"log_times": "yes"}, "log_times = 'yes'"),
     ],
 )
 def test_bad_fields_are_refused_when_built(change, message):
@@ -123,6 +173,8 @@ def test_bad_options():
         Problem(reduction="mean", step_size=1.0).simulate(by="descent")
     with pytest.raises(ValueError, match="mean loss"):
         Problem().simulate(by="descent")
+    with pytest.raises(ValueError, match=r"log_scale = -230258\.5: gradient descent"):
+        Problem(log_scale=-230258.5, reduction="mean").simulate(by="descent")
     with pytest.raises(ValueError, match="balanced start"):
         Problem(start="gaussian").simulate(by="flow")
 

@@ -7,7 +7,8 @@ The theory is exact in the limit of small initialisation (`align`); the experime
 from firstlight.data.separable import separability
 from firstlight.early_alignment.problem import Problem
 from firstlight.early_alignment.setting import Setting
-from firstlight.early_alignment.trajectory import descent, flow
+from firstlight.early_alignment.training import descent
+from firstlight.early_alignment.trajectory import flow
 from firstlight.network.descent import gaussian_start
 from firstlight.theory.early_alignment.align import align
 from firstlight.theory.early_alignment.bounds import Bounds, bounds

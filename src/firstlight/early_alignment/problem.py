@@ -9,10 +9,12 @@ import numpy as np
 import xarray as xr
 
 from firstlight.early_alignment.setting import Setting
-from firstlight.early_alignment.trajectory import descent, one_by_one, stack, table
+from firstlight.early_alignment.tables import one_by_one, stack, table
+from firstlight.early_alignment.training import descent
+from firstlight.early_alignment.trajectory import arrived, check_scale, settling_time
 from firstlight.measure.alignment import right_sign_fraction
-from firstlight.measure.trajectory import Observer, last_crossing
-from firstlight.network.flow import integrate
+from firstlight.measure.trajectory import Observer
+from firstlight.network.flow import headroom, integrate
 from firstlight.network.losses import margin_loss
 from firstlight.rng import RNGLike, SeedLike, generator
 from firstlight.study.cost import Cost
@@ -38,11 +40,11 @@ class Problem(Setting):
     >>> problem = Problem(samples=10, dimension=4, width=20, horizon=3.0)
     >>> theory, experiment = problem.predict(rng=1), problem.simulate(rng=1)
     >>> round(float(theory.alignment_time), 3), round(float(experiment.alignment_time), 3)
-    (0.588, 0.599)
+    (0.588, 0.588)
     """
 
     room: ClassVar[str] = "early_alignment"
-    room_version: ClassVar[int] = 2
+    room_version: ClassVar[int] = 3
     references: ClassVar[tuple[str, ...]] = ("min2024early",)
 
     def predict(
@@ -98,7 +100,7 @@ class Problem(Setting):
         quiet = self.times[self.times <= path.quiet_until(start, 1e-2, self.horizon)]
         states = [(u, start + growth, v) for u, growth, v in zip(*path.state(quiet), strict=True)]
         found = self._table(X, y, quiet, states, neurons).reindex(time=self.times)
-        settled = np.where(np.abs(path.fate) == 1, path.entry_time, path.death_time).max()
+        settled = settling_time(path)
         found["alignment_time"] = settled if np.isfinite(settled) else np.nan
         for name, fate in (("plus", 1), ("minus", -1), ("dead", 0)):
             found[f"fate_{name}"] = float((path.fate == fate).mean())
@@ -162,8 +164,9 @@ class Problem(Setting):
         Returns
         -------
         Dataset
-            Curves over ``time``; alignment_time (last change of any activation), and fate_plus, fate_minus,
-            fate_dead, the fractions of neurons in S₊, S₋ and dead at the end.
+            Curves over ``time``; alignment_time (last change of any activation; NaN unless every neuron is in
+            the S± of its sign or dead at the end), and fate_plus, fate_minus, fate_dead, the fractions of
+            neurons in S₊, S₋ and dead at the end.
         """
         rng = generator(rng)
         X, y, W, v = self.draw(rng)
@@ -186,12 +189,15 @@ class Problem(Setting):
                 "by = 'flow': needs a balanced start; use by = 'descent' with start = 'gaussian'"
             )
         first = np.full(len(v), self.log_scale)
+        check_scale(self.log_scale, headroom(X, y, W, first, v, self.loss))
         run = integrate(
             X, y, W, first, v, self.times, loss=self.loss, reduction=self.reduction, tolerance=tolerance
         )
         states = [(*one, v) for one in zip(run.directions, run.log_norms, strict=True)]
         found = self._table(X, y, self.times, states, neurons)
-        found["alignment_time"] = last_crossing(self.times, run.directions @ X.T)
+        # Known only if every neuron has arrived within the horizon, and the integrator at its end.
+        known = run.converged and arrived(run.directions[-1], v, X, y, run.soft)
+        found["alignment_time"] = max(run.last_flip, 0.0) if known else np.nan
         return found.assign(converged=run.converged)
 
     def _descend(
@@ -203,6 +209,11 @@ class Problem(Setting):
         if (np.diff(steps) < 1).any():
             raise ValueError(
                 f"step_size = {self.step_size!r}: too large for outputs at {self.times[:3]} and so on"
+            )
+        if not -300 <= self.log_scale <= 100:
+            raise ValueError(
+                f"log_scale = {self.log_scale!r}: gradient descent forms the weights themselves, must lie in "
+                "[-300, 100]; by = 'flow' has no lower limit"
             )
         scale = float(np.exp(self.log_scale))
         second = scale * v if options["train_second"] else np.sign(v)

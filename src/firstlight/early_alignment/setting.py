@@ -4,11 +4,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from firstlight.data.checks import check_choice
 from firstlight.data.images import pair
 from firstlight.data.separable import separable, toy, two_points
+from firstlight.early_alignment.checks import check_real
 from firstlight.network.descent import gaussian_start
+from firstlight.network.losses import MARGIN_LOSSES
 from firstlight.rng import RNGLike, SeedLike, generator
-from firstlight.theory.early_alignment.checks import gain
 
 IMAGES = ("digits", "mnist", "fashion-mnist")
 SOURCES = ("separable", "toy", "two-points", *IMAGES)
@@ -69,34 +71,39 @@ class Setting:
     log_times: bool = False
 
     def __post_init__(self) -> None:
-        for name, value, allowed in (
-            ("data", self.data, SOURCES),
-            ("start", self.start, ("balanced", "gaussian", "angle")),
+        for name, allowed in (
+            ("data", SOURCES),
+            ("start", ("balanced", "gaussian", "angle")),
+            ("loss", tuple(MARGIN_LOSSES)),
+            ("reduction", ("sum", "mean")),
         ):
-            if value not in allowed:
-                raise ValueError(f"{name} = {value!r}: must be one of {', '.join(map(repr, allowed))}")
-        for name, count, least in (
-            ("samples", self.samples, 2),
-            ("dimension", self.dimension, 2),
-            ("width", self.width, 1),
-            ("outputs", self.outputs, 2),
+            check_choice(name, getattr(self, name), allowed)
+        if not isinstance(self.log_times, bool):
+            raise ValueError(f"log_times = {self.log_times!r}: must be True or False")
+        for name, least, most in (
+            ("samples", 2, np.inf),
+            ("dimension", 2, np.inf),
+            ("width", 1, np.inf),
+            ("outputs", 2, np.inf),
+            ("positive", 0, 9),
+            ("negative", 0, 9),
         ):
-            if isinstance(count, bool) or not isinstance(count, (int, np.integer)) or count < least:
-                raise ValueError(f"{name} = {count!r}: must be an integer of at least {least}")
-        for name, number, low, high in (
-            ("mu", self.mu, 0.0, 1.0),
-            ("delta", self.delta, 0.0, np.pi / 2),
-            ("angle", self.angle, 0.0, np.pi),
-            ("step_size", self.step_size, 0.0, 1e3),
-            ("horizon", self.horizon, 0.0, 1e300),
+            _check_integer(name, getattr(self, name), least, most)
+        for name, above, highest in (
+            ("mu", 0.0, 1.0),
+            ("delta", 0.0, np.pi / 2),
+            ("angle", 0.0, np.pi),
+            ("step_size", 0.0, 1e3),
+            ("horizon", 0.0, 1e300),
+            ("log_scale", -np.inf, np.inf),
         ):
-            if not low < number <= high:
-                raise ValueError(f"{name} = {number!r}: must lie in ({low:g}, {high:g}]")
-        if not np.isfinite(self.log_scale):
-            raise ValueError(f"log_scale = {self.log_scale!r}: must be finite")
+            check_real(name, getattr(self, name), above, highest)
+        if self.mu == 1:
+            raise ValueError("mu = 1: must be less than 1, where all points would be one")
+        if self.positive == self.negative:
+            raise ValueError(f"negative = {self.negative}: must differ from positive")
         if self.start == "angle" and self.data != "two-points":
             raise ValueError(f"start = 'angle': needs data = 'two-points', not {self.data!r}")
-        gain(self.loss, self.reduction, 1)
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -128,3 +135,9 @@ class Setting:
         if self.start == "balanced":
             W, v = W / np.linalg.norm(W, axis=1, keepdims=True), np.sign(v)
         return X, y, W, v
+
+
+def _check_integer(name: str, value: object, least: int, most: float) -> None:
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or not least <= value <= most:
+        allowed = f"of at least {least}" if np.isinf(most) else f"from {least} to {most:g}"
+        raise ValueError(f"{name} = {value!r}: must be an integer {allowed}")

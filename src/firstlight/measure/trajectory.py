@@ -76,12 +76,12 @@ class Observer:
     def moments(self, S: np.ndarray, log_scales: np.ndarray) -> dict[str, float]:
         """Return the observables that the width-free state of `network.flow.Moments` holds, by name.
 
-        Cosines are those of each class's leading direction.
+        Cosines are those of each class's leading direction. A third entry, of neurons that belong to neither
+        class, counts for norm and rank only.
         """
         top = max(log_scales.max(), -1e300)
         weights = np.exp(2 * (log_scales - top))
-        second = weights[0] * S[0, :-1, :-1] + weights[1] * S[1, :-1, :-1]
-        values = np.linalg.eigvalsh(second)
+        values = np.linalg.eigvalsh(np.tensordot(weights, S[:, :-1, :-1], axes=1))
         z = np.empty(len(self.y))
         found = {
             "log_norm": float(2 * top + np.log(values.sum())),

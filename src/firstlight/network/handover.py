@@ -4,13 +4,49 @@ The path is handed in; this module knows only what it must be able to tell.
 """
 
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import numpy as np
 
-from firstlight.network.flow import class_moments, integrate, integrate_classes
+from firstlight.network.flow import Neurons, integrate
+from firstlight.network.flow_classes import Moments, class_moments, integrate_classes
 
-States = list[tuple[np.ndarray, np.ndarray]]
+
+@dataclass(eq=False)
+class Followed:
+    """A trajectory at the output times, and what happened after the hand-overs.
+
+    Attributes
+    ----------
+    states : list of (ndarray, ndarray)
+        Directions and log norms, or second moments and log scales, at each time.
+    evaluations : int
+        Of right-hand sides, in all.
+    last_flip : float
+        When a datum switched on or off for the last time after the hand-over; -inf if none did.
+    risen : ndarray of shape (2,)
+        When max |f| of each class first exceeded 1/4; inf if it did not.
+    soft : bool
+        Whether walls had a width in the end.
+    note : str
+        Why an integration did not reach its end; empty if all did.
+    """
+
+    states: list[tuple[np.ndarray, np.ndarray]]
+    evaluations: int = 0
+    last_flip: float = -np.inf
+    risen: np.ndarray = field(default_factory=lambda: np.full(2, np.inf))
+    soft: bool = False
+    note: str = ""
+
+    def take(self, run: Neurons | Moments) -> None:
+        """Add the marks of one integration."""
+        self.evaluations += run.evaluations
+        self.risen = np.minimum(self.risen, run.risen)
+        self.note = self.note or run.note
+        if isinstance(run, Neurons):
+            self.last_flip, self.soft = max(self.last_flip, run.last_flip), self.soft or run.soft
 
 
 class EarlyPath(Protocol):
@@ -47,10 +83,11 @@ def follow_neurons(
     times: np.ndarray,
     hand_overs: Mapping[int | None, float],
     setting: Mapping[str, Any],
-) -> tuple[States, bool, int]:
-    """Return (directions, log norms) at every time: the exact path, overwritten from each hand-over on."""
+) -> Followed:
+    """Follow (directions, log norms) to every time: the exact path, overwritten from each hand-over on."""
     u, growth, _ = path.state(times)
-    rho, done, evaluations = start + growth, True, 0
+    rho = start + growth
+    found = Followed(list(zip(u, rho, strict=True)))  # rows of these two arrays: what is written below shows
     for label, t0 in hand_overs.items():
         late = np.flatnonzero(times > t0)
         rows = np.arange(len(start)) if label is None else np.flatnonzero(path.fate == label)
@@ -60,8 +97,8 @@ def follow_neurons(
             neurons = first[rows], (start + grown)[rows], path.second[rows]
             run = integrate(path.X[data], path.y[data], *neurons, times[late], start=t0, **setting)
             u[np.ix_(late, rows)], rho[np.ix_(late, rows)] = run.directions, run.log_norms
-            done, evaluations = done and run.converged, evaluations + run.evaluations
-    return list(zip(u, rho, strict=True)), done, evaluations
+            found.take(run)
+    return found
 
 
 def follow_classes(
@@ -70,22 +107,25 @@ def follow_classes(
     times: np.ndarray,
     hand_overs: Mapping[int | None, float],
     setting: Mapping[str, Any],
-) -> tuple[States, bool, int]:
-    """Return (second moments, log scales) of the classes at every time, as `follow_neurons` does."""
+) -> Followed:
+    """Follow (second moments, log scales) of the classes, and third of the dead, who stay as they are."""
+    groups = np.where(path.fate == 0, 1, 2)
 
     def moments(u: np.ndarray, growth: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        return class_moments(u, start + growth, path.second, path.fate)
+        living = class_moments(u, start + growth, path.second, path.fate)
+        dead = class_moments(u, start + growth, path.second, groups)
+        return np.concatenate([living[0], dead[0][:1]]), np.concatenate([living[1], dead[1][:1]])
 
     early = zip(*path.state(times)[:2], strict=True)
     S, scales = (np.stack(part) for part in zip(*(moments(*one) for one in early), strict=True))
-    done, evaluations = True, 0
+    found = Followed(list(zip(S, scales, strict=True)))
     for label, t0 in hand_overs.items():
         late, data = np.flatnonzero(times > t0), path.y == label
         if len(late) and (path.fate == label).any():
-            run = integrate_classes(
-                path.X[data], path.y[data], *moments(*path.state(t0)[:2]), times[late], start=t0, **setting
-            )  # fmt: skip
+            first, scale = moments(*path.state(t0)[:2])
+            living = first[:2], scale[:2]
+            run = integrate_classes(path.X[data], path.y[data], *living, times[late], start=t0, **setting)
             c = 0 if label == 1 else 1
             S[late, c], scales[late, c] = run.moments[:, c], run.log_scales[:, c]
-            done, evaluations = done and run.converged, evaluations + run.evaluations
-    return list(zip(S, scales, strict=True)), done, evaluations
+            found.take(run)
+    return found
