@@ -54,6 +54,22 @@ def test_every_event_of_every_neuron(n, d, mu, balance):
             assert ratio == pytest.approx(signs[j], abs=1e-12)
 
 
+def test_norms_over_eleven_decades():
+    """What a long datum leaves behind in sums is not rounding of the short ones that remain."""
+    rng = np.random.default_rng(0)
+    for _ in range(5):
+        X, y = separable(8, 4, 0.2, rng)
+        X = X * 10 ** rng.uniform(-5.5, 5.5, (8, 1))
+        W, signs = rng.normal(size=(12, 4)), rng.choice([-1, 1], 12)
+        found = align(X, y, W, signs).events
+        for j in range(12):
+            events, _, _ = plain_walk(X, y, W[j], signs[j])
+            mine = found[found["neuron"] == j]
+            assert mine["datum"].tolist() == [datum for _, datum, _ in events]
+            # w comes as near to 0 as 1e-4 of its start, where rounding is 1e4 times as large.
+            assert np.allclose(mine["time"], [time for time, _, _ in events], rtol=1e-10, atol=0)
+
+
 def test_a_list_of_times_is_those_times_one_by_one():
     rng = np.random.default_rng(0)
     X, y = separable(30, 5, 0.2, rng)

@@ -300,12 +300,27 @@ def test_duplicates_flip_together():
         ({"loss": "square"}, "loss = 'square'"),
         ({"reduction": "max"}, "reduction = 'max'"),
         ({"until": -1.0}, "until = -1"),
+        ({"until": "soon"}, "until: must be"),
+        ({"until": [1.0, 2.0]}, "until = .1.0, 2.0.: must be one number"),
+        ({"directions": "up"}, "directions: "),
+        ({"directions": [[1, 1], [1]]}, "directions: must be an array of real numbers"),
+        ({"directions": [[1j, 1]]}, "directions: must be an array of real numbers"),
+        ({"signs": ["+"]}, "signs: must be an array of real numbers"),
+        ({"signs": None, "second_layer": "a"}, "second_layer: must be an array of real numbers"),
+        ({"signs": None, "second_layer": [1j]}, "second_layer: must be an array of real numbers"),
+        ({"signs": None, "second_layer": [1e200]}, r"second_layer\[0\] = 1e\+200: must be at most 1e\+150"),
     ],
 )
 def test_bad_arguments(change, message):
     good = {"X": [[1, 0], [0, 1]], "y": [1, -1], "directions": [[1, 1]], "signs": [1]}
     with pytest.raises(ValueError, match=message):
         align(**{**good, **change})
+
+
+@pytest.mark.parametrize("t", ["soon", [[1.0]], [0.0, [1.0]], 1j, np.nan, None])
+def test_bad_times(t):
+    with pytest.raises(ValueError, match=r"t( = .*)?: must"):
+        align([[1, 0]], [1], [[1, 1]], [1]).state(t)
 
 
 def test_a_start_on_the_other_centre_s_ray_shrinks_for_ever():

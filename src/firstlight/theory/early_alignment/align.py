@@ -6,11 +6,12 @@ from functools import partial
 import numpy as np
 
 from firstlight.data.separable import two_classes
-from firstlight.theory.early_alignment.checks import gain, lengths, neurons
+from firstlight.theory.early_alignment.checks import gain, lengths, neurons, reals
 from firstlight.theory.early_alignment.path import AlignmentPath, last_times
 from firstlight.workers import Workers
 
 _LARGE = 1e9  # products from which a Gram matrix is worth the threads of BLAS
+_STEEP = 1e150  # largest |v|/‖w‖: its square must not overflow
 
 
 def align(
@@ -72,11 +73,11 @@ def align(
     X, y = two_classes(X, y)
     speed = gain(loss, reduction, len(y))
     start, second = _start(directions, signs, second_layer, X.shape[1])
-    stop = np.inf if until is None else float(until)
-    if not stop >= 0:
-        raise ValueError(f"until = {until}: must be at least 0")
-    found = _trace(X, y, start, second, speed, stop)
-    return _assemble(X, y, start, second, speed, stop, found)
+    stop = np.inf if until is None else reals("until", until, "()")
+    if np.ndim(stop) or not stop >= 0:
+        raise ValueError(f"until = {until}: must be one number, at least 0")
+    found = _trace(X, y, start, second, speed, float(stop))
+    return _assemble(X, y, start, second, speed, float(stop), found)
 
 
 def _start(
@@ -88,15 +89,22 @@ def _start(
     """Return unit rows and v/‖w‖, which is exactly ±1 for a balanced start."""
     if signs is None and second_layer is None:
         raise ValueError("signs, second_layer: give one of them")
-    W, s = neurons(directions, np.ones(len(directions)) if signs is None else signs, dimension)
+    W, s = neurons(directions, signs, dimension)
     if second_layer is None:
         return _unit(W), s
-    v = np.asarray(second_layer, dtype=float)
+    v = reals("second_layer", second_layer, f"({len(W)},)")
     if v.shape != W.shape[:1] or not np.isfinite(v).all():
         raise ValueError(f"second_layer: must be {W.shape[0]} finite numbers, one per neuron")
     if signs is not None and (s * v < 0).any():
         raise ValueError(f"signs[{np.argmin(s * v)}]: must be the sign of second_layer, or left out")
-    return _unit(W), v / lengths(W)
+    with np.errstate(over="ignore"):
+        ratio = v / lengths(W)
+    largest = int(np.argmax(np.abs(ratio)))
+    if not abs(ratio[largest]) <= _STEEP:
+        raise ValueError(
+            f"second_layer[{largest}] = {v[largest]:g}: must be at most {_STEEP:g} times its row's length"
+        )
+    return _unit(W), ratio
 
 
 def _unit(rows: np.ndarray) -> np.ndarray:
@@ -185,7 +193,8 @@ def _cut_dimension(X: np.ndarray, start: np.ndarray) -> tuple[np.ndarray, np.nda
     Q, R = np.linalg.qr(X.T)
     inside = start @ Q
     rest = np.linalg.norm(start - inside @ Q.T, axis=1)
-    return np.column_stack([R.T, np.zeros(n)]), np.column_stack([inside, rest])
+    # In C order like plain data: the kernel would be compiled once more for another layout.
+    return np.column_stack([R.T.copy(), np.zeros(n)]), np.column_stack([inside, rest])
 
 
 def _assemble(
@@ -207,6 +216,11 @@ def _assemble(
         notes.append(
             f"{frozen.sum()} neurons start exactly on the wall of the dead region and are frozen there"
         )
+    vanished = status == events.VANISHED
+    if vanished.any():
+        notes.append(
+            f"{vanished.sum()} neurons shrink to nothing in a finite time and count as dead from then"
+        )
     if runaway.any():
         notes.append(f"{runaway.sum()} neurons had more events than the limit; their paths are incomplete")
     return AlignmentPath(
@@ -214,7 +228,7 @@ def _assemble(
         entry_time=np.where(np.abs(fate) == 1, last, np.inf),
         death_time=np.where(fate == 0, last, np.inf),
         complete=(status != events.TRUNCATED) & ~runaway, notes=tuple(notes),
-        _vanished=status == events.VANISHED,
+        _vanished=vanished,
         _at_rest=np.isin(status, (events.DEAD, events.STILL, events.VANISHED)),
         _active=found["active"], _numbers=found["numbers"], _data=found["data"],
         _first=found["first"], _count=found["count"],

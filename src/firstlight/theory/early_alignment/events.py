@@ -6,11 +6,13 @@ and v ± a = (v₀ ± a₀) e^{±‖c‖t}. The next datum to flip is the one wh
 to it is a logarithm. Nothing is discretised. A balanced start (v = ±‖w‖) is the case v² - ‖w‖² = 0.
 
 The norm of w is taken out at each event, so that no growth overflows.
+The other way round, `replay` finds every neuron at any time from the recorded events.
 
 A wall can attract from both sides: with the datum on, the neuron is driven to the other side; with it off,
 back. Then it slides along the wall, and the datum acts with a share between 0 and 1. The shares of all such
 data minimise ‖c‖ over the box, which is Filippov's solution: a share of 1 means that the neuron leaves to the
-active side, 0 to the other.
+active side, 0 to the other. Rounding must not carry a neuron off its walls, least of all one that shrinks: so
+w and c are projected on them.
 
 One file holds all of the kernel because the cache of compiled code does not see changes in another file.
 """
@@ -22,12 +24,14 @@ from numba import njit
 
 _BURST = 24  # events of a sprint
 ROUNDING = 1e-13  # below this, relative to the natural scale, a speed or a distance is rounding
-ALONG = 1e-29  # squared distance of a unit vector from a line, below which it is on the line
+ALONG = 1e-28  # squared distance of a unit vector from a line or a plane, below which it is there
+_STALE = 1e-8  # c is formed anew when its square has fallen this far: sums keep the rounding of what has gone
+_SHRUNK = 5.0  # so is q of a sliding neuron when log ‖w‖ has
 SETTLED, DEAD, STILL, TRUNCATED, FULL, VANISHED = range(6)
 
 Data = namedtuple("Data", "X gram norms longest y")
 # q = Xw, b = Xc; level: 1 on, 0 off, between: sliding; side: the same as +1, -1, 0; met, changed: data of one
-# event; tally: how many data act, how many of them slide.
+# event; tally: how many data act, how many of them slide, the largest ‖c‖² since c was formed.
 Neuron = namedtuple("Neuron", "w c q b level side ratio met changed tally near")
 # The data of a sprint side by side, and the flips on its way.
 Near = namedtuple("Near", "datum side norm gap speed ratio flipped turn place")
@@ -43,6 +47,7 @@ def trace(X, gram, y, W, Q, C, B, second, gain, until, numbers, which, counts, s
     Rows of W are unit vectors w, of Q and B their Xw and Xc, of C their c; they are worked on in place. Row r
     of ``numbers[j]`` is (time, log of a unit of length, advance along c since the event before and v after
     it, both in that unit, new level) and ``which[j, r]`` the datum; several rows at one time are one event.
+    The datum is -1 where none changes, and c is formed anew.
     """
     norms, n = np.sqrt(np.diag(gram).copy()), len(y)
     data = Data(X, gram, norms, norms.max(), y)
@@ -51,13 +56,13 @@ def trace(X, gram, y, W, Q, C, B, second, gain, until, numbers, which, counts, s
         np.empty(_BURST + 4, np.int64), np.empty(_BURST + 4), np.empty(_BURST + 4),
     )  # fmt: skip
     level, side, ratio = np.empty(n), np.empty(n), np.empty(n)
-    met, changed, tally = np.empty(n, np.int64), np.empty(n, np.int64), np.zeros(2)
+    met, changed, tally = np.empty(n, np.int64), np.empty(n, np.int64), np.zeros(3)
     for j in range(len(W)):
         neuron = Neuron(W[j], C[j], Q[j], B[j], level, side, ratio, met, changed, tally, near)
         for i in range(n):
             level[i] = 1.0 if Q[j, i] > 0 else 0.0
             side[i] = 2 * level[i] - 1
-        tally[0], tally[1] = level.sum(), 0.0
+        tally[0], tally[1], tally[2] = level.sum(), 0.0, _dot(level, norms) ** 2
         counts[j], status[j] = _walk(data, neuron, second[j], gain, until, numbers[j], which[j])
         fate[j] = _fate(level, y)
 
@@ -75,31 +80,44 @@ def _fate(level, y):  # type: ignore[no-untyped-def]
 
 @_compiled
 def _walk(data, neuron, v, gain, until, numbers, which):  # type: ignore[no-untyped-def]
-    w, c = neuron.w, neuron.c
-    move = np.sign(v) if v != 0 else np.sign(_dot(w, c))
-    imbalance, smallest = v * v - 1, ROUNDING * data.longest
-    time, log_norm, pace = 0.0, 0.0, 0.0
+    w, c, tally = neuron.w, neuron.c, neuron.tally
+    move, start = np.sign(v), _dot(w, c)
+    if v == 0:  # nothing moves if w is orthogonal to c
+        move = np.sign(start) if start * start > ALONG * _dot(c, c) else 0.0
+    imbalance, time, log_norm, pace, high = v * v - 1, 0.0, 0.0, 0.0, 0.0
     count = _record(neuron, _start_on_walls(data, neuron, move), time, log_norm, 0.0, v, numbers, which, 0)
     while True:
-        if neuron.tally[0] == 0:
+        if tally[0] == 0:
             return count, DEAD
-        C = np.sqrt(_dot(c, c))
-        if C <= smallest:  # noqa: SIM300
-            return count, STILL
+        if tally[1] > 0:
+            _project(data.X, neuron.level, int(tally[1]), w, c)
+        cc, high = _dot(c, c), max(high, log_norm)
+        tally[2] = max(tally[2], cc)
+        if cc <= _STALE * tally[2] or (tally[1] > 0 and log_norm < high - _SHRUNK):
+            if count == len(which):
+                return count, FULL
+            cc, still = _refresh(data, neuron)
+            high, neuron.changed[0] = log_norm, -1
+            count = _record(neuron, 1, time, log_norm, 0.0, v, numbers, which, count)
+            if still:
+                return count, STILL
+        C = np.sqrt(cc)
         a = _dot(w, c) / C
         across = _distance_squared(w, c, a / C)
         K = imbalance + across
-        if across == 0 and imbalance == 0 and move * a < 0:  # straight back to 0, where it never arrives
+        straight = across == 0 and imbalance >= 0 and move * a < 0  # back to 0
+        if straight and imbalance == 0:  # where it never arrives
             return count, SETTLED
-        walls, first, move, turned = _next(data, neuron, move, a, K, C)
-        if walls == 0 and not turned:
+        walls, first, move, turned = _next(data, neuron, move, v, a, K, C)
+        if walls == 0 and not turned and not straight:
             return count, SETTLED
-        a_end = -move * np.sqrt(-K) if turned else a + move * first * C
-        v_end = 0.0 if turned else move * np.sqrt(max(K + a_end * a_end, 0.0))
-        time += _elapsed(v, a, v_end, a_end, K) / (gain * C)
+        way = -a if straight else move * v * v / (abs(a) + np.sqrt(-K)) if turned else move * first * C
+        a_end = a + way
+        v_end = 0.0 if turned else _second(move, v, imbalance, a_end * a_end + across, way * (a + a_end))
+        time += _elapsed(v, a, v_end, way, K) / (gain * C)
         if time > until or time == np.inf:
             return count, TRUNCATED if time < np.inf else SETTLED
-        length, step = np.sqrt(a_end * a_end + across), (a_end - a) / C
+        length, step = np.sqrt(a_end * a_end + across), way / C
         vanished = length <= ROUNDING  # v works against w along its own line, until nothing of it is left
         if vanished:
             found, step = _vanish(neuron), 0.0
@@ -115,7 +133,7 @@ def _walk(data, neuron, v, gain, until, numbers, which):  # type: ignore[no-unty
         if vanished:
             return count, VANISHED
         pace = 0.8 * pace + 0.2 * first if pace > 0 else first
-        going = neuron.tally[1] == 0 and first < np.inf
+        going = tally[1] == 0 and first < np.inf
         while going:
             v, imbalance, time, log_norm, count, now = _sprint(
                 data,
@@ -149,16 +167,17 @@ def _sprint(data, neuron, move, v, imbalance, gain, until, time, log_norm, reach
     cc, wc, ww = _dot(c, c), _dot(w, c), _dot(w, w)
     walked, flips, most = 0.0, 0, min(_BURST, len(which) - count)
     while flips < most and neuron.tally[0] > 0:
-        C = np.sqrt(cc)
+        C, neuron.tally[2] = np.sqrt(cc), max(neuron.tally[2], cc)
         k, first = _only_nearest(near, size, ROUNDING * C, ROUNDING / C)
         a = wc / C
         blocked = v * a < 0 and imbalance + ww - a * a <= 1e-6 * ww  # where K would cancel, or v turn
-        if k < 0 or blocked or walked + first > reach or ROUNDING * data.longest >= C:
+        if k < 0 or blocked or walked + first > reach or cc <= _STALE * neuron.tally[2]:
             break
         i, b = near.datum[k], -near.side[k] * move * near.speed[k]
-        ww_end, wc_end = ww + first * (2 * move * wc + first * cc), wc + move * first * cc
-        a_end, v_end = wc_end / C, move * np.sqrt(imbalance + ww_end)
-        later = time + _elapsed(v, a, v_end, a_end, imbalance + ww - a * a) / (gain * C)
+        gained = first * (2 * move * wc + first * cc)
+        ww_end, wc_end = ww + gained, wc + move * first * cc
+        v_end = _second(move, v, imbalance, ww_end, gained)
+        later = time + _elapsed(v, a, v_end, move * first * C, imbalance + ww - a * a) / (gain * C)
         share = move * b / data.gram[i, i] + neuron.level[i] - 0.5
         if (data.y[i] * move < 0 and abs(share) < 0.5 - ROUNDING) or later > until or later == np.inf:
             break
@@ -250,7 +269,7 @@ def _start_on_walls(data, neuron, move):  # type: ignore[no-untyped-def]
 
 
 @_compiled
-def _next(data, neuron, move, a, K, C):  # type: ignore[no-untyped-def]
+def _next(data, neuron, move, v, a, K, C):  # type: ignore[no-untyped-def]
     """Find the first walls ahead: how many, their distance in units of c, and which way v points there.
 
     If K < 0 and a shrinks, v changes sign at |a| = √-K. A neuron that slides stops there for an event of its
@@ -258,7 +277,7 @@ def _next(data, neuron, move, a, K, C):  # type: ignore[no-untyped-def]
     """
     walls, first = _nearest(neuron, data.norms, move, C)
     turned = False
-    if K < 0 and move * a < 0 and first * C >= abs(a) - np.sqrt(-K):
+    if K < 0 and move * a < 0 and first * C >= v * v / (abs(a) + np.sqrt(-K)):
         turned = neuron.tally[1] > 0
         if not turned:
             move = -move
@@ -327,14 +346,26 @@ def _distance_squared(w, c, share):  # type: ignore[no-untyped-def]
     return total if total > ALONG else 0.0
 
 
+@_inlined
+def _second(move, v, imbalance, square, gained):  # type: ignore[no-untyped-def]
+    """Return v where ‖w‖² is `square`, `gained` since: by v² - ‖w‖², which is kept, unless that cancels."""
+    end = imbalance + square if 2 * imbalance >= -square else v * v + gained
+    return move * np.sqrt(end if end > 0 else 0.0)
+
+
 @_compiled
-def _elapsed(v, a, v_end, a_end, K):  # type: ignore[no-untyped-def]
-    """‖c‖ times the time from (v, a) to (v_end, a_end), each logarithm taken where nothing cancels."""
-    if v * a >= 0:
-        return max(np.log((v_end + a_end) / (v + a)), 0.0) if v + a != 0 else np.inf
-    if v_end * a_end < 0 or (v_end == 0 and K < 0):
-        return max(np.log((v - a) / (v_end - a_end)), 0.0)
-    return np.log((v_end + a_end) / K * (v - a)) if K != 0 else np.inf
+def _elapsed(v, a, v_end, way, K):  # type: ignore[no-untyped-def]
+    """‖c‖ times the time from (v, a) to (v_end, a + way), each logarithm taken where nothing cancels."""
+    a_end = a + way
+    if v * a < 0 and (v_end * a_end < 0 or (v_end == 0 and K < 0)):
+        part = way / (v_end + v) * (v_end + v - a_end - a) / (v_end - a_end)
+        return max(np.log1p(part), 0.0)
+    ahead = v + a if v * a >= 0 else K / (v - a)
+    if ahead == 0:
+        return np.inf
+    if v * v_end < 0:
+        return np.log((v_end + a_end) / ahead)
+    return max(np.log1p(way / (v_end + v) * (v_end + a_end + ahead) / ahead), 0.0) if way != 0 else 0.0
 
 
 @_compiled
@@ -365,7 +396,7 @@ def _arrive(data, neuron, move, walls):  # type: ignore[no-untyped-def]
     elif joined > 0:
         found += _settle(data, neuron, move, met[:joined], found)
     if found == 0:  # nothing changed after all, but the advance must be recorded
-        neuron.changed[0], found = met[0], 1
+        neuron.changed[0], found = -1, 1
     return found
 
 
@@ -419,18 +450,19 @@ def _release(data, neuron):  # type: ignore[no-untyped-def]
 @_compiled
 def _settle(data, neuron, move, on_wall, found):  # type: ignore[no-untyped-def]
     """Find the shares of the data on attracting walls; return how many changed, appended to `changed`."""
-    if len(on_wall) == 1:
+    size, more, others = len(on_wall), 0, neuron.tally[0]
+    for i in on_wall:
+        others -= neuron.level[i] > 0
+    H, pull, share = np.empty((size, size)), np.empty(size), np.zeros(size)
+    if size == 1 and others > 0:
         i = on_wall[0]
-        alone = neuron.level[i] + move * neuron.b[i] / data.gram[i, i]
-        return _take_share(data, neuron, i, min(max(alone, 0.0), 1.0), found)
-    size = len(on_wall)
-    H, pull, share = np.empty((size, size)), np.empty(size), np.empty(size)
-    for k in range(size):
-        pull[k], share[k] = move * neuron.b[on_wall[k]], neuron.level[on_wall[k]]
-        for r in range(size):
-            H[k, r] = data.gram[on_wall[k], on_wall[r]]
-    _shares(H, pull, share)
-    more = 0
+        share[0] = min(max(neuron.level[i] + move * neuron.b[i] / data.gram[i, i], 0.0), 1.0)
+    elif others > 0:  # else nothing drives the neuron, and all switch off
+        for k in range(size):
+            pull[k], share[k] = move * neuron.b[on_wall[k]], neuron.level[on_wall[k]]
+            for r in range(size):
+                H[k, r] = data.gram[on_wall[k], on_wall[r]]
+        _shares(H, pull, share)
     for k in range(size):
         more += _take_share(data, neuron, on_wall[k], share[k], found + more)
     for k in range(size):
@@ -441,7 +473,7 @@ def _settle(data, neuron, move, on_wall, found):  # type: ignore[no-untyped-def]
 
 @_compiled
 def _take_share(data, neuron, i, share, found):  # type: ignore[no-untyped-def]
-    if abs(share - round(share)) < ROUNDING:  # the last active datum has share 0, but for rounding
+    if abs(share - round(share)) < ROUNDING:
         share = float(round(share))
     if share == neuron.level[i]:
         return 0
@@ -450,6 +482,60 @@ def _take_share(data, neuron, i, share, found):  # type: ignore[no-untyped-def]
         neuron.b[i] = 0.0  # exactly zero in theory: no drift off the wall
     neuron.changed[found] = i
     return 1
+
+
+@_compiled
+def _project(X, level, sliding, w, c):  # type: ignore[no-untyped-def]
+    """Take from w and c what sticks out of the walls on which the neuron slides.
+
+    Both lose the same directions, to rounding: where the walls leave no more than a line, both are on it.
+    """
+    basis, size = np.empty((sliding, X.shape[1])), 0
+    for i in range(len(level)):
+        if 0 < level[i] < 1:
+            row = basis[size]
+            row[:] = X[i]
+            whole = _dot(row, row)
+            _take_out(basis[:size], row)
+            rest = _dot(row, row)
+            if rest > 1e-20 * whole:  # not a copy of the others
+                row /= np.sqrt(rest)
+                size += 1
+    _take_out(basis[:size], w)
+    _take_out(basis[:size], c)
+
+
+@_compiled
+def _take_out(basis, vector):  # type: ignore[no-untyped-def]
+    for _ in range(2):  # once more for what the first round leaves by rounding
+        for row in basis:
+            part = _dot(row, vector)
+            for d in range(len(vector)):
+                vector[d] -= part * row[d]
+
+
+@_compiled
+def _refresh(data, neuron):  # type: ignore[no-untyped-def]
+    """Form c and b anew, and q if the neuron slides; return ‖c‖² and whether that is 0 but for rounding."""
+    w, c, level, sliding = neuron.w, neuron.c, neuron.level, int(neuron.tally[1])
+    _centre(data.X, data.y, level, c)
+    if sliding:
+        _project(data.X, level, sliding, w, c)
+    for i in range(len(level)):
+        neuron.b[i] = 0.0 if neuron.side[i] == 0 else _dot(data.X[i], c)
+        if sliding and neuron.q[i] != 0:
+            neuron.q[i] = _dot(data.X[i], w)
+    cc = neuron.tally[2] = _dot(c, c)
+    return cc, cc <= (ROUNDING * _dot(level, data.norms)) ** 2
+
+
+@_compiled
+def _centre(X, y, level, c):  # type: ignore[no-untyped-def]
+    c[:] = 0.0
+    for i in range(len(level)):
+        if level[i] > 0:
+            for d in range(len(c)):
+                c[d] += level[i] * y[i] * X[i, d]
 
 
 @_compiled
@@ -495,3 +581,74 @@ def _move_free(H, rest, share, free):  # type: ignore[no-untyped-def]
         share[F[who]] = 0.0 if change[who] < 0 else 1.0
         free[F[who]] = False
     return who < 0
+
+
+@_compiled
+def replay(X, y, start, second, active, records, at_rest, gain, times, u, growth, ratio, c):  # type: ignore[no-untyped-def]
+    """Write unit rows u, log ‖w(t)‖/‖w(0)‖ and v/‖w‖ of each neuron at its times, which increase.
+
+    `times` is T × h, like `growth` and `ratio`; u is T × h × D. `c` holds the centres at the start, and is
+    left with those of the last leg; a neuron `at_rest` stops at its last event.
+    """
+    numbers, which, first, count = records
+    level, w = np.empty(len(y)), np.empty(X.shape[1])
+    for j in range(len(second)):
+        w[:], level[:] = start[j], active[j]
+        v, log_norm, since, r, sliding = second[j], 0.0, 0.0, first[j], 0
+        for k in range(len(times)):
+            while r < first[j] + count[j] and numbers[r, 0] <= times[k, j]:
+                if sliding and numbers[r, 2] != 0:
+                    _project(X, level, sliding, w, c[j])
+                since, v, shrink = numbers[r, 0], numbers[r, 3], np.exp(log_norm - numbers[r, 1])
+                log_norm, i = numbers[r, 1], which[r]
+                change = y[i] * (numbers[r, 4] - level[i]) if i >= 0 else 0.0
+                for d in range(len(w)):
+                    w[d] = shrink * w[d] + numbers[r, 2] * c[j, d]
+                    c[j, d] += change * X[i, d]
+                if i >= 0:
+                    sliding += (0 < numbers[r, 4] < 1) - (0 < level[i] < 1)
+                    level[i] = numbers[r, 4]
+                else:
+                    _centre(X, y, level, c[j])
+                r += 1
+            if sliding:
+                _project(X, level, sliding, w, c[j])
+            gone = at_rest[j] and r == first[j] + count[j]
+            elapsed = 0.0 if gone else gain * (times[k, j] - since)
+            imbalance = (second[j] ** 2 - 1) * np.exp(-2 * log_norm)
+            grown, ratio[k, j] = _on_line(w, c[j], v, imbalance, elapsed, u[k, j])
+            growth[k, j] = log_norm + grown
+
+
+@njit(nogil=True, cache=True, error_model="numpy", fastmath={"reassoc", "contract"})
+def _on_line(w, c, v, imbalance, elapsed, u):  # type: ignore[no-untyped-def]
+    """Walk along c for a time, in closed form: write the unit row, return log ‖w‖ and v/‖w‖.
+
+    v ± a = (v₀ ± a₀) e^{±τ}, with a the part of w along c, and v² - a² is kept; all is scaled by e^{-τ}.
+    """
+    cc, wc, across = 0.0, 0.0, 0.0
+    for d in range(len(w)):
+        cc += c[d] * c[d]
+        wc += w[d] * c[d]
+    C = np.sqrt(cc)
+    a = wc / C if C > 0 else 0.0
+    share = wc / cc if C > 0 else 0.0
+    for d in range(len(w)):
+        across += (w[d] - share * c[d]) ** 2
+    across = across if across > ALONG else 0.0
+    a = a if v != 0 or a * a > ALONG else 0.0
+    K, tau = imbalance + across, elapsed * C if elapsed > 0 else 0.0
+    ahead = K / (v - a) if v * a < 0 else v + a  # where v + a would cancel
+    if ahead != 0:
+        scale, keep = tau, np.exp(-tau)
+        come = -0.5 * np.expm1(-2 * tau) * ahead
+        along, other = come + keep * keep * a, come + keep * keep * v
+    else:  # v and a fade together; if there is nothing else, straight back to 0 for ever
+        scale, keep = -tau if across == 0 else 0.0, 1.0
+        fade = np.exp(-tau - scale)
+        along, other = fade * a, fade * v
+    length = np.sqrt(along * along + across * keep * keep)
+    move = (along - a * keep) / C if C > 0 else 0.0
+    for d in range(len(w)):
+        u[d] = (keep * w[d] + move * c[d]) / length
+    return scale + np.log(length), other / length

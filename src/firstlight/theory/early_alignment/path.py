@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from firstlight.solvers import bracketing_root
+from firstlight.theory.early_alignment.checks import reals
 
 _FATES = {"in S₊": 1, "in S₋": -1, "dead": 0, "elsewhere": 2}
 _EVENT = np.dtype([("time", "f8"), ("neuron", "i8"), ("datum", "i8"), ("level", "f8")])
@@ -69,6 +70,7 @@ class AlignmentPath:
         rows = self._first[found["neuron"]] + within
         found["time"], found["datum"] = self._numbers[rows, 0], self._data[rows]
         found["level"] = self._numbers[rows, 4]
+        found = found[found["datum"] >= 0]  # -1: an advance, or a centre formed anew
         return found[np.argsort(found["time"], kind="stable")]
 
     @property
@@ -89,7 +91,7 @@ class AlignmentPath:
 
         All times of a list are found in one pass over the events.
         """
-        times = np.asarray(t, dtype=float)
+        times = reals("t", t, "(), one time, or (times,)")
         if times.ndim > 1 or not ((times >= 0) & (times <= self.until)).all():
             raise ValueError(f"t = {t}: must lie in [0, {self.until}], one time or a list")
         order = np.argsort(times, axis=None, kind="stable")
@@ -99,7 +101,7 @@ class AlignmentPath:
         return (u, growth, ratio) if times.ndim else (u[0], growth[0], ratio[0])
 
     def time_to_cosine(self, gap: float) -> np.ndarray:
-        """Return when each neuron comes within cosine 1 - gap of the centre it ends at, on its last leg.
+        """Return from when on each neuron is within cosine 1 - gap of the centre it ends at, on its last leg.
 
         Never before its last event; inf for dead and frozen neurons.
         """
@@ -111,11 +113,15 @@ class AlignmentPath:
         unit = np.divide(c, C[:, None], out=np.zeros_like(c), where=C[:, None] > 0)
         a = np.einsum("jd,jd->j", w, unit)
         across = np.einsum("jd,jd->j", *[w - a[:, None] * unit] * 2)
-        target = np.sign(v) * np.sqrt(across) * (1 - gap) / np.sqrt(gap * (2 - gap))
+        target = np.sqrt(across) * (1 - gap) / np.sqrt(gap * (2 - gap))
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             K = (self.second**2 - 1) * np.exp(-2 * growth) + across
             ahead = np.where(v * a < 0, K / (v - a), v + a)
-            elapsed = np.log((np.sign(v) * np.sqrt(np.maximum(K + target**2, 0)) + target) / ahead)
+            side = np.sign(ahead)  # v may still turn; this is how it ends
+            v, a, v_end = side * v, side * a, np.sqrt(np.maximum(K + target**2, 0))
+            # v_end - v from the difference of the squares: nothing cancels where v is large
+            more = np.where(v > 0, (target - a) * (target + a) / (v_end + v), v_end - v) + target - a
+            elapsed = np.where(target**2 > -K, np.log1p(more / np.abs(ahead)), 0.0)
         moving = self.complete & ~self._at_rest & (np.abs(ahead) > 0)
         return np.where(moving, since + np.maximum(elapsed, 0) / np.where(C > 0, self.gain * C, 1), np.inf)
 
@@ -159,7 +165,7 @@ class AlignmentPath:
 
     def _replay(self, times: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """Find directions, log growth and v/‖w‖ at times (T × h, increasing), and c after the last."""
-        from firstlight.theory.early_alignment.replay import replay
+        from firstlight.theory.early_alignment.events import replay
 
         u, growth, ratio = (
             np.empty((*times.shape, self.X.shape[1])),
