@@ -1,6 +1,7 @@
 """delta_alg: samples per dimension above which polynomial-time methods find a hard direction."""
 
 from dataclasses import dataclass
+from itertools import combinations
 
 import numpy as np
 
@@ -9,7 +10,7 @@ from firstlight.rng import RNGLike, SeedLike, generator
 from firstlight.solvers import Solved
 from firstlight.theory.phase_transition.conditional import Moments, as_target, conditional_moments
 from firstlight.theory.phase_transition.relevant import relevant_directions
-from firstlight.theory.phase_transition.subspaces import complement, snapped, subspaces
+from firstlight.theory.phase_transition.subspaces import complement, joined, subspaces
 
 _NOTHING = 1e-7  # an eigenvalue of F below this is zero, even without sampling noise
 
@@ -75,14 +76,16 @@ def conditional_threshold(
         return AlgorithmicThreshold(np.inf, np.inf, 0, True, hard, known, "nothing to find")
     moments = conditional_moments(target, known, hard, rng)
     if moments.sampled:
-        route, (top, error, matrix) = "quasi-Monte-Carlo", _sampled_top(moments)
+        route, (top, error, excess, matrix) = "quasi-Monte-Carlo", _sampled_top(moments)
     else:
         coarse = conditional_moments(target, known, hard, rng, fineness=-1)
-        route, (top, error, matrix) = "level sets", _exact_top(moments, coarse)
+        route, (top, error, excess, matrix) = "level sets", _exact_top(moments, coarse)
     nodes = moments.weight.size * len(moments.second)
     if top <= max(_NOTHING, 5 * error):
         return AlgorithmicThreshold(np.inf, np.inf, nodes, True, hard[:, :0], known, route)
-    directions = snapped(hard @ _learnt(matrix, top, error))
+    learnt, gap = _learnt(matrix, top, 2 * excess + 4 * error)
+    basis = joined(target, known, hard @ learnt, error / gap)
+    known, directions = np.split(basis, [known.shape[1]], axis=1)
     return AlgorithmicThreshold(
         1 / top, error / top**2, nodes, bool(error <= 0.02 * top), directions, known, route
     )
@@ -108,38 +111,45 @@ def symmetric_basis(h: int) -> np.ndarray:
     return np.array(basis)
 
 
-def _exact_top(fine: Moments, coarse: Moments) -> tuple[float, float, np.ndarray]:
-    """Richardson: the bias of slices falls as their number squared."""
+def _exact_top(fine: Moments, coarse: Moments) -> tuple[float, float, float, np.ndarray]:
+    """Richardson: the bias of slices falls as their number squared. No noise, hence no excess."""
     matrices = [operator(m.second[0], m.second[0], m.weight) for m in (fine, coarse)]
     change = matrices[0] - matrices[1]
     matrix = matrices[0] + change / 3
     top = float(np.linalg.eigvalsh(matrix)[-1])
-    return top, float(np.abs(change).max()), matrix
+    return top, float(np.abs(change).max()), 0.0, matrix
 
 
-def _sampled_top(moments: Moments) -> tuple[float, float, np.ndarray]:
-    """Products of different replicates, and the jackknife over replicates."""
+def _sampled_top(moments: Moments) -> tuple[float, float, float, np.ndarray]:
+    """Products of different replicates; eigenvectors and eigenvalues from different halves of these.
+
+    Noise spreads equal eigenvalues, so the largest one of a noisy matrix is too large. A top eigenvector of
+    one half has an unbiased form in the other half if eigenvalues are equal, and loses a little, for which a
+    quarter of the noise's effect goes into the error, if they nearly are.
+    """
     count = len(moments.second)
     pairs = {
-        (r, s): operator(moments.second[r], moments.second[s], moments.weight)
-        for r in range(count)
-        for s in range(r)
+        frozenset(pair): operator(moments.second[pair[0]], moments.second[pair[1]], moments.weight)
+        for pair in combinations(range(count), 2)
     }
+    forms = []
+    for half in combinations(range(count), count // 2):
+        other = set(range(count)).difference(half)
+        one, two = (np.mean([pairs[frozenset(p)] for p in combinations(h, 2)], axis=0) for h in (half, other))
+        vector = np.linalg.eigh(one)[1][:, -1]
+        forms.append(vector @ two @ vector)
     matrix = np.mean(list(pairs.values()), axis=0)
-    top = float(np.linalg.eigvalsh(matrix)[-1])
-    without = [
-        np.linalg.eigvalsh(np.mean([p for pair, p in pairs.items() if r not in pair], axis=0))[-1]
-        for r in range(count)
-    ]
-    scatter = float(np.sqrt((count - 1) * np.var(without)))
-    return top, scatter, matrix
+    top = float(np.mean(forms))
+    excess = max(float(np.linalg.eigvalsh(matrix)[-1]) - top, 0.0)
+    # a form in one half and one in the other are independent
+    return top, float(np.hypot(np.std(forms) / np.sqrt(2), excess / 4)), excess, matrix
 
 
-def _learnt(matrix: np.ndarray, top: float, error: float) -> np.ndarray:
-    """Return the span of the top eigenmatrices, in hard coordinates."""
+def _learnt(matrix: np.ndarray, top: float, band: float) -> tuple[np.ndarray, float]:
+    """Return the span of the eigenmatrices within `band` of the top, and their distance to the others."""
     h = int(np.sqrt(2 * len(matrix)))
     values, vectors = np.linalg.eigh(matrix)
-    near = vectors[:, values > top - 4 * error - 1e-6 * top]
-    shapes = np.einsum("is,iab->sab", near, symmetric_basis(h))
+    near = values > top - band - 1e-6 * top
+    shapes = np.einsum("is,iab->sab", vectors[:, near], symmetric_basis(h))
     strength, axes = np.linalg.eigh(np.einsum("sab,sbc->ac", shapes, shapes))
-    return axes[:, strength > 0.05 * strength[-1]]
+    return axes[:, strength > 0.05 * strength[-1]], top - float(values[~near].max(initial=0.0))

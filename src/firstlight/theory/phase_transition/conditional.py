@@ -20,6 +20,7 @@ from firstlight.theory.phase_transition.level_sets import Slices, level_sets
 
 _REPLICATES = 8
 _BLUR_NODES = 16
+_ROUNDING = 1e-13  # of the coordinates
 
 
 @dataclass(frozen=True)
@@ -116,17 +117,15 @@ def _moments(
     for node in nodes:
         shift = easy @ node
 
-        def inner(z: np.ndarray, shift: np.ndarray = shift) -> np.ndarray:
-            return target.law(z @ hard.T + shift)
+        def place(z: np.ndarray, shift: np.ndarray = shift) -> np.ndarray:
+            return z @ hard.T + shift
 
         if hard.shape[1] == 1:
-            parts.append(_on_a_line(inner, target.noise, slices))
+            parts.append(_on_a_line(target, place, slices))
         else:
             log2 = 17 + (hard.shape[1] > 2) if easy.shape[1] == 0 else 12
             bins = 1024 if easy.shape[1] == 0 else 256
-            parts.append(
-                sampled(inner, hard.shape[1], target.noise, int(bins * scale**0.5), log2 + fineness, rng)
-            )
+            parts.append(sampled(target, place, hard.shape[1], int(bins * scale**0.5), log2 + fineness, rng))
     sizes = [len(part[0]) for part in parts]
     return Moments(
         np.concatenate([part[0] for part in parts]),
@@ -149,11 +148,12 @@ def _easy_nodes(e: int, scale: float, rng: np.random.Generator) -> tuple[np.ndar
     return sobol_normal(e, count, rng), np.full(count, 1 / count)
 
 
-def _on_a_line(inner: Callable, noise: float, slices: int) -> tuple[np.ndarray, ...]:
+def _on_a_line(target: MultiIndex, place: Callable, slices: int) -> tuple[np.ndarray, ...]:
     knots = max(1024, 4 * slices)
-    cut = level_sets(lambda z: inner(z[:, None]), slices if noise == 0 else slices // 5, knots)
-    if noise:
-        cut = blurred(cut, noise)
+    slices = slices if target.noise == 0 else slices // 5
+    cut = level_sets(lambda z: target.law(place(z[:, None])), slices, knots)
+    if target.noise:
+        cut = blurred(cut, target.noise)
     return cut.y, cut.mass, cut.first[None, :, None], cut.second[None, :, None, None]
 
 
@@ -190,23 +190,30 @@ def blurred(cut: Slices, noise: float) -> Slices:
 
 
 def sampled(
-    inner: Callable, h: int, noise: float, bins: int, log2: int, rng: np.random.Generator
+    target: MultiIndex, place: Callable, h: int, bins: int, log2: int, rng: np.random.Generator
 ) -> tuple[np.ndarray, ...]:
-    """Return labels, masses and both moments of slices: sums over bins that all scrambles share."""
+    """Return labels, masses and both moments of slices of y, at the points ``place(z)`` of normals z.
+
+    The moments are sums over bins that all scrambles share.
+    """
     count = 1 << log2
     edges = np.empty(0)
     tables = []
     for _ in range(_REPLICATES):
-        z = sobol_normal(h + (noise > 0), count, rng)
-        y = inner(z[:, :h])
-        if noise:
-            y = y + noise * z[:, h]
+        z = sobol_normal(h + (target.noise > 0), count, rng)
+        x = place(z[:, :h])
+        y = target.law(x)
+        if target.noise:
+            y = y + target.noise * z[:, h]
         if not edges.size:
-            edges = _bin_edges(y, bins)
-        place = np.searchsorted(edges, y, side="right")
+            shake = _ROUNDING * np.random.default_rng(0).choice([-1.0, 1.0], x.shape) * (1 + np.abs(x))
+            with np.errstate(invalid="ignore"):  # a label may overflow far out
+                rounding = np.nan_to_num(np.abs(target.law(x + shake) - target.law(x)), posinf=0.0)
+            edges = _bin_edges(y, rounding, bins)
+        label = np.searchsorted(edges, y, side="right")
         columns = [np.ones(count), y, *(z[:, a] for a in range(h))]
         columns += [z[:, a] * z[:, b] - (a == b) for a in range(h) for b in range(h)]
-        tables.append(np.array([np.bincount(place, c, edges.size + 1) for c in columns]) / count)
+        tables.append(np.array([np.bincount(label, c, edges.size + 1) for c in columns]) / count)
     table = np.array(tables)
     mass = table[:, 0].mean(axis=0)
     kept = mass > 0
@@ -218,9 +225,19 @@ def sampled(
     return table[:, 1].mean(axis=0)[kept] / mass, mass, scaled[..., :h], second
 
 
-def _bin_edges(y: np.ndarray, bins: int) -> np.ndarray:
-    """Quantiles, closer in the tails but never fewer than four points apart; atoms in bins of their own."""
-    ranks = np.unique(np.round(y.size / 4 * ndtr(np.linspace(-6, 6, bins + 1)))) * 4 / y.size
-    quantiles = np.quantile(y, ranks[(ranks > 0) & (ranks < 1)], method="lower")
-    value, times = np.unique(quantiles, return_counts=True)
-    return np.unique(np.concatenate([value, np.nextafter(value[times > 2], np.inf)]))
+def _bin_edges(y: np.ndarray, rounding: np.ndarray, bins: int) -> np.ndarray:
+    """Quantiles, closer in the tails but never fewer than four points apart; atoms in bins of their own.
+
+    Quantiles no further apart than the labels' rounding errors are one atom: the last digits depend on how
+    large the hidden coordinates are, and must not tell.
+    """
+    ranks = 4 * np.unique(np.round(y.size / 4 * ndtr(np.linspace(-6, 6, bins + 1)))).astype(int)
+    ranks = ranks[(ranks > 0) & (ranks < y.size)]
+    order = np.argsort(y)
+    value, width = y[order][ranks], np.maximum.reduceat(rounding[order], ranks)
+    starts = np.flatnonzero(np.diff(value, prepend=-np.inf) > np.concatenate([[0.0], width[:-1]]))
+    ends = np.append(starts[1:], ranks.size) - 1
+    atom = ends - starts > 1
+    margin = np.maximum.reduceat(width, starts)
+    low, high = value[starts] - np.where(atom, margin, 0), value[ends] + margin
+    return np.unique(np.concatenate([low, np.nextafter(high[atom], np.inf)]))

@@ -51,11 +51,11 @@ def state(
     energy, total = 0.0, 0.0
     for place, weight in zip(places, weights, strict=True):
 
-        def inner(z: np.ndarray, place: float = place) -> np.ndarray:
+        def point(z: np.ndarray, place: float = place) -> np.ndarray:
             known = np.sqrt(q) * place + np.sqrt(1 - q) * z[:, :1]
-            return target.law(known @ easy.T + z[:, 1:] @ hard.T)
+            return known @ easy.T + z[:, 1:] @ hard.T
 
-        _, mass, first, second = sampled(inner, 1 + hard.shape[1], target.noise, 128, 11, rng)
+        _, mass, first, second = sampled(target, point, 1 + hard.shape[1], 128, 11, rng)
         # products of different replicates have no bias: the square of the sum less the sum of squares
         count = len(first)
         mean = first[..., 0]

@@ -1,4 +1,4 @@
-"""The directions that a target depends on at all, to rounding."""
+"""The directions that a target depends on, to rounding: at all, or where it levels off along others."""
 
 import numpy as np
 
@@ -8,6 +8,8 @@ _PAIRS = 256
 _SHIFT = 1e-4
 _BISECTIONS = 48
 _NEVER = 1e-12  # mean square part of the crossings' derivatives: rounding makes 1e-16
+_PROBES = 8192
+_CONSTANT = 1e-9  # a label that changes by less than this share of its gradient does not by chance
 
 
 def relevant_directions(target: MultiIndex) -> np.ndarray:
@@ -46,7 +48,17 @@ def relevant_directions(target: MultiIndex) -> np.ndarray:
         return np.eye(k)
     normals = slope[smooth] / size[smooth, None]
     strength, axes = np.linalg.eigh(normals.T @ normals / smooth.sum())
-    return axes_of(axes[:, strength > _NEVER])
+    ever = strength > _NEVER
+    return np.eye(k) if _changes(target, axes[:, ~ever]) else axes_of(axes[:, ever])
+
+
+def _changes(target: MultiIndex, axes: np.ndarray) -> bool:
+    """Tell whether the label changes along `axes` after all, say at small jumps that no line met."""
+    z = np.random.default_rng(1).standard_normal((_PROBES, target.k))
+    y = target.law(z)
+    scale = 1e-5 * (np.abs(y) + np.median(np.abs(y)))  # the axes are off by 1e-8, which poles magnify
+    with np.errstate(invalid="ignore"):  # labels that overflow tell nothing
+        return any(np.mean(np.abs(target.law(z + axis) - y) > scale) > 1e-3 for axis in axes.T)
 
 
 def _crossing(target: MultiIndex, ends: np.ndarray, level: np.ndarray) -> np.ndarray:
@@ -59,6 +71,60 @@ def _crossing(target: MultiIndex, ends: np.ndarray, level: np.ndarray) -> np.nda
         same = (target.law(first + middle[:, None] * (last - first)) < level) == start
         low, high = np.where(same, middle, low), np.where(same, high, middle)
     return 0.5 * (low + high)
+
+
+def straightened(target: MultiIndex, basis: np.ndarray, tilt: float) -> np.ndarray:
+    """Return `basis` (k, e) freed of an error up to `tilt`, where the target itself tells.
+
+    Suppose that in some region the label depends on the coordinates along the true directions only, as
+    z1 + sign(z2) does on z1. Conditioning on a tilted direction would then show what is hidden, for labels
+    without noise. But in that region the label's change over a step across is all due to the tilt, and so
+    gives it, by Newton's method to rounding. Without such a region the basis stays: there a small tilt does
+    little.
+
+    Examples
+    --------
+    >>> target = MultiIndex("0.6*z1 + 0.8*z2 + sign(abs(0.8*z1 - 0.6*z2) - 1)")
+    >>> straightened(target, np.array([[0.6002], [0.79985]]), 1e-3).round(12).tolist()
+    [[0.6], [0.8]]
+    """
+    rng = np.random.default_rng(0)
+    z = 2 * rng.standard_normal((_PROBES, target.k))  # labels that level off do so far out
+    step = rng.choice([-0.3, 0.3], _PROBES)
+    found = basis
+    for tolerance in np.geomspace(max(tilt, _CONSTANT), 1e-4 * _CONSTANT, 12):
+        across = np.linalg.svd(found)[0][:, found.shape[1] :]
+        with np.errstate(invalid="ignore", over="ignore"):  # labels that overflow are left out
+            tilts = _tilts(target, found, across, z, step, tolerance)
+        if tilts is None:
+            found = basis if tolerance > _CONSTANT else found
+            break
+        u, _, vt = np.linalg.svd(found + across @ tilts, full_matrices=False)
+        found = u @ vt  # the nearest orthonormal columns
+    return basis if np.abs(found - basis).max(initial=0.0) < 1e-13 else found
+
+
+def _tilts(
+    target: MultiIndex,
+    basis: np.ndarray,
+    across: np.ndarray,
+    z: np.ndarray,
+    step: np.ndarray,
+    tolerance: float,
+) -> np.ndarray | None:
+    """Fit the parts of the true directions along `across`, to labels that change by less than `tolerance`."""
+    shifts = _SHIFT * basis.T[:, None]
+    gradient = ((target.law(z + shifts) - target.law(z - shifts)) / (2 * _SHIFT)).T
+    size = np.linalg.norm(gradient, axis=1)
+    tilts = np.zeros((across.shape[1], basis.shape[1]))
+    for row, axis in zip(tilts, across.T, strict=True):
+        change = (target.law(z + step[:, None] * axis) - target.law(z)) / step
+        seen = np.isfinite(size) & (size > 0) & (np.abs(change) <= tolerance * size)
+        if seen.sum() < 8 * basis.shape[1]:
+            return None
+        scale = size[seen, None]
+        row[:] = np.linalg.lstsq(gradient[seen] / scale, change[seen] / scale[:, 0], rcond=1e-3)[0]
+    return tilts
 
 
 def axes_of(basis: np.ndarray) -> np.ndarray:

@@ -80,7 +80,7 @@ def staircase(
         if finite and known is easy and easy.shape[1] == 1:
             reached = finite_threshold(target, easy, complement(easy, relevant_directions(target)), rng)[0]
         stages.append(Stage(found.directions, found.value, found.residual, reached))
-        known = np.hstack([known, found.directions])
+        known = np.hstack([found.known, found.directions])
         shown = closure(target, known, rng)
         if shown.shape[1] > known.shape[1]:
             stages.append(Stage(shown[:, known.shape[1] :], 0.0, 0.0, reached))

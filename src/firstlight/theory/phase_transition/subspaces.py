@@ -7,7 +7,7 @@ import numpy as np
 from firstlight.data.multi_index import MultiIndex
 from firstlight.rng import RNGLike, SeedLike, generator
 from firstlight.theory.phase_transition.conditional import Moments, as_target, conditional_moments
-from firstlight.theory.phase_transition.relevant import axes_of, relevant_directions
+from firstlight.theory.phase_transition.relevant import axes_of, relevant_directions, straightened
 
 _ENERGY = 1e-4  # of E|E[g|y]|² along a direction: less counts as none
 
@@ -83,7 +83,17 @@ def extend(target: MultiIndex, known: np.ndarray, rng: np.random.Generator) -> n
     moments = conditional_moments(target, known, hard, rng)
     energy, error = mean_energy(moments)
     values, vectors = np.linalg.eigh(energy)
-    return np.hstack([known, snapped(hard @ vectors[:, values > _ENERGY + 6 * error])])
+    shown = values > _ENERGY + 6 * error
+    if not shown.any():
+        return known
+    gap = values[shown].min() - values[~shown].max(initial=0.0)
+    return joined(target, known, hard @ vectors[:, shown], error / gap)
+
+
+def joined(target: MultiIndex, known: np.ndarray, found: np.ndarray, tilt: float) -> np.ndarray:
+    """Return a basis of `known` and the sampled directions `found`, freed of their standard error `tilt`."""
+    tilt = min(20 * tilt, 0.05)
+    return straightened(target, np.hstack([known, snapped(found, tilt)]), tilt)
 
 
 def mean_energy(moments: Moments) -> tuple[np.ndarray, float]:
@@ -100,15 +110,11 @@ def mean_energy(moments: Moments) -> tuple[np.ndarray, float]:
     return 0.5 * (mean + mean.T), error
 
 
-def snapped(basis: np.ndarray) -> np.ndarray:
-    """Return the coordinate axes that `basis` spans up to sampling error, or `basis` itself.
-
-    A noiseless label is so informative that conditioning on a slightly tilted direction would show what is
-    hidden; targets are mostly written along their axes, so the tilt can be removed.
-    """
+def snapped(basis: np.ndarray, tilt: float) -> np.ndarray:
+    """Return the coordinate axes that `basis` spans up to an error `tilt`, or `basis` itself."""
     projector = basis @ basis.T
     axes = np.round(np.diag(projector)) == 1
-    close = np.abs(projector - np.diag(axes)).max(initial=0.0) < 0.05
+    close = np.abs(projector - np.diag(axes)).max(initial=0.0) <= tilt
     return np.eye(len(basis))[:, axes] if close else basis
 
 
