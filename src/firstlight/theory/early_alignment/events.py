@@ -89,7 +89,7 @@ def _walk(data, neuron, v, gain, until, numbers, which):  # type: ignore[no-unty
     while True:
         if tally[0] == 0:
             return count, DEAD
-        if tally[1] > 0:
+        if tally[1] > 0 and move * _dot(w, c) < 0:  # it shrinks: what sticks out would grow by comparison
             _project(data.X, neuron.level, int(tally[1]), w, c)
         cc, high = _dot(c, c), max(high, log_norm)
         tally[2] = max(tally[2], cc)
@@ -597,7 +597,7 @@ def replay(X, y, start, second, active, records, at_rest, gain, times, u, growth
         v, log_norm, since, r, sliding = second[j], 0.0, 0.0, first[j], 0
         for k in range(len(times)):
             while r < first[j] + count[j] and numbers[r, 0] <= times[k, j]:
-                if sliding and numbers[r, 2] != 0:
+                if sliding and numbers[r, 2] != 0 and v * _dot(w, c[j]) < 0:
                     _project(X, level, sliding, w, c[j])
                 since, v, shrink = numbers[r, 0], numbers[r, 3], np.exp(log_norm - numbers[r, 1])
                 log_norm, i = numbers[r, 1], which[r]
