@@ -50,13 +50,13 @@ def test_two_points_law_and_exact_path_are_the_same():
 def test_alignment_time_needs_all_neurons_to_arrive_within_the_horizon():
     """A large start: fitting slows the last neuron down, long after the limit's own alignment time."""
     fields = {"samples": 6, "dimension": 4, "width": 10, "mu": 0.2, "log_scale": -1.0, "log_times": True}
-    found = [Problem(**fields, horizon=H, outputs=30).simulate(rng=5) for H in (1.0, 10.0, 1e4, 1e5)]
+    found = [Problem(**fields, horizon=H, outputs=30).simulate(rng=5) for H in (1.0, 20.0, 1e4)]
     times = np.array([float(one.alignment_time) for one in found])
     arrived = np.array([float(one.fate_plus + one.fate_minus + one.fate_dead) for one in found])
     assert (np.isnan(times) == (arrived < 1 - 1e-9)).all()
     assert np.isnan(times[0])
-    assert times[2] == pytest.approx(times[3], rel=1e-3)  # tolerance 1e-6, and kinks cost digits
-    fine = Problem(**{**fields, "log_times": False}, horizon=2 * times[2], outputs=4001).simulate(rng=5)
+    assert times[1] == pytest.approx(times[2], rel=2e-3)  # tolerance 1e-6, and kinks cost digits
+    fine = Problem(**{**fields, "log_times": False}, horizon=2 * times[2], outputs=1001).simulate(rng=5)
     still = (fine.plus + fine.minus + fine.dead).values < 1 - 1e-9
     assert abs(times[2] - fine.time.values[still][-1]) < fine.time.values[1]  # one output apart
 

@@ -11,7 +11,8 @@ from firstlight.early_alignment.checks import as_numbers, check_real
 from firstlight.early_alignment.tables import stack, table
 from firstlight.measure.alignment import regions
 from firstlight.measure.trajectory import Observer
-from firstlight.network.flow import WALL, headroom
+from firstlight.network.flow import headroom
+from firstlight.network.flow_equations import WALL
 from firstlight.network.handover import Followed, follow_classes, follow_neurons
 from firstlight.network.losses import MARGIN_LOSSES, margin_loss
 from firstlight.theory.early_alignment.align import align

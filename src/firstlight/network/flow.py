@@ -7,15 +7,13 @@ as t = t₀ + b (e^τ - 1): rates fall like 1/t, so steps in τ stay of order on
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 
 import numpy as np
 
 from firstlight.network.flow_clock import EXPONENT, Clock, check_times
+from firstlight.network.flow_equations import Equations
 from firstlight.network.flow_solver import solve
 from firstlight.network.losses import margin_loss
-
-WALL = 1e-4  # half width of a wall, as a cosine, for the implicit method
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,7 +102,7 @@ def integrate(
     samples : int, optional
         What "mean" divides by, when X is only the part of the data that these neurons see; default: n.
     tolerance : float, default 1e-9
-        Absolute, on u and ρ, per step of the integrator: DOP853, or LSODA once a neuron slides along a wall
+        Absolute, on u and ρ, per step of the integrator: DOP853, or BDF once a neuron slides along a wall
         or the loss is close to a finite minimum; walls then have a half width of 1e-4 (a cosine), and a
         neuron that meets one has an error of that order.
 
@@ -127,28 +125,10 @@ def integrate(
         raise ValueError(f"log_norms: must be smaller by {-room:.6g} for gradients in floating-point range")
     h, D = directions.shape
     clock = Clock.of(X, start, reduction, samples)
-    walls, classes = 2 * WALL * np.linalg.norm(X, axis=1), (y > 0, y < 0)
-    attracting = signs[:, None] * y < 0  # walls on which a neuron can slide; it crosses the others
-
-    def forward(state: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        u = state[: h * D].reshape(h, D)
-        q = u @ X.T
-        return u, q, (signs * np.exp(np.minimum(2 * state[h * D :], EXPONENT))) @ np.maximum(q, 0)
-
-    def rhs(tau: float, state: np.ndarray, soft: bool = False) -> np.ndarray:
-        u, q, f = forward(state)
-        weights = y * np.exp(np.minimum(chosen.log_slope(y * f) + (clock.log_weight + tau), EXPONENT))
-        gates = np.where(attracting, np.clip(0.5 + q / walls, 0, 1), q > 0) if soft else q > 0
-        G = (gates * weights) @ X * signs[:, None]
-        along = np.einsum("jd,jd->j", u, G)
-        return np.concatenate([(G - along[:, None] * u).ravel(), along])
-
-    def look(state: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        _, q, f = forward(state)
-        return q > 0, np.array([np.abs(f[own]).max(initial=0.0) for own in classes])
-
+    equations = Equations(X, y, signs, chosen, clock)
     first = np.concatenate([directions.ravel(), log_norms])
-    run = solve(rhs, partial(rhs, soft=True), look, first, clock.tau(times), tolerance)
+    run = solve(equations.hard, equations.look, first, clock.tau(times), tolerance,
+                implicit=equations.soft, jacobian=equations.jacobian)  # fmt: skip
     u = run.path[:, : h * D].reshape(-1, h, D)
     u = u / np.linalg.norm(u, axis=2, keepdims=True)
     last, risen = float(clock.time(run.last_flip)), clock.time(run.risen)

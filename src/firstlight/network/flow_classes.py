@@ -116,7 +116,7 @@ def integrate_classes(
     if not live:
         return Moments(times, result, scales, 0, np.full(2, np.inf), "")
     first = np.concatenate([moments[live].ravel(), log_scales[live]])
-    run = solve(rhs, rhs, look, first, clock.tau(times), tolerance)
+    run = solve(rhs, look, first, clock.tau(times), tolerance)
     result[:, live] = run.path[:, : -len(live)].reshape(len(times), len(live), size, size)
     scales[:, live] = run.path[:, -len(live) :]
     return Moments(times, result, scales, run.evaluations, clock.time(run.risen), run.note)

@@ -1,0 +1,79 @@
+"""Flow towards a finite minimum of the loss, where the equations are stiff, and along walls."""
+
+import numpy as np
+import pytest
+from scipy.integrate import quad
+
+from firstlight import early_alignment as room
+from firstlight.network.flow_clock import Clock
+from firstlight.network.flow_equations import WALL, Equations
+from firstlight.network.losses import margin_loss
+
+CONTRADICTORY = [[1]] * 3, [1, 1, -1]  # the least of 2 e^-f + e^f is 2 √2, at f = log(2)/2
+
+
+@pytest.mark.parametrize("t_max", [1e6, 1e300])
+def test_contradictory_labels_end_at_the_minimum(t_max):
+    run = room.flow(*CONTRADICTORY, [[1], [2], [-1]], [1, -1, 1], -5.0, t_max=t_max, outputs=8)
+    assert bool(run.converged)
+    assert run.note == ""
+    assert float(run.loss[-1]) == pytest.approx(2 * np.sqrt(2), rel=1e-12)  # quadratic in an error of 1e-8
+    assert float(run.output_plus[-1]) == pytest.approx(np.log(2) / 2, abs=1e-7)  # tolerance 1e-8
+    assert run.evaluations < 3000  # an explicit method takes about one for each unit of time
+
+
+def test_a_class_that_goes_on_growing_beside_a_minimum():
+    """Two neurons on two axes: one at its minimum, the other with f' = 2f e^-f for ever."""
+    X, y = [[1, 0]] * 3 + [[0, 1]], [1, 1, -1, 1]
+    run = room.flow(X, y, [[1, 0], [0, 1]], [1, 1], -5.0, t_max=1e6, outputs=4)
+    assert bool(run.converged)
+    f = float(run.output_plus[-1])
+    time = quad(lambda g: np.exp(g) / (2 * g), np.exp(-10), f, limit=500, points=[1e-3, 1, 10])[0]
+    assert time == pytest.approx(1e6, rel=1e-5)  # f to 1e-6, of the hand-over, and e^f is relative to that
+    assert float(run.loss[-1]) == pytest.approx(2 * np.sqrt(2) + np.exp(-f), rel=1e-12)
+
+
+def test_what_stopped_it_is_told(monkeypatch):
+    monkeypatch.setattr("firstlight.network.flow_solver._IMPLICIT_BUDGET", 20)
+    run = room.flow(*CONTRADICTORY, [[1]], [1], -5.0, outputs=8)
+    assert not bool(run.converged)
+    assert "stiff" in run.note
+    assert "slide" not in run.note
+    assert np.isnan(run.t1)
+    assert np.isfinite(run.t2)  # that was before
+
+
+def test_sliding_and_a_minimum_together():
+    """Random labels: neurons slide along walls and end where nothing moves. Descent ends there too."""
+    rng = np.random.default_rng(2)
+    X, y = rng.normal(size=(14, 3)), rng.choice([-1, 1], 14)
+    W, s = rng.normal(size=(3, 3)), rng.choice([-1, 1], 3)
+    run = room.flow(X, y, W, s, -4.0, t_max=1e6, outputs=[0.0, 10.0, 1e6])
+    assert bool(run.converged)
+    assert run.evaluations < 30_000
+    first = np.exp(-4.0) * W
+    second = s * np.linalg.norm(first, axis=1)
+    slow = room.descent(X, y, first, second, step_size=0.014, outputs=[0, 10_000])  # a mean of 14: η = 1e-3
+    assert float(run.loss[1]) == pytest.approx(14 * float(slow.loss[1]), rel=2e-3)  # both of order 1e-3
+    assert run.t1 == np.inf  # one that slides is in no S±
+
+
+@pytest.mark.parametrize("loss", ["exp", "logistic"])
+def test_the_jacobian_against_differences(loss):
+    rng = np.random.default_rng(0)
+    X, y, u = rng.normal(size=(6, 3)), rng.choice([-1.0, 1.0], 6), rng.normal(size=(4, 3))
+    u /= np.linalg.norm(u, axis=1, keepdims=True)
+    unit = X[0] / np.linalg.norm(X[0])
+    u[0] += (0.3 * WALL - u[0] @ unit) * unit  # within a wall, off the kink of the ReLU
+    signs = np.array([-y[0], 1, -1, 1])  # on which it slides
+    flow = Equations(X, y, signs, margin_loss(loss), Clock.of(X, 0.0, "sum", None))
+    state = np.concatenate([u.ravel(), 0.3 * rng.normal(size=4)])
+    step = 1e-3 * WALL
+    differences = [
+        (flow.soft(0.7, state + step * e) - flow.soft(0.7, state - step * e)) / (2 * step)
+        for e in np.eye(len(state))
+    ]
+    found = flow.jacobian(0.7, state)
+    assert np.abs(found).max() > 100  # the wall is in it
+    # Rounding 1e-16 / 1e-7 and the third derivative, (1e-7)² / wall³, times rates of order 10.
+    assert found == pytest.approx(np.transpose(differences), rel=1e-4, abs=1e-4)
