@@ -186,3 +186,15 @@ def test_a_dominant_second_layer_walks_straight(v):
     lengths = np.linalg.norm(expected, axis=1)
     assert np.abs(u - expected / lengths[:, None]).max() < max(1e-14, 10 / v**2)
     assert np.allclose(np.exp(path.log_growth(times)[:, 0]) * np.sqrt(5), lengths, rtol=max(1e-14, 20 / v**2))
+
+
+def test_copies_share_a_wall_to_the_last_digit():
+    """Copies of e1 and (0.3, 1): along the wall of e1 the copies must make up for 0.3, whoever of them."""
+    X, y = [[1.0, 0.0], [1.0, 0.0], [0.3, 1.0]], [-1, -1, 1]
+    path = align(X, y, [[1.0, 1.0]], [1])
+    assert levels(path, np.array(X), np.array([[1.0, 1.0]]))[0, :2].sum() == pytest.approx(0.3, abs=2e-16)
+    # From (1, 1) along c = (-1.7, 1) the wall is met at sigma = 1/1.7; the clock as on any straight leg.
+    C, a = np.sqrt(1.7**2 + 1), -0.7 / np.sqrt(1.7**2 + 1)
+    across = np.sqrt(2 - a**2)
+    law = (np.arcsinh((a + C / 1.7) / across) - np.arcsinh(a / across)) / C
+    assert path.events["time"] == pytest.approx(law, rel=1e-15)

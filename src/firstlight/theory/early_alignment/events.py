@@ -567,8 +567,9 @@ def _move_free(H, rest, share, free):  # type: ignore[no-untyped-def]
         r[k] = rest[F[k]]
         for m in range(len(F)):
             A[k, m] = H[F[k], F[m]]
-        A[k, k] *= 1 + 1e-14  # two copies of one point may slide together
-    change = np.linalg.solve(A, r)
+    B = A + 1e-14 * np.diag(np.diag(A))  # two copies of one point may slide together
+    change = np.linalg.solve(B, r)
+    change += np.linalg.solve(B, r - A @ change)
     reach, who = 1.0, -1
     for k in range(len(F)):
         aim = share[F[k]] + change[k]
