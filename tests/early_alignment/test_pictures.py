@@ -30,6 +30,15 @@ def test_every_point_builds_a_problem(name, scale):
         assert isinstance(study.build(point), Problem)
 
 
+def test_the_study_of_scales_waits_for_the_last_neuron():
+    study = STUDIES["early-alignment/time-vs-scale"]
+    for trial in (0, 6):  # settled at 800 and 62 000
+        problem = study.build({"log_scale": -1.0})
+        found = problem.simulate(trial, **study.arms["flow"].options)
+        assert float(found.fate_plus + found.fate_minus + found.fate_dead) == pytest.approx(1)
+        assert 100 < float(found.alignment_time) < problem.horizon
+
+
 def test_the_toy_s_picture_is_drawn_from_its_records(tmp_path):
     study = STUDIES["early-alignment/toy"]
     small = Study(

@@ -8,10 +8,11 @@ import xarray as xr
 from firstlight.data.separable import two_classes
 from firstlight.early_alignment.tables import one_by_one, stack, table
 from firstlight.measure.trajectory import Observer
-from firstlight.network.descent import train
+from firstlight.network.descent import iterations, polar, train
 from firstlight.network.losses import margin_loss
 from firstlight.rng import RNGLike, SeedLike
 from firstlight.theory.early_alignment.checks import neurons as check_neurons
+from firstlight.theory.early_alignment.checks import reals
 
 
 def descent(
@@ -42,11 +43,12 @@ def descent(
     loss : {"exp", "logistic", "logistic2"}
         The loss; its mean is minimised.
     batch : int, optional
-        Size of mini-batches; default: all data in each step.
+        Size of mini-batches; default: all data in each step. What is left over at the end of a pass, n mod
+        batch data, sits that pass out.
     train_second : bool, default True
         Whether the second layer moves.
     outputs : int or sequence of int, default 64
-        Iterations to observe, or how many, evenly.
+        Iterations to observe, or how many (at least 2), evenly.
     neurons : bool, default False
         Whether to keep every neuron too: ``direction`` (time × neuron × coordinate) and ``log_length``.
     rng : SPEC 7 rng, optional
@@ -67,25 +69,19 @@ def descent(
     [1.0, 0.015, 0.003]
     """
     X, y = two_classes(X, y)
-    W, _ = check_neurons(first_layer, np.ones(len(first_layer)), X.shape[1])
-    v = np.asarray(second_layer, dtype=float)
+    W, _ = check_neurons(first_layer, None, X.shape[1], name="first_layer")
+    v = reals("second_layer", second_layer, f"({len(W)},)")
     if v.shape != W.shape[:1] or not np.isfinite(v).all():
         raise ValueError(f"second_layer: must be {len(W)} finite numbers, one per neuron")
     chosen = margin_loss(loss)
     see = Observer(X, y, chosen.log_value, chosen.log_slope, mean=True)
-    if isinstance(outputs, (int, np.integer)):
-        if steps < 1 or outputs < 1:
-            raise ValueError(f"steps = {steps}, outputs = {outputs}: must be at least 1")
-        record = np.unique(np.linspace(0, steps, outputs).round().astype(int))
-    else:
-        record = np.unique(np.asarray(outputs).astype(int))
+    record = iterations(steps, outputs)
 
     def observe(W: np.ndarray, v: np.ndarray, f: np.ndarray) -> Mapping[str, float | np.ndarray]:
         if not np.isfinite(f).all():
             return {}
-        norms = np.linalg.norm(W, axis=1)
-        state = W / norms[:, None], np.log(norms)
-        return {**see(*state, v / norms), **(one_by_one(*state) if neurons else {})}
+        rows, log_norms, ratios = polar(W, v)
+        return {**see(rows, log_norms, ratios), **(one_by_one(rows, log_norms) if neurons else {})}
 
     with np.errstate(over="ignore", invalid="ignore"):  # steps that are too long end in NaN, which is told
         seen, _, _ = train(
