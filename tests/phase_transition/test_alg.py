@@ -137,6 +137,23 @@ def test_level_sets_keep_the_normal_moments():
         assert cut.mass @ cut.first == pytest.approx(0, abs=1e-9)
 
 
+def test_many_branches_of_thin_slices():
+    # E[z|y] of sin(wz) is below exp(-w²/2): what is seen comes from tiny slices beside the turning points
+    for w in (12, 20, 40):
+        cut = level_sets(lambda z, w=w: np.sin(w * z), 2048)
+        assert cut.mass @ cut.first**2 < 5e-6  # linear inverses between the knots leave 2e-5 to 2e-4
+    assert delta_alg("sin(20*z1)").value == np.inf
+
+
+def test_labels_that_vary_in_the_tails_only_or_by_rounding():
+    cut = level_sets(lambda z: np.sign(np.abs(z) - 4.5), 256, 1024)
+    assert cut.mass @ cut.second**2 == pytest.approx(
+        1 / two_sided_step(4.5), rel=1e-6
+    )  # the jump is placed to 1e-9
+    cut = level_sets(lambda z: 3 + z - z * (1 + 1e-15), 256, 1024, rounding=1e-12)
+    assert (cut.mass.tolist(), abs(cut.first[0]) < 1e-12) == ([1.0], True)
+
+
 @pytest.mark.parametrize(
     ("target", "trivial", "easy"),
     [("z1**2", 0, 0), ("z1", 1, 1),

@@ -95,7 +95,7 @@ def conditional_moments(
     >>> print(round(float(law.weight @ law.second[0, :, 0, 0] ** 2), 3))
     2.0
     """
-    if hard.shape[1] == 1 and easy.shape[1] <= 1:  # nothing is sampled, and the same law is asked for often
+    if hard.shape[1] == 1:  # no replicates, and the same law is asked for often
         return _exact(target, tuple(easy.ravel()), tuple(hard.ravel()), fineness)
     return _moments(target, easy, hard, generator(rng), fineness)
 
@@ -144,17 +144,25 @@ def _easy_nodes(e: int, scale: float, rng: np.random.Generator) -> tuple[np.ndar
         z = (np.arange(count) - 0.5 * (count - 1)) * (14.0 / count)
         w = np.exp(-0.5 * z * z)
         return z[:, None], w / w.sum()
-    count = 1 << int(np.log2(1024 * scale))
+    count = 1 << int(np.log2(512 * scale))
     return sobol_normal(e, count, rng), np.full(count, 1 / count)
 
 
 def _on_a_line(target: MultiIndex, place: Callable, slices: int) -> tuple[np.ndarray, ...]:
     knots = max(1024, 4 * slices)
     slices = slices if target.noise == 0 else slices // 5
-    cut = level_sets(lambda z: target.law(place(z[:, None])), slices, knots)
+    rounding = float(np.median(_rounding(target, place(np.linspace(-3, 3, 64)[:, None]))))
+    cut = level_sets(lambda z: target.law(place(z[:, None])), slices, knots, rounding)
     if target.noise:
         cut = blurred(cut, target.noise)
     return cut.y, cut.mass, cut.first[None, :, None], cut.second[None, :, None, None]
+
+
+def _rounding(target: MultiIndex, x: np.ndarray) -> np.ndarray:
+    """Return by how much labels at the points x may be off in their last digits, and more."""
+    shake = _ROUNDING * np.random.default_rng(0).choice([-1.0, 1.0], x.shape) * (1 + np.abs(x))
+    with np.errstate(invalid="ignore"):  # a label may overflow far out
+        return np.nan_to_num(np.abs(target.law(x + shake) - target.law(x)), posinf=0.0)
 
 
 def blurred(cut: Slices, noise: float) -> Slices:
@@ -206,10 +214,7 @@ def sampled(
         if target.noise:
             y = y + target.noise * z[:, h]
         if not edges.size:
-            shake = _ROUNDING * np.random.default_rng(0).choice([-1.0, 1.0], x.shape) * (1 + np.abs(x))
-            with np.errstate(invalid="ignore"):  # a label may overflow far out
-                rounding = np.nan_to_num(np.abs(target.law(x + shake) - target.law(x)), posinf=0.0)
-            edges = _bin_edges(y, rounding, bins)
+            edges = _bin_edges(y, _rounding(target, x), bins)
         label = np.searchsorted(edges, y, side="right")
         columns = [np.ones(count), y, *(z[:, a] for a in range(h))]
         columns += [z[:, a] * z[:, b] - (a == b) for a in range(h) for b in range(h)]

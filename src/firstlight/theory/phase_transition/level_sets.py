@@ -14,8 +14,9 @@ from scipy.special import ndtr
 Function = Callable[[np.ndarray], np.ndarray]
 
 _REACH = 9.0  # the normal mass beyond is 2e-19
-_BISECTIONS = 46  # narrows a grid step of 1e-3 to rounding
+_SECTIONS = 12  # by 16: narrow a grid step of 1e-3 to rounding
 _REFINEMENTS = 3  # each divides the steps beside turning points by 16
+_SECANTS = 5  # towards each inverse
 _FLAT = 1e-12  # steps of φ below this share of its spread count as constant
 
 
@@ -28,7 +29,7 @@ class Slices(NamedTuple):
     second: np.ndarray
 
 
-def level_sets(function: Function, slices: int = 4096, knots: int = 8192) -> Slices:
+def level_sets(function: Function, slices: int = 4096, knots: int = 8192, rounding: float = 0.0) -> Slices:
     """Cut the law of ``function(z)``, z standard normal, into slices.
 
     Parameters
@@ -38,7 +39,9 @@ def level_sets(function: Function, slices: int = 4096, knots: int = 8192) -> Sli
     slices : int, default 4096
         How many slices the continuous part of y's law gets; atoms come on top.
     knots : int, default 8192
-        Evaluations of φ between which its inverse is linear; errors fall as their inverse square.
+        Evaluations of φ between which its stretches and jumps are found.
+    rounding : float, default 0.0
+        Errors of φ: smaller steps count as constant.
 
     Returns
     -------
@@ -59,36 +62,35 @@ def level_sets(function: Function, slices: int = 4096, knots: int = 8192) -> Sli
         with np.errstate(invalid="ignore"):  # monotone: slices stay slices, and poles are no longer steep
             return away / (1 + np.abs(away) / scale)
 
-    z, y = _knots(squashed, knots)
-    spread = _spread(z, y)
+    z, y = _knots(squashed, knots, rounding)
+    spread = _spread(z, y, rounding)
     step = np.diff(y)
     direction = np.where(np.abs(step) <= _FLAT * spread, 0, np.sign(step)).astype(int)
     direction[np.diff(z) <= 0] = 2  # a jump: no mass
     pieces = _pieces(direction)
     atoms = _atoms(z, y, [p for p in pieces if p[2] == 0], spread)
-    rest = _slice(z, y, [p for p in pieces if abs(p[2]) == 1], slices)
+    rest = _slice(squashed, z, y, [p for p in pieces if abs(p[2]) == 1], slices)
     y, mass, first, second = (np.concatenate(parts) for parts in zip(atoms, rest, strict=True))
     kept = mass > 0
     y, mass, first, second = y[kept], mass[kept], first[kept], second[kept]
     return Slices(centre + y / (1 - np.abs(y) / scale), mass / mass.sum(), first / mass, second / mass)
 
 
-def _knots(function: Function, knots: int) -> tuple[np.ndarray, np.ndarray]:
+def _knots(function: Function, knots: int, rounding: float) -> tuple[np.ndarray, np.ndarray]:
     """Grid points and values, with two values at each jump."""
     z = (np.arange(knots) - 0.5 * (knots - 1)) * (2 * _REACH / knots)  # symmetric, off the round numbers
     for _ in range(_REFINEMENTS):
-        z = _refine(z, function(z))
-    low, high = z[:-1].copy(), z[1:].copy()
+        z = _refine(z, function(z), rounding)
+    z = _with_vertices(z, function(z))
     y = function(z)
-    size = _spread(z, y)
-    at_low, at_high = y[:-1].copy(), y[1:].copy()
-    for _ in range(_BISECTIONS):
-        middle = 0.5 * (low + high)
-        value = function(middle)
-        left = np.abs(value - at_low) >= np.abs(at_high - value)
-        high, at_high = np.where(left, middle, high), np.where(left, value, at_high)
-        low, at_low = np.where(left, low, middle), np.where(left, at_low, value)
-    low = low[np.abs(at_high - at_low) > 1e-4 * size]
+    size = _spread(z, y, rounding)
+    low, high = z[:-1], z[1:]
+    for _ in range(_SECTIONS):  # narrow every interval to its sixteenth that holds most of the change
+        grid = low[:, None] + (high - low)[:, None] * np.linspace(0, 1, 17)
+        change = np.nan_to_num(np.abs(np.diff(function(grid.ravel()).reshape(grid.shape), axis=1)))
+        best = np.argmax(change, axis=1)[:, None]
+        jump = np.take_along_axis(change, best, axis=1) > 1e-4 * size
+        low, high = (np.take_along_axis(grid, at, axis=1)[jump] for at in (best, best + 1))
     aside = 1e-9 * (1 + np.abs(low))  # the limits, not the value that φ may take at the jump itself
     z = np.concatenate([z, low, low])
     y = np.concatenate([y, function(low - aside), function(low + aside)])
@@ -98,9 +100,9 @@ def _knots(function: Function, knots: int) -> tuple[np.ndarray, np.ndarray]:
     return z[finite], y[finite]
 
 
-def _refine(z: np.ndarray, y: np.ndarray) -> np.ndarray:
+def _refine(z: np.ndarray, y: np.ndarray, rounding: float) -> np.ndarray:
     """Add knots beside those where φ turns or bends off a plateau."""
-    direction = np.where(np.abs(np.diff(y)) <= _FLAT * _spread(z, y), 0, np.sign(np.diff(y)))
+    direction = np.where(np.abs(np.diff(y)) <= _FLAT * _spread(z, y, rounding), 0, np.sign(np.diff(y)))
     turn = np.flatnonzero(np.diff(direction) != 0)
     segment = np.unique(np.concatenate([turn, turn + 1]))
     share = np.arange(1, 16) / 16
@@ -108,11 +110,22 @@ def _refine(z: np.ndarray, y: np.ndarray) -> np.ndarray:
     return np.sort(np.concatenate([z, added.ravel()]))
 
 
-def _spread(z: np.ndarray, y: np.ndarray) -> float:
-    """Return a size of φ's variation that poles do not spoil."""
-    seen = y[(np.abs(z) < 4) & np.isfinite(y)]
-    low, high = np.quantile(seen, [0.02, 0.98])
-    return max(float(high - low), 1e-9 * float(np.abs(seen).max()), 1e-300)
+def _with_vertices(z: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """Add the vertices of parabolas through turning points: equal maxima must get equal ends."""
+    slope = np.diff(y) / np.diff(z)
+    turn = np.flatnonzero(slope[:-1] * slope[1:] < 0)
+    bend = (slope[turn + 1] - slope[turn]) / (z[turn + 2] - z[turn])
+    vertex = 0.5 * (z[turn] + z[turn + 1]) - 0.5 * slope[turn] / bend
+    return np.unique(np.concatenate([z, vertex]))
+
+
+def _spread(z: np.ndarray, y: np.ndarray, rounding: float) -> float:
+    """Return a size of φ's variation that poles do not spoil, and beside which rounding errors are flat."""
+    y = np.where(np.isfinite(y), y, 0.0)
+    low, high = np.quantile(y[np.abs(z) < 4], [0.02, 0.98])
+    whole = float(np.ptp(y))
+    size = float(high - low) if high - low > 1e-9 * whole else whole  # a label may vary in the tails only
+    return max(size, rounding / _FLAT) or 1.0
 
 
 def _pieces(direction: np.ndarray) -> list[tuple[int, int, int]]:
@@ -140,7 +153,9 @@ def _atoms(z: np.ndarray, y: np.ndarray, pieces: list, spread: float) -> tuple[n
     return np.bincount(label, value) / np.bincount(label), *totals
 
 
-def _slice(z: np.ndarray, y: np.ndarray, pieces: list, slices: int) -> tuple[np.ndarray, ...]:
+def _slice(
+    function: Function, z: np.ndarray, y: np.ndarray, pieces: list, slices: int
+) -> tuple[np.ndarray, ...]:
     if not pieces:
         return tuple(np.zeros((4, 0)))
     middle = np.concatenate([0.5 * (y[a:b] + y[a + 1 : b + 1]) for a, b, _ in pieces])
@@ -153,6 +168,27 @@ def _slice(z: np.ndarray, y: np.ndarray, pieces: list, slices: int) -> tuple[np.
     edges = np.unique(np.concatenate([np.interp(wanted, levels, middle[order]), ends]))
     totals = np.zeros((3, edges.size - 1))
     for a, b, sign in pieces:
-        cut = np.interp(edges, y[a : b + 1][::sign], z[a : b + 1][::sign])
+        cut = _inverse(function, y[a : b + 1][::sign], z[a : b + 1][::sign], edges)
         totals += sign * np.array(_moments(cut[:-1], cut[1:]))
     return 0.5 * (edges[1:] + edges[:-1]), *totals
+
+
+def _inverse(function: Function, y: np.ndarray, z: np.ndarray, labels: np.ndarray) -> np.ndarray:
+    """Return where φ takes the labels on a stretch with growing values y at the knots z; its ends beyond.
+
+    Thin slices of many stretches need more than linear interpolation: secants, which keep their brackets.
+    """
+    inside = (labels > y[0]) & (labels < y[-1])
+    cut, label = np.where(labels <= y[0], z[0], z[-1]), labels[inside]
+    place = np.searchsorted(y, label)
+    low, high, at_low, at_high = z[place - 1], z[place], y[place - 1], y[place]
+    miss_low, miss_high = at_low - label, at_high - label
+    for _ in range(_SECANTS):  # of the Illinois kind: an end that stays counts half
+        root = low - (high - low) * (miss_low / (miss_high - miss_low))
+        miss = function(root) - label
+        below, above = miss < 0, miss >= 0
+        miss_low = np.where(below, miss, 0.5 * miss_low)
+        miss_high = np.where(above, miss, 0.5 * miss_high)
+        low, high = np.where(below, root, low), np.where(above, root, high)
+    cut[inside] = root
+    return cut
