@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from sklearn.neighbors import NearestNeighbors
 
 from firstlight.measure.retrieval import recall_at_k
+from firstlight.measure.similarity import alignment
 
 METRICS = ("cosine", "euclidean", "inner")
 
@@ -123,3 +124,11 @@ def test_bad_input(change, message):
     given = {"features": np.eye(3), "labels": [0, 0, 1]} | change
     with pytest.raises(ValueError, match=message):
         recall_at_k(**given)
+
+
+@pytest.mark.parametrize("size", [1e160, 1e-170])
+def test_units_do_not_matter(size):
+    F, y = np.array([[1, 0], [1, 0.1], [0, 1], [0.1, 1]]), [0, 0, 1, 1]
+    for metric in ("cosine", "euclidean", "inner"):  # squares would overflow, or vanish
+        assert float(recall_at_k(size * F, y, metric=metric)) == 1
+    np.testing.assert_allclose(alignment(size * F, y, "cosine"), alignment(F, y, "cosine"), rtol=1e-14)

@@ -76,3 +76,15 @@ def test_one_feature_three_named_classes_and_no_sparse_input():
     assert model.score(x, y) > 0.6  # ReLUs of one centred input can only bend at its mean
     with pytest.raises(TypeError, match="dense"):
         model.fit(sparse.csr_array(x), y)
+
+
+def test_constant_inputs_and_extreme_units():
+    rng = np.random.default_rng(0)
+    x, y = rng.normal(size=(200, 3)), rng.normal(size=200)
+    constant = OneStepRegressor(random_state=0).fit(np.full((200, 3), 0.1), y)
+    # what is left of 0.1 after its mean is taken is rounding, and no scale
+    np.testing.assert_allclose(constant.predict([[0, 0, 0], [0.1, 0.1, 0.1]]), y.mean(), rtol=1e-6)
+    expected = OneStepRegressor(random_state=0).fit(x, y).predict(x)
+    for size in (1e200, 1e-200):
+        found = OneStepRegressor(random_state=0).fit(size * x, y).predict(size * x)
+        np.testing.assert_allclose(found, expected, rtol=1e-6)

@@ -268,3 +268,21 @@ def test_refusals_of_images(tmp_path, monkeypatch):
     for options in ({"images": "nothing"}, {"second": 0}, {"second": 11}, {"ratio": 0.0}, {"beta": 2.0}):
         with pytest.raises(ValueError, match=next(iter(options))):
             of_images(**{"ratio": 0.5, "m": 40, "first": 0, "second": 1, "images": "digits"} | options)
+
+
+@pytest.mark.parametrize("kind", [np.int8, np.uint16, np.uint64])
+def test_small_numpy_integers_do_not_overflow(kind):
+    def run(kind):
+        return Problem.scaled(n=kind(20), k=kind(10), m=kind(30), alpha=0.5, beta=0.5).simulate(rng=0)
+
+    assert float(run(kind).test_error) == float(run(int).test_error)
+
+
+def test_sample_sizes_of_any_kind():
+    problem = Problem.scaled(n=20, k=10, m=30, alpha=0.5, beta=0.5)
+    expected = problem.predict(rng=0, sample_sizes=[10, 20]).test_error.values
+    for sizes in (np.array([10, 20], np.int8), (10, 20), range(10, 21, 10)):
+        np.testing.assert_array_equal(problem.predict(rng=0, sample_sizes=sizes).test_error, expected)
+    for sizes in ([], "ab", [1.5]):
+        with pytest.raises(ValueError, match="sample_sizes"):
+            problem.predict(rng=0, sample_sizes=sizes)

@@ -8,7 +8,7 @@ from scipy.stats import truncnorm
 
 import firstlight
 from firstlight import unseen_classes as room
-from firstlight.data.unseen import around, image_classes, paper_training, rotation
+from firstlight.data.unseen import around, image_classes, paper_training, prepared, rotation, split_classes
 from firstlight.references import cite
 from firstlight.study.address import address
 from firstlight.study.catalogue import catalogue
@@ -269,3 +269,37 @@ def test_studies_build_at_both_scales():
             chosen = study.at(scale)
             problem = chosen.build(next(chosen.points()))
             assert problem.room == "unseen_classes"
+
+
+def test_classes_are_found_by_their_very_name():
+    labels = ["07", "7", "a", "b"] * 2
+    assert set(split_classes(np.eye(8), labels, ["7", "a"]).train_labels) == {"7", "a"}
+    with pytest.raises(ValueError, match="may be any of '07', '7'"):
+        split_classes(np.eye(8), labels, ["7.0", "a"])
+    with pytest.raises(ValueError, match="no class '1_0'"):
+        split_classes(np.eye(8), ["10", "7", "a", "b"] * 2, ["1_0", "a"])
+    assert set(split_classes(np.eye(8), [1.5, 2, 3, 4] * 2, ["1.50", "3"]).train_labels) == {1.5, 3.0}
+
+
+def test_ranks_follow_the_sign_but_for_the_similarity():
+    rng = np.random.default_rng(0)
+    x, y = rng.normal(size=(24, 4)), np.repeat(np.arange(6), 4)
+    x[y == 5] = x[20] * np.array([1, -1, 1, -1])[:, None]  # opposite samples: a negative alignment
+    found = room.analyse(prepared(split_classes(x, y, [0, 1])), room.Step(kappa=0.5, activation="tanh"))
+    lowest = int(np.argmin(found.alignment.values))
+    assert float(found.alignment[lowest]) < 0
+    assert int(np.argmin(np.abs(found.alignment.values))) != lowest  # its size alone would rank it higher
+    assert int(found.alignment_rank[lowest]) == found.sizes["class"]
+    assert int(found.alignment_rank[int(np.argmax(found.alignment.values))]) == 1
+    assert int(found.similarity_rank[int(np.argmax(np.abs(found.similarity.values)))]) == 1
+
+
+def test_the_public_door_checks_its_steps_and_heads():
+    x, y = np.random.default_rng(0).normal(size=(16, 4)), np.repeat([0, 1, 2, 3], 4)
+    data, step = prepared(split_classes(x, y, [0, 1])), room.Step(kappa=1.0, width=8)
+    for steps in (0, -1, 1.5, True):
+        with pytest.raises(ValueError, match="steps"):
+            room.simulate_classes(data, step, 0, steps)
+    assert room.simulate_classes(data, step, 0).sizes["class"] == 2
+    with pytest.raises(ValueError, match="head: shape"):
+        room.spiked_kernel(data.unseen, None, np.ones(4), 0.5, "relu", head=np.ones((6, 2)))

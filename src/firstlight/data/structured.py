@@ -66,6 +66,7 @@ def structured_data(
         raise ValueError("weights = (): every class needs a probability")
     check_count("rank", rank)
     check_count("n", n)
+    n, rank = int(n), int(rank)
     if n < classes * rank + 1:
         raise ValueError(f"n = {n}: must be at least classes * rank + 1 = {classes * rank + 1}")
     check_number("spike_alignment", spike_alignment, -1, 1)

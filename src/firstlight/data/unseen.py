@@ -60,9 +60,10 @@ def prepared(data: UnseenData) -> UnseenData:
     """
     centre = data.train.mean(axis=0)
     train = data.train - centre
-    size = np.sqrt((train**2).mean())
-    if size == 0:
+    top = np.abs(train).max()
+    if top <= 1e-13 * np.abs(data.train).max():
         raise ValueError("train: all samples are equal, so there is nothing to learn")
+    size = top * np.sqrt(((train / top) ** 2).mean())
     return replace(data, train=train / size, unseen=(data.unseen - centre) / size)
 
 
@@ -87,30 +88,41 @@ def split_classes(x: ArrayLike, labels: ArrayLike, train_classes: ArrayLike) -> 
     (['a', 'c'], ['b', 'd'])
     """
     table = labelled(x, labels)
-    names = [_name(name) for name in table.classes.tolist()]
-    wanted = [_name(name) for name in np.atleast_1d(np.asarray(train_classes)).tolist()]
-    for name in wanted:
-        if name not in names:
-            raise ValueError(f"train_classes: no class {name!r}; the classes are {', '.join(names[:30])}")
-    if len(set(wanted)) < 2:
+    names = [str(name) for name in table.classes.tolist()]
+    wanted = [str(name) for name in np.atleast_1d(np.asarray(train_classes)).tolist()]
+    found = {_place(name, names) for name in wanted}
+    if len(found) < 2:
         raise ValueError(f"train_classes = {wanted}: at least two different classes are needed")
-    if len(names) - len(set(wanted)) < 2:
+    if len(names) - len(found) < 2:
         raise ValueError(
             f"train_classes = {wanted}: at least two classes must stay unseen; there are {len(names)}"
         )
-    trained = np.isin(table.index, [names.index(name) for name in wanted])
+    trained = np.isin(table.index, list(found))
     y = np.asarray(labels)
     return UnseenData(table.features[trained], y[trained], table.features[~trained], y[~trained])
 
 
-def _name(label: object) -> str:
-    """Return a label as text; 3 and 3.0 are the same class."""
-    text = str(label).strip()
+def _place(name: str, names: list[str]) -> int:
+    """Return where a class stands: the one of that very name, or the only one that means the same."""
+    alike = [i for i, other in enumerate(names) if other == name]
+    alike = alike or [i for i, other in enumerate(names) if _meaning(other) == _meaning(name)]
+    if not alike:
+        raise ValueError(
+            f"train_classes: no class {name!r}; the classes are {', '.join(map(repr, names[:30]))}"
+        )
+    if len(alike) > 1:
+        meant = ", ".join(repr(names[i]) for i in alike)
+        raise ValueError(f"train_classes: {name!r} may be any of {meant}; write it as it stands")
+    return alike[0]
+
+
+def _meaning(label: str) -> str | float:
+    """Return a label without spaces around it, or the number that it writes: 3 and 3.0 are the same class."""
+    text = label.strip()
     try:
-        number = float(text)
+        return text if "_" in text else float(text)
     except ValueError:
         return text
-    return str(int(number)) if number.is_integer() and abs(number) < 2**53 else text
 
 
 def gaussian_classes(

@@ -13,7 +13,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from firstlight.data.labelled import MEMORY, Labelled, labelled, row_chunks
+from firstlight.data.labelled import MEMORY, Labelled, labelled, moderate, row_chunks
 
 Metric = Literal["cosine", "euclidean", "inner"]
 
@@ -101,7 +101,7 @@ def recall_at_k(
         raise ValueError(f"metric = {metric!r}: must be 'cosine', 'euclidean' or 'inner'")
     if precision not in ("double", "single"):
         raise ValueError(f"precision = {precision!r}: must be 'double' or 'single'")
-    data = labelled(features, labels, least=2)
+    data = moderate(labelled(features, labels, least=2))
     if data.counts.max() == 1:
         raise ValueError("labels: every class has one member only, so no sample has anybody to find")
     if not data.features.any():

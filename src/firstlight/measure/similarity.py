@@ -7,7 +7,7 @@ import xarray as xr
 from numpy.typing import ArrayLike
 from scipy import sparse
 
-from firstlight.data.labelled import MEMORY, Labelled, labelled, row_chunks
+from firstlight.data.labelled import MEMORY, Labelled, labelled, moderate, row_chunks
 
 Kind = Literal["inner", "cosine"]
 
@@ -43,6 +43,7 @@ def alignment(
     if kind not in ("inner", "cosine"):
         raise ValueError(f"kind = {kind!r}: must be 'inner' or 'cosine'")
     data = labelled(features, labels)
+    data = moderate(data) if kind == "cosine" else data
     sums, squares, zeros = _class_sums(data, kind == "cosine", memory)
     if zeros == len(data.features):
         raise ValueError("features: all zero, so nothing can be compared")

@@ -49,7 +49,7 @@ class _OneStep(BaseEstimator):
         seed = check_random_state(self.random_state).randint(0, 2**31 - 1, size=4)
         rng = np.random.default_rng(seed)
         self.input_mean_, self.target_mean_ = x.mean(axis=0), y.mean(axis=0)
-        self.input_scale_, self.target_scale_ = (_size(part - part.mean(axis=0)) for part in (x, y))
+        self.input_scale_, self.target_scale_ = _size(x), _size(y)
         x, y = (x - self.input_mean_) / self.input_scale_, (y - self.target_mean_) / self.target_scale_
         order = rng.permutation(len(x))
         count = int(np.clip(round(self.gradient_fraction * len(x)), 1, len(x) - 1))
@@ -69,9 +69,13 @@ class _OneStep(BaseEstimator):
         return scores * self.target_scale_ + self.target_mean_
 
 
-def _size(centred: np.ndarray) -> float:
-    """Root mean square over all entries; one where there is nothing to scale."""
-    return float(np.sqrt(np.mean(centred**2))) or 1.0
+def _size(part: np.ndarray) -> float:
+    """Root mean square of all entries around their column means; one where they are constant to rounding."""
+    centred = part - part.mean(axis=0)
+    top = float(np.abs(centred).max())
+    if top <= 1e-13 * float(np.abs(part).max()):
+        return 1.0
+    return top * float(np.sqrt(np.mean((centred / top) ** 2)))
 
 
 class OneStepRegressor(RegressorMixin, _OneStep):

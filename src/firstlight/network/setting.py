@@ -77,6 +77,7 @@ class Setting:
         for name in ("k", "m", "m_gradient"):
             if name != "m_gradient" or self.m_gradient is not None:
                 check_count(name, getattr(self, name))
+                object.__setattr__(self, name, int(getattr(self, name)))  # NumPy's small integers overflow
         check_number("step_size", self.step_size)
         for value in (ridges := np.atleast_1d(np.asarray(self.ridge, dtype=object)).tolist()):
             check_number("ridge", value)

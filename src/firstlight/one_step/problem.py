@@ -92,6 +92,8 @@ class Problem(Setting):
         """
         check_number("alpha", alpha, 0, 1)
         check_number("beta", beta, 0, 1)
+        check_count("n", n)
+        n = int(n)
         mixture, labels = structured_data(
             n, n ** (beta * (1 - alpha)), task=task, label_direction=label_direction, weights=weights,
             rank=rank, spike_alignment=spike_alignment, noise=noise, link=link,
@@ -144,6 +146,7 @@ class Problem(Setting):
             raise ValueError("model = 'conditional_gaussian': needs identity-plus-spikes covariances")
         if test_samples is not None:
             check_count("test_samples", test_samples)
+            test_samples = int(test_samples)
         top = 1 if model != "hermite" else surrogate_degree(self, degree)
         values = run_trial(
             self, generator(rng), model=model, degree=top, risk=risk, test_samples=test_samples
@@ -188,9 +191,13 @@ class Problem(Setting):
         """
         check_choice("method", method, ("deterministic", "asymptotic"))
         check_choice("equivalent", equivalent, ("auto", "one covariance", "class-wise"))
-        sizes = [self.m] if sample_sizes is None else list(sample_sizes)
+        sizes = [self.m] if sample_sizes is None else list(np.ravel(np.asarray(sample_sizes, dtype=object)))
+        if not sizes:
+            raise ValueError("sample_sizes: must not be empty")
         for size in sizes:
             check_count("sample_sizes", size)
+        sizes = [int(size) for size in sizes]
+        asked = None if sample_sizes is None else sizes
         rng = generator(rng)
         if method == "asymptotic":
             check_count("draws", draws)
@@ -200,7 +207,7 @@ class Problem(Setting):
                     m_gradient=self.gradient_samples, step_size=self.step_size, ridges=self.ridges,
                     rng=rng, draws=draws,
                 )  # fmt: skip
-            return dataset(self, values, convention, sample_sizes, method=method)
+            return dataset(self, values, convention, asked, method=method)
         chosen = choose_equivalent(self.mixture) if equivalent == "auto" else equivalent
         stream = Streams(rng)
         # Up to this size our threads gain more than those of BLAS, which would spin beside them.
@@ -215,7 +222,7 @@ class Problem(Setting):
                 trained, update, self.sigma, self.mixture, self.labels, sizes=sizes,
                 ridges=self.ridges, equivalent=chosen, rng=stream("test"),
             )  # fmt: skip
-        return dataset(self, values, convention, sample_sizes, method=method, equivalent=chosen)
+        return dataset(self, values, convention, asked, method=method, equivalent=chosen)
 
     def assumptions(self) -> tuple[Assumption, ...]:
         """Check what the theory assumes."""

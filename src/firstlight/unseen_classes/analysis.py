@@ -81,13 +81,15 @@ def analyse(data: UnseenData, step: Step, *, level: float = 0.95) -> xr.Dataset:
         _similarity_bounds(data.unseen @ beta, members, level),
     )
     across = [across_bounds(gram[np.ix_(members[a], members[b])], level) for a, b in pairs]
-    together = np.array([counts[a] + counts[b] for a, b in pairs])
+    asked = np.where(counts > 1, counts, 0)  # the only member of a class has nobody to find
+    together = np.array([max(asked[a] + asked[b], 1) for a, b in pairs])
     found["pair_alignment"] = ("pair", [cosines[a, b] for a, b in pairs])
     found["pair_alignment_interval"] = (("pair", "bound"), np.clip(across, -1, 1))
     found["pair_recall_interval"] = (("pair", "bound"), share_bounds(near, together, level))
     _pair_geometry(found, pairs)
     for name in RANKED:
-        found[f"{name}_rank"] = ("class", _rank(np.abs(found[name].values)))
+        values = found[name].values
+        found[f"{name}_rank"] = ("class", _rank(np.abs(values) if name == "similarity" else values))
     for name in ("pair_alignment", "pair_recall"):
         found[f"{name}_rank"] = ("pair", _rank(found[name].values))
     found["excluded"] = recall.excluded

@@ -9,11 +9,12 @@ from firstlight.measure.elasticity import elasticity
 from firstlight.measure.retrieval import recall_at_k
 from firstlight.measure.similarity import alignment, gram_alignment
 from firstlight.network.unseen_step import draw_network
+from firstlight.rng import RNGLike, SeedLike, generator
 from firstlight.theory.unseen_classes.covariance import initial_residual
 from firstlight.theory.unseen_classes.kernel import predicted_movement, spiked_kernel, step_size_from_tau
 from firstlight.theory.unseen_classes.retrieval import recall_from_gram
 from firstlight.theory.unseen_classes.similarity import train_unseen_similarity
-from firstlight.unseen_classes.step import Step
+from firstlight.unseen_classes.step import Step, whole
 
 RELATIONS = {
     "similarity_alignment": ("size", "alignment"),
@@ -76,14 +77,16 @@ def predict_classes(data: UnseenData, step: Step) -> xr.Dataset:
     return _with_relations(found)
 
 
-def simulate_classes(data: UnseenData, step: Step, rng: np.random.Generator, steps: int = 1) -> xr.Dataset:
+def simulate_classes(
+    data: UnseenData, step: Step, rng: RNGLike | SeedLike = None, steps: int = 1
+) -> xr.Dataset:
     """Train a network and measure its features on unseen classes.
 
     Parameters
     ----------
     data : UnseenData
     step : Step
-    rng : numpy.random.Generator
+    rng : SPEC 7 rng, optional
         Draws the network.
     steps : int, default 1
         Several steps share the step size of one: each is that much smaller.
@@ -101,7 +104,8 @@ def simulate_classes(data: UnseenData, step: Step, rng: np.random.Generator, ste
     >>> found.sizes["class"], bool(found.similarity_alignment_change > 0.5)
     (8, True)
     """
-    beta, sigma = step.covariance(data), step.sigma
+    whole("steps", steps, 1)
+    rng, beta, sigma = generator(rng), step.covariance(data), step.sigma
     found, labels = _similarity(data, beta, step.bulk_matrix(data)), data.unseen_labels
     targets = _targets(data.train_labels, step.loss)
     outputs = 1 if targets.ndim == 1 else targets.shape[1]

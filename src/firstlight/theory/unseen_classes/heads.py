@@ -66,9 +66,10 @@ def head_nodes(head: Head, outputs: int, scale: float = 1.0) -> tuple[np.ndarray
     [[-1.0, -1.0], [-1.0, 1.0], [1.0, -1.0], [1.0, 1.0]]
     """
     if outputs == 1:
-        alpha, weights = head_rule(
-            head if isinstance(head, str) else np.ravel(np.asarray(head, float)), scale
-        )
+        given = head if isinstance(head, str) else np.asarray(head, float)
+        if not isinstance(given, str) and given.shape[1:] == (1,):
+            given = given[:, 0]
+        alpha, weights = head_rule(given, scale)
         return alpha[:, None], weights
     if isinstance(head, str):
         if head != "rademacher" or outputs > _MOST:
