@@ -153,7 +153,7 @@ def test_assumptions_on_separable_data():
         ({"loss": [1]}, "loss = "),
         ({"positive": 77}, "positive = 77: must be an integer from 0 to 9"),
         ({"positive": 1.0}, "positive = 1.0"),
-        ({"positive": 1}, "negative = 1: must differ"),
+        ({"data": "digits", "positive": 1}, "negative = 1: must differ"),
         ({"log_times": "yes"}, "log_times = 'yes'"),
     ],
 )

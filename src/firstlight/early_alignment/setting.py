@@ -100,7 +100,7 @@ class Setting:
             check_real(name, getattr(self, name), above, highest)
         if self.mu == 1:
             raise ValueError("mu = 1: must be less than 1, where all points would be one")
-        if self.positive == self.negative:
+        if self.data in IMAGES and self.positive == self.negative:
             raise ValueError(f"negative = {self.negative}: must differ from positive")
         if self.start == "angle" and self.data != "two-points":
             raise ValueError(f"start = 'angle': needs data = 'two-points', not {self.data!r}")
