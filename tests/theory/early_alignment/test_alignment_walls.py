@@ -60,6 +60,20 @@ def test_no_neuron_runs_away_after_its_death():
     assert whole.death_time[0] == pytest.approx(1.845103378098589, rel=1e-12)  # 60 digits
 
 
+def test_a_share_at_its_bound_is_not_looked_at_for_ever():
+    """Two data come to share 1 and stay on their walls, so that only rounding drives them across."""
+    X = [
+        [1, 2, -2, 2, -2], [2, -1, -1, -1, 2], [-2, -2, 0, -2, 2], [-2, 1, 2, 0, -1], [0, -2, -1, 0, 1],
+        [-1, 0, 0, -2, 0], [-1, -2, -1, 1, -1], [0, 2, 0, 1, 1], [-1, -2, -1, 1, 1], [1, -1, 2, 2, -2],
+        [1, -1, -2, 1, 1], [-1, 1, 2, 1, 1], [2, 0, -1, -2, 0], [-1, 2, -2, 2, 2],
+    ]  # fmt: skip
+    y = [1, 1, -1, 1, -1, 1, 1, -1, 1, 1, 1, 1, 1, 1]
+    path = align(X, y, [[1, -2, 0, 0, 1]], second_layer=[-76.48767161055318])
+    assert path.complete.all()
+    assert len(path.events) == 18
+    assert path.last_event == pytest.approx(0.10986696491219011, rel=1e-12)  # 60 digits, as above
+
+
 def test_deaths_against_small_steps():
     X, y, W, s = random_problem(10, 4, 3)
     W = W / np.linalg.norm(W, axis=1, keepdims=True)
@@ -79,6 +93,7 @@ def test_a_neuron_held_on_a_ray_shrinks_for_ever():
     r *= np.sign(r @ RAY[1]) / np.linalg.norm(r)
     assert path.fate.tolist() == [2]
     assert path.last_event < 1
+    assert path.time_to_cosine(0.01)[0] == np.inf  # it points away from the centre for ever
     for t in (1.0, 70.0, 1e3, 1e9):
         assert np.abs(path.direction(t)[0] - r).max() < 1e-15
         assert path.log_growth(t)[0] - path.log_growth(1.0)[0] == pytest.approx(
@@ -112,6 +127,7 @@ def test_nothing_drifts_off_its_walls(seed, balanced):
     path = align(X, y, W, s) if balanced else align(X, y, W, second_layer=s * rng.uniform(0.3, 2, 40))
     assert path.complete.all()
     assert path.last_event < 30  # a later event would be rounding that has grown
+    assert not np.isnan(path.time_to_cosine(0.01)).any()
     level = levels(path, X, W)[path.fate != 0]
     for t in (30.0, 1e3):
         q = path.direction(t)[path.fate != 0] @ X.T

@@ -395,7 +395,9 @@ def _arrive(data, neuron, move, walls):  # type: ignore[no-untyped-def]
         found += _settle(data, neuron, move, np.append(np.flatnonzero(neuron.side == 0), met[:joined]), found)
     elif joined > 0:
         found += _settle(data, neuron, move, met[:joined], found)
-    if found == 0:  # nothing changed after all, but the advance must be recorded
+    if found == 0:  # what drove them to their walls is rounding; but the advance must be recorded
+        for k in range(joined):
+            neuron.b[met[k]] = 0.0
         neuron.changed[0], found = -1, 1
     return found
 

@@ -105,6 +105,8 @@ class AlignmentPath:
 
         Never before its last event; inf for dead and frozen neurons.
         """
+        from firstlight.theory.early_alignment.events import ALONG
+
         if not 0 < gap < 1:
             raise ValueError(f"gap = {gap}: must lie in (0, 1)")
         since = last_times(self._numbers, self._first, self._count)
@@ -113,14 +115,16 @@ class AlignmentPath:
         unit = np.divide(c, C[:, None], out=np.zeros_like(c), where=C[:, None] > 0)
         a = np.einsum("jd,jd->j", w, unit)
         across = np.einsum("jd,jd->j", *[w - a[:, None] * unit] * 2)
+        across[across <= ALONG] = 0.0
         target = np.sqrt(across) * (1 - gap) / np.sqrt(gap * (2 - gap))
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             K = (self.second**2 - 1) * np.exp(-2 * growth) + across
             ahead = np.where(v * a < 0, K / (v - a), v + a)
             side = np.sign(ahead)  # v may still turn; this is how it ends
             v, a, v_end = side * v, side * a, np.sqrt(np.maximum(K + target**2, 0))
-            # v_end - v from the difference of the squares: nothing cancels where v is large
-            more = np.where(v > 0, (target - a) * (target + a) / (v_end + v), v_end - v) + target - a
+            # Where v is large, v_end - v from the difference of the squares, which does not cancel.
+            more = (target - a) * (target + a) / (v_end + v) + target - a
+            more = np.where(2 * np.abs(ahead) > np.abs(v), more, v_end + target - np.abs(ahead))
             elapsed = np.where(target**2 > -K, np.log1p(more / np.abs(ahead)), 0.0)
         moving = self.complete & ~self._at_rest & (np.abs(ahead) > 0)
         return np.where(moving, since + np.maximum(elapsed, 0) / np.where(C > 0, self.gain * C, 1), np.inf)
