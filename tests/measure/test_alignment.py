@@ -5,7 +5,7 @@ import pytest
 
 from firstlight.measure.alignment import cosines, regions, right_sign_fraction
 from firstlight.measure.rank import stable_rank
-from firstlight.measure.trajectory import Observer, first_above, last_crossing
+from firstlight.measure.trajectory import Observer
 
 
 def test_stable_rank():
@@ -69,14 +69,3 @@ def test_no_live_neurons_and_no_class_give_nan():
     found = see(np.array([[-1.0, 0.0]]), np.zeros(1), np.ones(1))
     assert np.isnan([found["cosine_plus"], found["margin_minus"], found["to_plus"]]).all()
     assert found["dead"] == 1
-
-
-def test_crossings():
-    times = np.array([0.0, 1.0, 2.0])
-    assert last_crossing(times, np.ones((3, 2))) == 0
-    assert last_crossing(times, np.array([[1.0, -2], [-1, -1], [-1, 9]])) == pytest.approx(2.0)
-    assert last_crossing(times, np.array([[1.0, -3], [-1, -1], [-1, 9]])) == pytest.approx(1.5)
-    assert last_crossing(times, np.array([[1.0, -3], [-3, -1], [-1, -9]])) == pytest.approx(0.25)
-    assert first_above(times, np.array([0.1, 0.2, 0.3]), 1.0) == np.inf
-    assert first_above(times, np.array([2.0, 3.0, 4.0]), 1.0) == 0
-    assert first_above(times, np.array([0.0, 0.0, 4.0]), 1.0) == 2
