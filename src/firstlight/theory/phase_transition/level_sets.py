@@ -102,7 +102,8 @@ def _knots(function: Function, knots: int, rounding: float) -> tuple[np.ndarray,
 
 def _refine(z: np.ndarray, y: np.ndarray, rounding: float) -> np.ndarray:
     """Add knots beside those where φ turns or bends off a plateau."""
-    direction = np.where(np.abs(np.diff(y)) <= _FLAT * _spread(z, y, rounding), 0, np.sign(np.diff(y)))
+    step = np.nan_to_num(np.diff(y))  # where φ overflows there is nothing to resolve
+    direction = np.where(np.abs(step) <= _FLAT * _spread(z, y, rounding), 0, np.sign(step))
     turn = np.flatnonzero(np.diff(direction) != 0)
     segment = np.unique(np.concatenate([turn, turn + 1]))
     share = np.arange(1, 16) / 16
