@@ -214,3 +214,13 @@ def test_copies_share_a_wall_to_the_last_digit():
     across = np.sqrt(2 - a**2)
     law = (np.arcsinh((a + C / 1.7) / across) - np.arcsinh(a / across)) / C
     assert path.events["time"] == pytest.approx(law, rel=1e-15)
+
+
+def test_a_neuron_that_turns_straight_back_vanishes():
+    """From (2, 0) along -(3, -1) to the wall of the first datum: there w is (0.8, 0.4), and c is (2, 1)."""
+    path = align([[1, -2], [-1, 2], [2, 1]], [1, 1, 1], [[2, 0]], second_layer=[-82.0])
+    assert path.fate.tolist() == [0]
+    assert path.death_time[0] == pytest.approx(0.8 / 82, rel=1e-3)  # v falls by (‖w‖/v)² on the way
+    assert path.log_growth(1.0)[0] == -np.inf
+    assert np.isfinite(path.direction(1.0)).all()
+    assert "shrink to nothing" in path.notes[0]

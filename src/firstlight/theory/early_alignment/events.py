@@ -176,6 +176,8 @@ def _sprint(data, neuron, move, v, imbalance, gain, until, time, log_norm, reach
         i, b = near.datum[k], -near.side[k] * move * near.speed[k]
         gained = first * (2 * move * wc + first * cc)
         ww_end, wc_end = ww + gained, wc + move * first * cc
+        if ww_end <= 1e-4 * ww:  # so near to 0 that ‖w‖² cancels
+            break
         v_end = _second(move, v, imbalance, ww_end, gained)
         later = time + _elapsed(v, a, v_end, move * first * C, imbalance + ww - a * a) / (gain * C)
         share = move * b / data.gram[i, i] + neuron.level[i] - 0.5
