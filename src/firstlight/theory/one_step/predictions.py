@@ -15,12 +15,14 @@ from firstlight.theory.one_step.scores import misclassification
 
 Choice = Literal["auto", "one covariance", "class-wise"]
 _NODES = 256
+_UNEQUAL = 0.05  # by so much may the traces of classes differ: their errors then move by about half as much
 
 
 def choose_equivalent(mixture: GaussianMixture) -> Choice:
     """Say whether one covariance serves every sample, or each class needs its own.
 
-    Spikes change the features' covariance by a low rank only; a different bulk changes all of it.
+    Spikes change the features' covariance by a low rank only, which moves the effective ridge of a class by
+    its rank over n; a different bulk, or a number of spikes that is a share of n, changes all of it.
 
     Examples
     --------
@@ -29,11 +31,34 @@ def choose_equivalent(mixture: GaussianMixture) -> Choice:
     'one covariance'
     >>> choose_equivalent(GaussianMixture([0.5, 0.5], None, [np.eye(4), 2 * np.eye(4)]))
     'class-wise'
+    >>> many = [Spiked([3.0] * 3, np.eye(4)[:, :3]), Spiked([9.0], np.eye(4)[:, 3:])]
+    >>> choose_equivalent(GaussianMixture([0.5, 0.5], None, many))
+    'class-wise'
     """
-    laws = mixture.covariances
-    scales = {round(law.scale, 9) for law in laws if isinstance(law, Spiked)}
-    low_rank = all(isinstance(law, Spiked) for law in laws) and len(scales) == 1
-    return "one covariance" if low_rank or mixture.classes == 1 else "class-wise"
+    if mixture.classes == 1:
+        return "one covariance"
+    laws = [law for law in mixture.covariances if isinstance(law, Spiked)]
+    scales = {round(law.scale, 9) for law in laws}
+    if len(laws) < mixture.classes or len(scales) > 1:
+        return "class-wise"
+    sizes = _effective_sizes(laws, mixture.weights)
+    unequal = np.max(np.abs(sizes / (mixture.weights @ sizes) - 1))
+    return "one covariance" if unequal <= _UNEQUAL else "class-wise"
+
+
+def _effective_sizes(laws: list[Spiked], weights: np.ndarray) -> np.ndarray:
+    """Return tr Σ_c (Σ + I)⁻¹ for each class, Σ being the average, in units of the bulk they share.
+
+    The effective ridge of class c depends on c through such a trace. A spike adds to it as a share of what
+    all classes have in its direction, so that no single one counts for more than 1/ρ_c, however strong.
+    """
+    n = laws[0].dimension
+    basis = np.linalg.qr(np.hstack([law.directions for law in laws]))[0]  # all that differs from the bulk
+    rank = basis.shape[1]
+    along = [basis.T @ law.directions for law in laws]
+    inside = np.array([(a * law.strengths) @ a.T for a, law in zip(along, laws, strict=True)]) + np.eye(rank)
+    inverse = np.linalg.inv(np.tensordot(weights, inside, axes=1) + np.eye(rank))
+    return np.einsum("cij,ji->c", inside, inverse) + (n - rank) / 2
 
 
 def deterministic(
