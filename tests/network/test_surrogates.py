@@ -3,6 +3,7 @@ import pytest
 
 from firstlight.activations import activation
 from firstlight.network.surrogates import ConditionalGaussianFeatures, HermiteFeatures, NetworkFeatures
+from firstlight.one_step import Problem
 
 
 def test_hermite_model_of_high_degree_is_the_network():
@@ -47,3 +48,15 @@ def test_conditional_gaussian_matches_the_moments_at_fixed_strong_coordinates(na
     along = x[:, 2:] @ first_layer[:, 2:].T
     for ours, theirs in zip((phi * along).T, (exact * along).T, strict=True):
         assert ours.mean() == pytest.approx(theirs.mean(), abs=5 * (ours - theirs).std() / np.sqrt(count))
+
+
+def test_conditional_gaussian_of_a_span_that_fills_the_space_is_the_network():
+    rng = np.random.default_rng(5)
+    first_layer, x = rng.normal(size=(6, 3)), rng.normal(size=(20, 3))
+    basis = np.linalg.qr(rng.normal(size=(3, 3)))[0]
+    model = ConditionalGaussianFeatures(first_layer, activation("relu"), basis, np.ones(1), 8.0)
+    exact = NetworkFeatures(first_layer, activation("relu"))(x, None, rng)
+    np.testing.assert_array_equal(model(x, np.zeros(20, dtype=int), rng), exact)  # no noise, no table
+    problem = Problem.scaled(n=3, k=10, m=30, alpha=0.5, beta=1.0)
+    found, network = problem.simulate(0, model="conditional_gaussian"), problem.simulate(0)
+    assert float(found.test_error) == float(network.test_error)

@@ -89,7 +89,8 @@ class ConditionalGaussianFeatures:
     """Features that are Gaussian once the few strong coordinates κ = Sᵀx of the input are known.
 
     φ = ν(κ) + ν₁(κ) (F x_⊥) + Φ(κ)^(1/2) z, where ν, ν₁ and Φ match the mean, the linear part and the
-    variance left over of each neuron at fixed κ; x_⊥ is x without its part in span S.
+    variance left over of each neuron at fixed κ; x_⊥ is x without its part in span S. Where S spans all that
+    the neurons see, nothing is left to be Gaussian, and φ is the network's own σ(F x)/√k.
 
     Parameters
     ----------
@@ -121,9 +122,13 @@ class ConditionalGaussianFeatures:
         scales: np.ndarray,
         spread: float,
     ) -> None:
-        self.first_layer, self.basis, self.scales = first_layer, basis, scales
+        self.first_layer, self.activation, self.basis, self.scales = first_layer, activation, basis, scales
         self._inside = first_layer @ basis
-        outside = np.sqrt(np.maximum((first_layer**2).sum(axis=1) - (self._inside**2).sum(axis=1), 0))
+        square = (first_layer**2).sum(axis=1)
+        outside = np.sqrt(np.maximum(square - (self._inside**2).sum(axis=1), 0))
+        self._table: Tabulated | None = None
+        if outside.max() <= 1e-6 * np.sqrt(square.max()):  # the difference of squares is rounded to 1e-16
+            return
         # a neuron that lies in span S keeps a token spread, so that the tables have a positive width
         self._outside = np.maximum(outside, 0.05 * outside.max())
         reach = spread * float(np.max(np.linalg.norm(self._inside, axis=1))) + 1e-9
@@ -134,6 +139,8 @@ class ConditionalGaussianFeatures:
         self, x: np.ndarray, classes: np.ndarray, rng: np.random.Generator, out: np.ndarray | None = None
     ) -> np.ndarray:
         """Return the features of the rows of x, in `out` if given."""
+        if self._table is None:
+            return features(x, self.first_layer, self.activation, out)
         inside = (x @ self.basis) @ self._inside.T
         std = np.sqrt(self.scales[classes])[:, None] * self._outside
         mean, slope, _, square = self._table(inside, std)
