@@ -6,7 +6,6 @@ from scipy.optimize import minimize
 
 from firstlight import MultiIndex
 from firstlight.losses import Loss
-from firstlight.theory.phase_transition.conditional import far_labels
 from firstlight.theory.phase_transition.hessian import empirical_law, hessian_spectrum, initial_law
 from firstlight.theory.phase_transition.law import CurvatureLaw, visible
 from firstlight.theory.phase_transition.resolvent import Bulk
@@ -220,9 +219,7 @@ def test_derivatives_against_differences(name):
 
 @pytest.mark.parametrize("text", ["cos(2*z1)", "exp(-z1**2)", "z2/sqrt(1 + z2**2)*sign(z1)", "tanh(z1*z2)"])
 def test_bounded_labels_pass(text):
-    Student("tanh_squared").require_labels(
-        MultiIndex(text).sample(4096, 2, 0).y, far_labels(MultiIndex(text)), text
-    )
+    assert np.isfinite(hessian_spectrum(text, ONE, 4.0, samples=256).left_edge)
 
 
 def test_a_loss_may_have_constant_curvature():
