@@ -357,3 +357,12 @@ def test_product_from_its_bessel_density():
     b = 2 * quad(lambda y: density(y) * y * y, 0, 40)[0]
     top = np.linalg.eigvalsh([[a + b, 0], [0, a + b]])[0]
     assert delta_alg("z1*z2").value == pytest.approx(1 / top, rel=5e-3)
+
+
+def test_labels_over_too_many_decades_are_said():
+    assert not delta_alg("exp(z1**4)").converged  # its logarithm has the same threshold
+    assert not delta_alg("exp(3*z1**2)").converged
+    for text in ("z1**4", "exp(z1**2)", "1/abs(z1)", "z1**8"):
+        found = delta_alg(text)
+        assert found.converged
+        assert found.value == pytest.approx(0.5, rel=2e-3)  # |z| is known from each

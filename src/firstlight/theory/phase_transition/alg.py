@@ -51,7 +51,8 @@ def delta_alg(target: MultiIndex | str, rng: RNGLike | SeedLike = 0) -> Algorith
     Returns
     -------
     AlgorithmicThreshold
-        0 if no direction is hard, infinity if F vanishes (to within its error).
+        0 if no direction is hard, infinity if F vanishes (to within its error). Not converged if labels span
+        more decades than slices can tell apart, such as those of exp(z1**4): give their logarithm.
 
     Examples
     --------
@@ -86,9 +87,15 @@ def conditional_threshold(
     learnt, gap = _learnt(matrix, top, 2 * excess + 4 * error)
     basis = joined(target, known, hard @ learnt, error / gap)
     known, directions = np.split(basis, [known.shape[1]], axis=1)
-    return AlgorithmicThreshold(
-        1 / top, error / top**2, nodes, bool(error <= 0.02 * top), directions, known, route
-    )
+    good = bool(error <= 0.02 * top and not _too_wide(target))
+    return AlgorithmicThreshold(1 / top, error / top**2, nodes, good, directions, known, route)
+
+
+def _too_wide(target: MultiIndex) -> bool:
+    """Whether labels within six standard deviations span more decades than slices can tell apart."""
+    z = np.random.default_rng(0).standard_normal((256, target.k))
+    typical, far = (np.abs(target.law(part)) for part in (z, 6 * z / np.linalg.norm(z, axis=1)[:, None]))
+    return bool(not np.isfinite(far).all() or far.max() > 1e30 * max(float(np.median(typical)), 1e-300))
 
 
 def operator(second: np.ndarray, other: np.ndarray, weight: np.ndarray) -> np.ndarray:
