@@ -45,6 +45,7 @@ FUNCTIONS: dict[str, Callable[..., Array]] = {
     "He3": lambda z: z**3 - 3.0 * z,
     "He4": lambda z: z**4 - 6.0 * z**2 + 3.0,
 }
+ONE_TO_ONE = {"sqrt", "exp", "log", "tanh", "erf", "sigmoid", "softplus"}
 FOLDS: dict[str, Callable[[Array, Array], Array]] = {"max": np.maximum, "min": np.minimum}
 GRAMMAR = (
     "allowed are numbers, z1 to z9, pi, e, + - * / **, < <= > >=, brackets, and the functions "
@@ -91,6 +92,20 @@ class Formula:
         return max((int(name[1]) for name in names if _is_coordinate(name)), default=0)
 
     @cached_property
+    def core(self) -> "Formula":
+        """The formula without its outer one-to-one functions: as a label it tells the same about z.
+
+        Examples
+        --------
+        >>> print(Formula("1 - 3*tanh(5*(z1*z2)**3)").core)
+        z1 * z2
+        """
+        tree = _tree(self.text)
+        while (inner := _argument(tree)) is not None:
+            tree = inner
+        return Formula(ast.unparse(tree))
+
+    @cached_property
     def _run(self) -> Law:
         return _Compiler(self.text).build(_tree(self.text), 0)
 
@@ -108,6 +123,32 @@ class Formula:
 
 def _is_coordinate(name: str) -> bool:
     return re.fullmatch("z[1-9]", name) is not None
+
+
+def _argument(node: ast.expr) -> ast.expr | None:
+    """Return what a one-to-one function on top of the tree is applied to, or None if there is no such."""
+    match node:
+        case ast.UnaryOp():
+            return node.operand
+        case ast.Call(func=ast.Name(id=name)) if name in ONE_TO_ONE:
+            return node.args[0]
+        case ast.BinOp(op=ast.Pow()):
+            odd_or_root = _constant(node.right) % 2 != 0
+            return node.left if odd_or_root else None
+        case ast.BinOp():
+            for side, other in ((node.left, node.right), (node.right, node.left)):
+                value = _constant(side)
+                if np.isfinite(value) and (value != 0 or isinstance(node.op, ast.Add | ast.Sub)):
+                    return other
+    return None
+
+
+def _constant(node: ast.expr) -> float:
+    """Return the value of a node without coordinates; NaN if it has some."""
+    if any(isinstance(n, ast.Name) and _is_coordinate(n.id) for n in ast.walk(node)):
+        return np.nan
+    with np.errstate(all="ignore"):
+        return float(_Compiler("").build(node, 0)(np.zeros(1)))
 
 
 def _about(text: str) -> str:

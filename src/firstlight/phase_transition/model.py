@@ -44,7 +44,7 @@ class Model:
     """
 
     room: ClassVar[str] = "phase_transition"
-    room_version: ClassVar[int] = 3
+    room_version: ClassVar[int] = 4
     references: ClassVar[tuple[str, ...]] = ("montanari2026phase",)
 
     target: str = "sign(abs(z1) - 1.4820733)"

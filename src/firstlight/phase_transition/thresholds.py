@@ -19,8 +19,8 @@ from firstlight.theory.phase_transition.labels import label_law
 from firstlight.theory.phase_transition.require import require_increasing, require_size
 from firstlight.theory.phase_transition.subspaces import subspaces
 
-_STEP = 0.1  # of descents, where theory chooses its own
-_FOLLOWED = 128  # steps of V(t); it is continued beyond
+_STEP = 0.15  # of descents, where theory chooses its own
+_FOLLOWED = 96  # steps of V(t); it is continued beyond
 NEVER = 100.0  # an infinite delta_alg, for comparisons
 
 
@@ -46,7 +46,7 @@ class AlgProblem:
     """
 
     room: ClassVar[str] = "phase_transition"
-    room_version: ClassVar[int] = 3
+    room_version: ClassVar[int] = 4
     references: ClassVar[tuple[str, ...]] = ("montanari2026phase",)
 
     target: str = "z1**2"
@@ -107,7 +107,7 @@ class ThresholdProblem(Model):
     steps : int
         Steps that theory follows before it extrapolates.
     step_size : float
-        η; 0 lets theory choose a stable one (the experiment then takes 0.1).
+        η; 0 lets theory choose a stable one (the experiment then takes 0.15).
     d : int
         Dimensions of the experiment.
     train_steps : int

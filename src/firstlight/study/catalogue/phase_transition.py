@@ -36,19 +36,19 @@ def _thresholds(name: str, what: str, axis: dict, paper: dict, fixed: dict, foll
         description=f"delta_NN against {what}, and where descents of finite size succeed",
         problem=f"{_ROOM}:ThresholdProblem",
         axes=axis,
-        fixed={"target": _STEP, "step_size": 0.0, "steps": 48, "d": 100, "train_steps": 600, **fixed},
+        fixed={"target": _STEP, "step_size": 0.0, "steps": 64, "d": 100, "train_steps": 400, **fixed},
         arms={
             "descent": _SUCCESS,
             "finite": Arm("predict", {"samples": 1 << 11, "finite": True}, label="V(t), finite d"),
             "limit": Arm("predict", {"samples": 1 << 11}, label="limit d → ∞"),
         },
-        trials=14,
+        trials=32,
         observables=("delta_nn",),
         figure=FigureSpec(labels=_LABELS),
         scales={
-            "paper": Scale(trials=8, axes=paper, fixed={"steps": followed, "d": 1000, "train_steps": 2000})
+            "paper": Scale(trials=8, axes=paper, fixed={"steps": followed, "d": 1000, "train_steps": 1400})
         },
-        tolerance=0.3,
+        tolerance=0.2,
     )
 
 
@@ -129,11 +129,11 @@ STUDIES = (
         {"init_scale": [0.2, 0.4, 0.8, 1.2, 1.6]}, {},
     ),
     # time and memory of the theory grow as (steps × width)³ and (steps × width)²
-    _thresholds("width", "the width", {"width": [1, 2]}, {"width": [1, 2, 4]}, {"steps": 64}, followed=64),
+    _thresholds("width", "the width", {"width": [1, 2]}, {"width": [1, 2, 4]}, {}, followed=64),
     _thresholds(
-        "activation", "the activation, with an easy direction", {"activation": ["gelu", "silu"]},
-        {"activation": ["gelu", "silu", "softplus", "tanh"]},
-        {"target": _EASY, "init_scale": 1.0, "deltas": (3.0, 4.5, 6.5, 9.0, 13.0, 19.0), "step_size": 0.3},
+        "activation", "the activation, with an easy direction", {"activation": ["tanh_squared", "gelu"]},
+        {"activation": ["tanh_squared", "gelu", "silu", "softplus", "tanh"]},
+        {"target": _EASY, "init_scale": 1.0, "deltas": (1.5, 2.1, 3.0, 4.5, 6.5, 9.0, 13.0, 19.0)},
     ),
     _thresholds("loss", "the loss", {"loss": ["square", "logistic"]}, {"loss": ["square", "logistic"]}, {}),
     Study(

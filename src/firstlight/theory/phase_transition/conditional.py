@@ -14,6 +14,7 @@ import numpy as np
 from scipy.special import ndtr
 
 from firstlight.data.multi_index import MultiIndex
+from firstlight.data.parser import Formula
 from firstlight.gaussian import sobol_normal
 from firstlight.rng import RNGLike, SeedLike, generator
 from firstlight.theory.phase_transition.level_sets import Slices, level_sets
@@ -21,6 +22,7 @@ from firstlight.theory.phase_transition.level_sets import Slices, level_sets
 _REPLICATES = 8
 _BLUR_NODES = 16
 _ROUNDING = 1e-13  # of the coordinates
+_FLAT, _COARSELY_FLAT = 1e-14, 1e-10  # labels that level off differ by less, which a coarse version shows
 
 
 @dataclass(frozen=True)
@@ -58,6 +60,20 @@ def as_target(target: MultiIndex | str) -> MultiIndex:
     if not isinstance(target, MultiIndex):
         raise ValueError(f"target = {target!r}: must be a MultiIndex, or a text of z1, z2, ...")
     return target
+
+
+def as_informative(target: MultiIndex | str) -> MultiIndex:
+    """Return a target whose noiseless label tells the same about the hidden coordinates, as plain as can be.
+
+    Examples
+    --------
+    >>> print(as_informative("exp(2 - z1**4)"))
+    y = z1 ** 4
+    """
+    target = as_target(target)
+    if target.noise or not isinstance(target.target, str):
+        return target
+    return MultiIndex(Formula(target.target).core.text, target.k)
 
 
 def far_labels(target: MultiIndex) -> np.ndarray:
@@ -121,7 +137,7 @@ def _moments(
             return z @ hard.T + shift
 
         if hard.shape[1] == 1:
-            parts.append(_on_a_line(target, place, slices))
+            parts.append(_on_a_line(target, place, slices, _FLAT if fineness >= 0 else _COARSELY_FLAT))
         else:
             log2 = 17 + (hard.shape[1] > 2) if easy.shape[1] == 0 else 12
             bins = 1024 if easy.shape[1] == 0 else 256
@@ -148,11 +164,16 @@ def _easy_nodes(e: int, scale: float, rng: np.random.Generator) -> tuple[np.ndar
     return sobol_normal(e, count, rng), np.full(count, 1 / count)
 
 
-def _on_a_line(target: MultiIndex, place: Callable, slices: int) -> tuple[np.ndarray, ...]:
+def _on_a_line(target: MultiIndex, place: Callable, slices: int, flat: float) -> tuple[np.ndarray, ...]:
     knots = max(1024, 4 * slices)
     slices = slices if target.noise == 0 else slices // 5
-    rounding = float(np.median(_rounding(target, place(np.linspace(-3, 3, 64)[:, None]))))
-    cut = level_sets(lambda z: target.law(place(z[:, None])), slices, knots, rounding)
+    cut = level_sets(
+        lambda z: target.law(place(z[:, None])),
+        slices,
+        knots,
+        lambda z: _rounding(target, place(z[:, None])),
+        flat,
+    )
     if target.noise:
         cut = blurred(cut, target.noise)
     return cut.y, cut.mass, cut.first[None, :, None], cut.second[None, :, None, None]

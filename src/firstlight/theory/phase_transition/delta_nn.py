@@ -16,7 +16,7 @@ from firstlight.data.multi_index import MultiIndex
 from firstlight.rng import RNGLike, SeedLike, generator
 from firstlight.solvers import Solved
 from firstlight.theory.phase_transition.alg import conditional_threshold
-from firstlight.theory.phase_transition.conditional import as_target
+from firstlight.theory.phase_transition.conditional import as_informative, as_target
 from firstlight.theory.phase_transition.criterion import CRITERIA, last_crossing, outlier_margin
 from firstlight.theory.phase_transition.dmft import held_path
 from firstlight.theory.phase_transition.extrapolation import extrapolate, window
@@ -114,7 +114,7 @@ def delta_nn(
     require_size("samples", samples, 128)
     labels = label_law(target, rng)
     student.require_labels(labels.y, labels.far, labels.name)
-    floor = conditional_threshold(target, labels.easy_basis, rng).value
+    floor = conditional_threshold(as_informative(target), labels.easy_basis, rng).value
     none = np.zeros(0)
     if np.isinf(floor):
         return NetworkThreshold(np.inf, np.inf, 0, True, "nothing to find", none, none, none, np.nan, floor)

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import gammainc, gammaincinv
+from scipy.special import expit, gammainc, gammaincinv, logit
 
 from firstlight.data.multi_index import MultiIndex
 from firstlight.rng import RNGLike, SeedLike, generator
@@ -29,7 +29,8 @@ class EscapeTime:
         First step at which the expected squared cosine with the hard space reaches the level; infinity if not
         within the steps that were followed.
     cosine : ndarray of shape (steps + 1,)
-        tr V(t) / (d tr C(t, t)), its linear-regime value at each step.
+        v / (1 + v) with v = tr V(t) / (d tr C(t, t)), at each step: the hard part of the weights grows as in
+        the linear regime, while the rest is as if it were held.
     """
 
     time: float
@@ -51,18 +52,24 @@ def escape_of(path: DmftPath, d: int, level: float = 0.2) -> EscapeTime:
     Returns
     -------
     EscapeTime
-        Linear interpolation between steps in the logarithm of the cosine.
+        Linear interpolation between steps in the logarithm of v.
     """
     _check(d, level)
-    cosine = np.einsum("taa->t", path.hard_variance) / (d * path.norm.sum(axis=1))
-    above = np.flatnonzero(cosine >= level)
+    grown = _grown(path, d)
+    cosine = expit(grown)
+    above = np.flatnonzero(grown >= logit(level))
     if not above.size:
         return EscapeTime(np.inf, cosine)
     t = int(above[0])
     if t == 0:
         return EscapeTime(0.0, cosine)
-    before, after = np.log(cosine[t - 1 : t + 1])
-    return EscapeTime(float(t - 1 + (np.log(level) - before) / (after - before)), cosine)
+    before, after = grown[t - 1 : t + 1]
+    return EscapeTime(float(t - 1 + (logit(level) - before) / (after - before)), cosine)
+
+
+def _grown(path: DmftPath, d: int) -> np.ndarray:
+    """Return log v, v the mean square of the hard part of the weights beside the rest, at each step."""
+    return np.log(np.einsum("taa->t", path.hard_variance) / (d * path.norm.sum(axis=1)))
 
 
 def _check(d: int, level: float) -> None:
@@ -80,13 +87,13 @@ def chance_of(path: DmftPath, d: int, steps: int, level: float = 0.2) -> float:
 
     Parameters are those of `escape_of`, and the steps of the descent.
     """
-    cosine = np.log(escape_of(path, d, level).cosine[: steps + 1])
-    best, last = float(cosine.max()), len(cosine) - 1
+    grown = _grown(path, d)[: steps + 1]
+    best, last = float(grown.max()), len(grown) - 1
     if steps > last:
         late = np.arange(last // 2, last + 1)
-        power = np.polynomial.Polynomial.fit(np.log(late), cosine[late], 1)
+        power = np.polynomial.Polynomial.fit(np.log(late), grown[late], 1)
         best = max(best, float(power(np.log(steps))))
-    return float(1 - _share_below(path, last, np.exp(np.log(level) - min(best, 700.0))))
+    return float(1 - _share_below(path, last, np.exp(logit(level) - min(best, 700.0))))
 
 
 def mean_escape(path: DmftPath, d: int, level: float = 0.2) -> float:
@@ -97,16 +104,15 @@ def mean_escape(path: DmftPath, d: int, level: float = 0.2) -> float:
 
     Parameters are those of `escape_of`.
     """
-    cosine = np.maximum.accumulate(np.log(escape_of(path, d, level).cosine))
-    steps = len(cosine) - 1
-    rate = (cosine[-1] - cosine[3 * steps // 4]) / (steps - 3 * steps // 4)
+    most = np.maximum.accumulate(_grown(path, d))
+    steps = len(most) - 1
+    rate = (most[-1] - most[3 * steps // 4]) / (steps - 3 * steps // 4)
     freedom = _freedom(path, steps)
     share = 2 * gammaincinv(freedom / 2, (np.arange(64) + 0.5) / 64) / freedom
-    needed = np.log(level) - np.log(share)
-    grown, at = np.unique(cosine, return_index=True)
-    times = np.interp(needed, grown, at)
-    late = needed > cosine[-1]
-    times[late] = steps + (needed[late] - cosine[-1]) / max(rate, 1e-12)
+    needed = logit(level) - np.log(share)
+    times = np.interp(needed, *np.unique(most, return_index=True))
+    late = needed > most[-1]
+    times[late] = steps + (needed[late] - most[-1]) / max(rate, 1e-12)
     kept = times <= 2 * steps
     return float(times[kept].mean()) if kept.mean() > 0.9 else np.nan
 
@@ -261,13 +267,13 @@ def success_size(
     best = []
     for delta in deltas:
         path = held_path(labels, student, float(delta), step_size, steps, samples, seed, (0,))
-        best.append(float(np.log(escape_of(path, d, level).cosine.max())))
-        if best[-1] >= np.log(level):
+        best.append(float(_grown(path, d).max()))
+        if best[-1] >= logit(level):
             break
-    if best[-1] < np.log(level):
+    if best[-1] < logit(level):
         return np.inf
     if len(best) == 1:
         return float(deltas[0])
-    share = (np.log(level) - best[-2]) / (best[-1] - best[-2])
+    share = (logit(level) - best[-2]) / (best[-1] - best[-2])
     low, high = np.log(deltas[len(best) - 2]), np.log(deltas[len(best) - 1])
     return float(np.exp(low + share * (high - low)))

@@ -9,15 +9,15 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import ndtr
+from scipy.special import ndtr, ndtri
 
 Function = Callable[[np.ndarray], np.ndarray]
+Slack = Callable[[np.ndarray, np.ndarray], np.ndarray]  # errors of labels y at z
 
 _REACH = 9.0  # the normal mass beyond is 2e-19
 _SECTIONS = 12  # by 16: narrow a grid step of 1e-3 to rounding
 _REFINEMENTS = 3  # each divides the steps beside turning points by 16
-_SECANTS = 5  # towards each inverse
-_FLAT = 1e-12  # steps of φ below this share of its spread count as constant
+_SECANTS = 10  # towards each inverse
 
 
 class Slices(NamedTuple):
@@ -29,8 +29,16 @@ class Slices(NamedTuple):
     second: np.ndarray
 
 
-def level_sets(function: Function, slices: int = 4096, knots: int = 8192, rounding: float = 0.0) -> Slices:
+def level_sets(
+    function: Function,
+    slices: int = 4096,
+    knots: int = 8192,
+    rounding: Function | None = None,
+    flat: float = 1e-14,
+) -> Slices:
     """Cut the law of ``function(z)``, z standard normal, into slices.
+
+    Labels may span all decades, but those whose difference drowns in rounding count as equal.
 
     Parameters
     ----------
@@ -40,8 +48,10 @@ def level_sets(function: Function, slices: int = 4096, knots: int = 8192, roundi
         How many slices the continuous part of y's law gets; atoms come on top.
     knots : int, default 8192
         Evaluations of φ between which its stretches and jumps are found.
-    rounding : float, default 0.0
-        Errors of φ: smaller steps count as constant.
+    rounding : callable, optional
+        Errors of φ at given z: smaller steps count as constant.
+    flat : float, default 1e-14
+        As do steps below this share of the label.
 
     Returns
     -------
@@ -53,19 +63,23 @@ def level_sets(function: Function, slices: int = 4096, knots: int = 8192, roundi
     >>> print(round(float((cut.mass * cut.second**2).sum()), 4))  # E[(y - 1)²] of y = z²
     2.0
     """
-    probe = function(np.linspace(-3, 3, 1001) + 0.1234e-3)
-    probe = probe[np.isfinite(probe)]
-    centre, scale = float(np.median(probe)), 4 * float(np.ptp(np.quantile(probe, [0.1, 0.9]))) or 1.0
+    probe = function(ndtri((np.arange(1001) + 0.5) / 1001) + 0.1234e-3)
+    low, centre, high = np.quantile(probe[np.isfinite(probe)], [0.25, 0.5, 0.75])
+    centre = centre if high - low < 1e-3 * abs(centre) else 0.0  # small labels keep their digits
+    sizes = np.abs(probe - centre)
+    sizes = sizes[np.isfinite(sizes) & (sizes > 0)]
+    scale = float(np.median(sizes)) if sizes.size else 1.0
 
     def squashed(z: np.ndarray) -> np.ndarray:
-        away = function(z) - centre
-        with np.errstate(invalid="ignore"):  # monotone: slices stay slices, and poles are no longer steep
-            return away / (1 + np.abs(away) / scale)
+        return np.arcsinh((function(z) - centre) / scale)  # monotone, and poles are no longer steep
 
-    z, y = _knots(squashed, knots, rounding)
-    spread = _spread(z, y, rounding)
-    step = np.diff(y)
-    direction = np.where(np.abs(step) <= _FLAT * spread, 0, np.sign(step)).astype(int)
+    def slack(z: np.ndarray, y: np.ndarray) -> np.ndarray:
+        error = 0.0 if rounding is None else rounding(z) / (scale * np.cosh(y))
+        return np.maximum(flat * np.abs(y), error)
+
+    z, y = _knots(squashed, knots, slack)
+    spread = _spread(z, y)
+    direction = _directions(z, y, slack).astype(int)
     direction[np.diff(z) <= 0] = 2  # a jump: no mass
     pieces = _pieces(direction)
     atoms = _atoms(z, y, [p for p in pieces if p[2] == 0], spread)
@@ -73,21 +87,22 @@ def level_sets(function: Function, slices: int = 4096, knots: int = 8192, roundi
     y, mass, first, second = (np.concatenate(parts) for parts in zip(atoms, rest, strict=True))
     kept = mass > 0
     y, mass, first, second = y[kept], mass[kept], first[kept], second[kept]
-    return Slices(centre + y / (1 - np.abs(y) / scale), mass / mass.sum(), first / mass, second / mass)
+    return Slices(centre + scale * np.sinh(y), mass / mass.sum(), first / mass, second / mass)
 
 
-def _knots(function: Function, knots: int, rounding: float) -> tuple[np.ndarray, np.ndarray]:
+def _knots(function: Function, knots: int, slack: Slack) -> tuple[np.ndarray, np.ndarray]:
     """Grid points and values, with two values at each jump."""
     z = (np.arange(knots) - 0.5 * (knots - 1)) * (2 * _REACH / knots)  # symmetric, off the round numbers
     for _ in range(_REFINEMENTS):
-        z = _refine(z, function(z), rounding)
+        z = _refine(z, function(z), slack)
     z = _with_vertices(z, function(z))
     y = function(z)
-    size = _spread(z, y, rounding)
+    size = _spread(z, y)
     low, high = z[:-1], z[1:]
     for _ in range(_SECTIONS):  # narrow every interval to its sixteenth that holds most of the change
         grid = low[:, None] + (high - low)[:, None] * np.linspace(0, 1, 17)
-        change = np.nan_to_num(np.abs(np.diff(function(grid.ravel()).reshape(grid.shape), axis=1)))
+        values = function(grid.ravel()).reshape(grid.shape)
+        change = np.abs(np.diff(np.where(np.isfinite(values), values, 0.0), axis=1))
         best = np.argmax(change, axis=1)[:, None]
         jump = np.take_along_axis(change, best, axis=1) > 1e-4 * size
         low, high = (np.take_along_axis(grid, at, axis=1)[jump] for at in (best, best + 1))
@@ -100,11 +115,16 @@ def _knots(function: Function, knots: int, rounding: float) -> tuple[np.ndarray,
     return z[finite], y[finite]
 
 
-def _refine(z: np.ndarray, y: np.ndarray, rounding: float) -> np.ndarray:
+def _directions(z: np.ndarray, y: np.ndarray, slack: Slack) -> np.ndarray:
+    """Return the sign of each step, 0 where it is within the slack of its ends or φ overflows."""
+    y = np.where(np.isfinite(y), y, 0.0)
+    step, size = np.diff(y), slack(z, y)
+    return np.where(np.abs(step) <= np.maximum(size[1:], size[:-1]), 0, np.sign(step))
+
+
+def _refine(z: np.ndarray, y: np.ndarray, slack: Slack) -> np.ndarray:
     """Add knots beside those where φ turns or bends off a plateau."""
-    step = np.nan_to_num(np.diff(y))  # where φ overflows there is nothing to resolve
-    direction = np.where(np.abs(step) <= _FLAT * _spread(z, y, rounding), 0, np.sign(step))
-    turn = np.flatnonzero(np.diff(direction) != 0)
+    turn = np.flatnonzero(np.diff(_directions(z, y, slack)) != 0)
     segment = np.unique(np.concatenate([turn, turn + 1]))
     share = np.arange(1, 16) / 16
     added = z[segment, None] + (z[segment + 1] - z[segment])[:, None] * share
@@ -113,20 +133,20 @@ def _refine(z: np.ndarray, y: np.ndarray, rounding: float) -> np.ndarray:
 
 def _with_vertices(z: np.ndarray, y: np.ndarray) -> np.ndarray:
     """Add the vertices of parabolas through turning points: equal maxima must get equal ends."""
-    slope = np.diff(y) / np.diff(z)
-    turn = np.flatnonzero(slope[:-1] * slope[1:] < 0)
+    slope = np.diff(np.where(np.isfinite(y), y, 0.0)) / np.diff(z)
+    turn = np.flatnonzero(np.sign(slope[:-1]) * np.sign(slope[1:]) < 0)
     bend = (slope[turn + 1] - slope[turn]) / (z[turn + 2] - z[turn])
     vertex = 0.5 * (z[turn] + z[turn + 1]) - 0.5 * slope[turn] / bend
     return np.unique(np.concatenate([z, vertex]))
 
 
-def _spread(z: np.ndarray, y: np.ndarray, rounding: float) -> float:
-    """Return a size of φ's variation that poles do not spoil, and beside which rounding errors are flat."""
+def _spread(z: np.ndarray, y: np.ndarray) -> float:
+    """Return a size of φ's variation that poles do not spoil."""
     y = np.where(np.isfinite(y), y, 0.0)
     low, high = np.quantile(y[np.abs(z) < 4], [0.02, 0.98])
     whole = float(np.ptp(y))
-    size = float(high - low) if high - low > 1e-9 * whole else whole  # a label may vary in the tails only
-    return max(size, rounding / _FLAT) or 1.0
+    # a label may vary in the tails only
+    return (float(high - low) if high - low > 1e-9 * whole else whole) or 1.0
 
 
 def _pieces(direction: np.ndarray) -> list[tuple[int, int, int]]:
@@ -185,7 +205,7 @@ def _inverse(function: Function, y: np.ndarray, z: np.ndarray, labels: np.ndarra
     low, high, at_low, at_high = z[place - 1], z[place], y[place - 1], y[place]
     miss_low, miss_high = at_low - label, at_high - label
     for _ in range(_SECANTS):  # of the Illinois kind: an end that stays counts half
-        root = low - (high - low) * (miss_low / (miss_high - miss_low))
+        root = low - (high - low) * (miss_low / np.where(miss_low < miss_high, miss_high - miss_low, 1.0))
         miss = function(root) - label
         below, above = miss < 0, miss >= 0
         miss_low = np.where(below, miss, 0.5 * miss_low)

@@ -93,6 +93,7 @@ class Bulk:
         """Whether P + D/δ is positive definite at every node."""
         return definite(P + self.D / self.delta)
 
+    @np.errstate(divide="ignore", invalid="ignore")  # a pivot that rounds to zero: no step is feasible then
     def follow(self, p: float, start: np.ndarray) -> Branch | None:
         """Solve for (P, z) with tr P/m = p by Newton's method; None if no feasible solution is reached."""
         m = len(start)

@@ -7,7 +7,7 @@ import numpy as np
 from firstlight.data.multi_index import MultiIndex
 from firstlight.rng import RNGLike, SeedLike, generator
 from firstlight.theory.phase_transition.alg import conditional_threshold
-from firstlight.theory.phase_transition.conditional import as_target
+from firstlight.theory.phase_transition.conditional import as_informative
 from firstlight.theory.phase_transition.finite_stage import finite_threshold
 from firstlight.theory.phase_transition.relevant import relevant_directions
 from firstlight.theory.phase_transition.subspaces import closure, complement, subspaces
@@ -66,7 +66,7 @@ def staircase(
     1 0.0
     2 2.47
     """
-    target, rng = as_target(target), generator(rng)
+    target, rng = as_informative(target), generator(rng)
     stages: list[Stage] = []
     known = easy = subspaces(target, rng).easy
     if known.shape[1]:

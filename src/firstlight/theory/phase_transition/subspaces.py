@@ -6,7 +6,7 @@ import numpy as np
 
 from firstlight.data.multi_index import MultiIndex
 from firstlight.rng import RNGLike, SeedLike, generator
-from firstlight.theory.phase_transition.conditional import Moments, as_target, conditional_moments
+from firstlight.theory.phase_transition.conditional import Moments, as_informative, conditional_moments
 from firstlight.theory.phase_transition.relevant import axes_of, relevant_directions, straightened
 
 _ENERGY = 1e-4  # of E|E[g|y]|² along a direction: less counts as none
@@ -53,7 +53,7 @@ def subspaces(target: MultiIndex | str, rng: RNGLike | SeedLike = 0) -> Subspace
     >>> subspaces("z1**2").hard
     array([[1.]])
     """
-    target, rng = as_target(target), generator(rng)
+    target, rng = as_informative(target), generator(rng)
     trivial = extend(target, np.zeros((target.k, 0)), rng)
     easy = closure(target, trivial, rng)
     return Subspaces(trivial, easy, complement(easy))
