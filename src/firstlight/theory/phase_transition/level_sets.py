@@ -107,8 +107,10 @@ def _knots(function: Function, knots: int, slack: Slack) -> tuple[np.ndarray, np
         jump = np.take_along_axis(change, best, axis=1) > 1e-4 * size
         low, high = (np.take_along_axis(grid, at, axis=1)[jump] for at in (best, best + 1))
     aside = 1e-9 * (1 + np.abs(low))  # the limits, not the value that φ may take at the jump itself
-    z = np.concatenate([z, low, low])
-    y = np.concatenate([y, function(low - aside), function(low + aside)])
+    before, after = function(low - aside), function(low + aside)
+    real = np.abs(after - before) > slack(low - aside, before)  # and not of rounding
+    z = np.concatenate([z, low[real], low[real]])
+    y = np.concatenate([y, before[real], after[real]])
     order = np.argsort(z, kind="stable")
     z, y = z[order], y[order]
     finite = np.isfinite(y)
