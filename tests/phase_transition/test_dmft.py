@@ -459,6 +459,20 @@ def test_growth_by_a_power_is_continued():
     assert escape_of(power, 1000).cosine[32] == pytest.approx(1 - 1 / (1 + (1 + 32**1.5) / 1000))
 
 
+@pytest.mark.parametrize(("target", "k"), [(TARGET, 1), ("tanh(0.5*z1 + 1.5*(z2**2 - 1))", 2)])
+def test_samples_do_not_push_small_overlaps(target, k):
+    student = Student("tanh_squared", 1.5, 0.8, offset=-0.5)
+    grown = []
+    for size in (1e-6, 1e-5):
+        start = np.zeros((1, k))
+        start[0, -1] = size  # along the hard direction
+        path = dmft(target, student, 6.0, 0.12, 12, 1 << 8, hold_hard=False, start_overlap=start)
+        grown.append(path.overlap[12, 0, -1] / size)
+    # linear up to the square of the overlap; a push of so few samples would be of order 0.01 by itself
+    assert grown[0] == pytest.approx(grown[1], rel=1e-6)
+    assert 1 < grown[0] < 3
+
+
 def test_escape_times_grow_with_log_d():
     path = dmft(TARGET, Student("tanh_squared", 1.5, 0.8, offset=-0.5), 6.0, 0.12, 60, 1 << 11, times=(0,))
     times = [escape_of(path, d).time for d in (500, 1000, 2000, 4000)]

@@ -260,9 +260,14 @@ def test_commands():
 
 
 def test_a_target_may_begin_with_a_minus():
-    help_ = " ".join(CliRunner().invoke(everything, ["delta-alg", "--help"]).output.split())
-    assert "(-z1**2)" in help_
-    assert "0.5 ±" in command("delta-alg", "(-z1**2)").output
+    assert "0.5 ±" in CliRunner().invoke(everything, ["delta-alg", "-z1**2"]).output
+    assert "--noize" in CliRunner().invoke(everything, ["delta-alg", "z1**2", "--noize", "1"]).output
+
+
+def test_commands_say_that_a_number_is_in_doubt():
+    few = ("delta-nn", TARGET, "--init-scale", "0.8", "--steps", "8", "--samples", "512")
+    assert "NOT converged" in command(*few).output
+    assert "NOT" not in command("delta-alg", "z1**2").output
 
 
 @pytest.mark.parametrize(

@@ -41,9 +41,9 @@ def _options(
 app.command()(animate)
 app.command()(cite)
 app.command()(report)
-app.command("delta-alg")(delta_alg)
-app.command("delta-nn")(delta_nn)
-app.command()(staircase)
+for name, command in (("delta-alg", delta_alg), ("delta-nn", delta_nn), ("staircase", staircase)):
+    # a target such as '-z1**2' is no option
+    app.command(name, context_settings={"ignore_unknown_options": True})(command)
 app.command()(unseen)
 app.add_typer(data_app, name="data")
 app.add_typer(study_app, name="study")

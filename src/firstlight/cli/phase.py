@@ -7,10 +7,7 @@ import typer
 
 Target = Annotated[
     str,
-    typer.Argument(
-        help="A function of z1, z2, ..., such as 'z1*z2 + sign(z3)'; put one that begins with a minus in "
-        "brackets, as in '(-z1**2)'."
-    ),
+    typer.Argument(help="A function of z1, z2, ..., such as 'z1*z2 + sign(z3)'."),
 ]
 Noise = Annotated[float, typer.Option(help="Standard deviation of the label's noise.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
@@ -45,6 +42,10 @@ def _plain(value: Any) -> Any:
     return value
 
 
+def _doubt(found: Any) -> str:
+    return "" if found.converged else "; NOT converged"
+
+
 def _refuse(error: Exception) -> typer.Exit:
     typer.echo(f"error: {error}", err=True)
     return typer.Exit(2)
@@ -64,7 +65,7 @@ def delta_alg(target: Target, noise: Noise = 0.0, seed: Seed = 0, as_json: Json 
         "easy": found.known,
     }  # fmt: skip
     lines = [
-        f"delta_alg = {found.value:.6g} ± {found.residual:.2g}   ({found.route})",
+        f"delta_alg = {found.value:.6g} ± {found.residual:.2g}   ({found.route}{_doubt(found)})",
         f"directions learnt there: {found.directions.shape[1]}, easy before: {found.known.shape[1]}",
     ]
     _show(as_json, facts, lines)
@@ -141,7 +142,8 @@ def delta_nn(
         "edge_at_time": found.edges,
     }  # fmt: skip
     lines = [
-        f"delta_NN = {found.value:.5g} ± {found.residual:.2g}   ({found.route}; a reconstruction)",
+        f"delta_NN = {found.value:.5g} ± {found.residual:.2g}   "
+        f"({found.route}; a reconstruction{_doubt(found)})",
         f"delta_alg = {found.delta_alg:.5g}",
         *(
             f"  T = {t:4d}: {x:.4g}, bulk edge {z:.3g}"

@@ -19,6 +19,7 @@ from firstlight.theory.phase_transition.process import Process
 from firstlight.theory.phase_transition.require import require_memory, require_number, require_size
 from firstlight.theory.phase_transition.resolvent import Bulk
 from firstlight.theory.phase_transition.student import Student, as_student
+from firstlight.theory.phase_transition.subspaces import subspaces
 
 _PROBES = 1 << 11  # nodes that tell whether the first step is stable
 
@@ -86,8 +87,10 @@ def dmft(
     if hold_hard:
         return held_path(label_law(target, rng), student, delta, step_size, steps, samples, rng, times)
     kept = _check(student, delta, step_size, steps, samples, times)
-    _check_step(student, _joint(target, student.width, _PROBES, np.random.default_rng(0)), delta, step_size)
-    sample = _joint(target, (steps + 1) * student.width, samples, rng)
+    hard = subspaces(target, rng).hard
+    probe = _joint(target, hard, student.width, _PROBES, np.random.default_rng(0))
+    _check_step(student, probe, delta, step_size)
+    sample = _joint(target, hard, (steps + 1) * student.width, samples, rng)
     return Process(student, sample, float(delta), float(step_size), steps, kept, start).path()
 
 
@@ -110,18 +113,22 @@ def held_path(
     return Process(student, sample, float(delta), float(step_size), steps, kept, start).path()
 
 
-def _joint(target: MultiIndex, dim: int, count: int, rng: np.random.Generator) -> LabelSample:
+def _joint(
+    target: MultiIndex, hard: np.ndarray, dim: int, count: int, rng: np.random.Generator
+) -> LabelSample:
     """Draw samples in which all hidden coordinates are followed.
 
-    In pairs of opposite points: a sample's own asymmetry would push small overlaps, which then grow.
+    In pairs with opposite hard coordinates, all else alike: a sample's own asymmetry would push small
+    overlaps, which then grow.
     """
     extra = target.k + (target.noise > 0)
     half = sobol_normal(min(dim, 40) + extra, -(-count // 2), rng)
-    low = np.concatenate([half, -half])[:count]
-    g = low[:, : target.k]
-    y = target.law(g) + (target.noise * low[:, target.k] if target.noise else 0.0)
-    rest = rng.standard_normal((len(half), max(dim - 40, 0)))
-    normals = np.hstack([low[:, extra:], np.concatenate([rest, -rest])[:count]])
+    g = half[:, : target.k]
+    g = np.concatenate([g, g - 2 * (g @ hard) @ hard.T])[:count]
+    rest = np.hstack([half[:, target.k :], rng.standard_normal((len(half), max(dim - 40, 0)))])
+    rest = np.concatenate([rest, rest])[:count]
+    y = target.law(g) + (target.noise * rest[:, 0] if target.noise else 0.0)
+    normals = rest[:, extra - target.k :]
     return LabelSample(y, np.full(count, 1 / count), g, np.zeros((count, 0, 0)), normals)
 
 
