@@ -459,6 +459,17 @@ def test_growth_by_a_power_is_continued():
     assert escape_of(power, 1000).cosine[32] == pytest.approx(1 - 1 / (1 + (1 + 32**1.5) / 1000))
 
 
+def test_a_step_need_not_be_stable_far_below_the_threshold():
+    student = Student("tanh_squared", 1.0, 0.4)
+    with pytest.raises(ValueError, match="unstable"):
+        dmft(TARGET, student, 0.77, 0.32, 8, 512)  # at delta_alg
+    found = delta_nn(TARGET, student, 0.32, 8, samples=512)
+    assert found.step_size == 0.32
+    assert np.isfinite(found.curve[-3:]).all()
+    with pytest.raises(ValueError, match="step_size = 5: unstable"):
+        delta_nn(TARGET, student, 5, 8, samples=512)
+
+
 @pytest.mark.parametrize(("target", "k"), [(TARGET, 1), ("tanh(0.5*z1 + 1.5*(z2**2 - 1))", 2)])
 def test_samples_do_not_push_small_overlaps(target, k):
     student = Student("tanh_squared", 1.5, 0.8, offset=-0.5)

@@ -14,6 +14,7 @@ from firstlight.study.cost import Cost
 from firstlight.study.problem import Assumption
 from firstlight.theory.phase_transition.alg import delta_alg
 from firstlight.theory.phase_transition.delta_nn import delta_nn
+from firstlight.theory.phase_transition.dmft import memory_bytes
 from firstlight.theory.phase_transition.escape import success_chance
 from firstlight.theory.phase_transition.labels import label_law
 from firstlight.theory.phase_transition.require import require_increasing, require_size
@@ -21,6 +22,7 @@ from firstlight.theory.phase_transition.subspaces import subspaces
 
 _STEP = 0.15  # of descents, where theory chooses its own
 _FOLLOWED = 96  # steps of V(t); it is continued beyond
+_EDGES = 3e5  # what the bulk's edges cost beside each sample's steps
 NEVER = 100.0  # an infinite delta_alg, for comparisons
 
 
@@ -199,5 +201,11 @@ class ThresholdProblem(Model):
         if door == "simulate":
             n = sum(self.deltas) * self.d
             return Cost(4 * n * self.d * m * self.train_steps, 8 * max(self.deltas) * self.d**2)
-        samples = 1 << 13
-        return Cost(30 * samples * self.steps**3 * m**3 / 3, 4 * samples * self.steps**2 * m * m)
+        samples = int(options.get("samples", 1 << 13))  # type: ignore[call-overload]
+        if options.get("finite"):  # samples are doubled twice as a rule
+            T = min(self.train_steps, _FOLLOWED)
+            work = 4 * len(self.deltas) * samples * T**3 * m**3 / 3
+            return Cost(work, memory_bytes(self.student, T, 2 * samples))
+        # two scrambles at eight delta
+        work = 16 * (samples / 2) * (self.steps**3 * m**3 / 3 + _EDGES * m**3)
+        return Cost(work, 2 * memory_bytes(self.student, self.steps, samples // 2))

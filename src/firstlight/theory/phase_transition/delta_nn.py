@@ -172,7 +172,7 @@ class _Scan:
 
     def dynamic(self, step_size: float | None, steps: int, samples: int) -> NetworkThreshold:
         """Follow training, and extrapolate; NaN where the static equations hold and say otherwise."""
-        chosen = self._default_step() if step_size is None else float(step_size)
+        chosen = float(step_size or f"{0.75 / self._right_edge(2 * self.floor):.2g}")
         for _ in range(4):
             try:
                 found = self._at_step(chosen, steps, samples)
@@ -190,15 +190,18 @@ class _Scan:
                 return replace(found, value=np.nan, residual=np.inf, converged=False, route="contradicted")
         return found
 
-    def _default_step(self) -> float:
-        law = starting_law(self.labels, self.student, 1 << 12, self.seeds[0])
-        right = -Bulk(law.D, law.weight, 2 * self.floor).mirrored.left_edge().value
-        return float(f"{0.75 / (right + self.student.ridge):.2g}")
+    def _right_edge(self, delta: float) -> float:
+        """Return the largest curvature at the start."""
+        law = starting_law(self.labels, self.student, 1 << 11, self.seeds[0])
+        return self.student.ridge - Bulk(law.D, law.weight, delta).mirrored.left_edge().value
 
     def _at_step(self, eta: float, steps: int, samples: int) -> NetworkThreshold:
         early = min(steps, 32)
         times = [t for t in (4, 8, 16, 24, 32) if early / 4 <= t <= early] or [early]
         grid = self.floor * np.geomspace(1.0, _REACH, 14)
+        grid = grid[[eta * self._right_edge(x) < 1.9 for x in grid]]  # few samples bend the loss more
+        if grid.size < 2:
+            raise ValueError(f"step_size = {eta}: unstable at the start; take a smaller one")
         margins, _ = self._table(grid, eta, early, times, max(samples // 4, 1 << 10), self.seeds[:1], False)
         roots = [last_crossing(grid, row) for row in margins[0].T]
         if not np.isfinite(roots).any():
