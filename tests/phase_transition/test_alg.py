@@ -269,6 +269,9 @@ def test_an_easy_direction_that_is_half_known():
     first, second = staircase("z1 + z2**2", finite=True)
     assert (first.reached_at, second.threshold) == (0.0, pytest.approx(0.5, rel=2e-3))
     assert 0.55 < second.reached_at < 0.65  # more than if z1 were known
+    # one sample per dimension is enough to know z1 exactly, long before the others show
+    second = staircase("z1 + sign(z2*z3)", finite=True)[1]
+    assert second.reached_at == second.threshold
 
 
 def test_pinned_edge_of_the_literature():

@@ -77,7 +77,7 @@ def conditional_threshold(
         return AlgorithmicThreshold(np.inf, np.inf, 0, True, hard, known, "nothing to find")
     moments = conditional_moments(target, known, hard, rng)
     if moments.sampled:
-        route, (top, error, excess, matrix) = "quasi-Monte-Carlo", _sampled_top(moments)
+        route, (top, error, excess, matrix) = "quasi-Monte-Carlo", sampled_top(moments)
     else:
         coarse = conditional_moments(target, known, hard, rng, fineness=-1)
         route, (top, error, excess, matrix) = "level sets", _exact_top(moments, coarse)
@@ -120,7 +120,7 @@ def _exact_top(fine: Moments, coarse: Moments) -> tuple[float, float, float, np.
     return top, float(np.abs(change).max()), 0.0, matrix
 
 
-def _sampled_top(moments: Moments) -> tuple[float, float, float, np.ndarray]:
+def sampled_top(moments: Moments) -> tuple[float, float, float, np.ndarray]:
     """Products of different replicates; eigenvectors and eigenvalues from different halves of these.
 
     Noise spreads equal eigenvalues, so the largest one of a noisy matrix is too large. A top eigenvector of

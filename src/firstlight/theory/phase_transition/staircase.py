@@ -78,7 +78,8 @@ def staircase(
             stages.append(Stage(complement(known), np.inf, np.inf, np.inf))
             break
         if finite and known is easy and easy.shape[1] == 1:
-            reached = finite_threshold(target, easy, complement(easy, relevant_directions(target)), rng)[0]
+            hard = complement(easy, relevant_directions(target))
+            reached = finite_threshold(target, easy, hard, found.value, rng)[0]
         stages.append(Stage(found.directions, found.value, found.residual, reached))
         known = np.hstack([found.known, found.directions])
         shown = closure(target, known, rng)
