@@ -466,7 +466,7 @@ def test_a_step_need_not_be_stable_far_below_the_threshold():
     found = delta_nn(TARGET, student, 0.29, 8, samples=512)
     assert found.step_size == 0.29
     assert np.isfinite(found.curve[-3:]).all()
-    with pytest.raises(ValueError, match="step_size = 5.0: unstable"):
+    with pytest.raises(ValueError, match=r"step_size = 5\.0: unstable"):
         delta_nn(TARGET, student, 5, 8, samples=512)
 
 

@@ -11,8 +11,9 @@ from firstlight.losses import Loss
 from firstlight.network.phase_descent import Network, descend, orthogonal_rows
 from firstlight.study.problem import Assumption
 from firstlight.theory.phase_transition.conditional import far_labels
+from firstlight.theory.phase_transition.relevant import relevant_directions
 from firstlight.theory.phase_transition.student import Student
-from firstlight.theory.phase_transition.subspaces import subspaces
+from firstlight.theory.phase_transition.subspaces import complement, subspaces
 
 SUCCESS = 0.2  # squared cosine with the hidden directions that counts as having found them
 
@@ -86,8 +87,8 @@ class Model:
 
     @cached_property
     def hard(self) -> np.ndarray:
-        """Basis (k, h) of the hard directions: which ones are held or looked for is part of the question."""
-        return subspaces(self.law).hard
+        """Basis (k, h) of the hard directions that the label depends on, which are held or looked for."""
+        return complement(self.easy, relevant_directions(self.law))
 
     @cached_property
     def easy(self) -> np.ndarray:

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 import xarray as xr
-from scipy.special import ndtri
+from scipy.special import gammainc, gammaincinv
 
 from firstlight.data.multi_index import MultiIndexSample
 from firstlight.measure.hessian import extreme_eigenpairs, hessian_operator
@@ -14,6 +14,7 @@ from firstlight.phase_transition.model import Model
 from firstlight.rng import RNGLike, SeedLike, generator
 from firstlight.study.cost import Cost
 from firstlight.theory.phase_transition.dmft import default_times, dmft, memory_bytes
+from firstlight.theory.phase_transition.escape import freedom_of
 from firstlight.theory.phase_transition.path import DmftPath
 from firstlight.theory.phase_transition.require import require_number, require_size
 
@@ -90,31 +91,33 @@ class Problem(Model):
         found = _predicted(path)
         return found.assign(self._predicted_spectra(path)) if self.spectrum else found
 
-    def _path(self, rng: RNGLike | SeedLike, samples: int, start: float | None = None) -> DmftPath:
-        """Follow training with the hard overlaps held, or from a start of that size in each of them."""
-        overlap = 0.0 if start is None else start * np.ones((self.student.width, 1)) * self.hard.sum(axis=1)
+    def _path(self, rng: RNGLike | SeedLike, samples: int, start: np.ndarray | None = None) -> DmftPath:
+        """Follow training with the hard overlaps held, or from those overlaps (m, k) at the start."""
         return dmft(
             self.law, self.student, self.delta, self.step_size, self.steps, samples, rng, start is None,
-            start_overlap=overlap,
+            start_overlap=0.0 if start is None else start,
         )  # fmt: skip
 
     def _set_free(self, seed: int, samples: int) -> xr.Dataset:
         """Join the linear regime of V(t) to paths of finite overlaps.
 
-        Data push small overlaps about as much as the start does. What grows from them grows alike, so it is
-        as if the start had been larger, by how much V(t) exceeds the start's part of it.
+        Data push small overlaps about as much as the start does, and what grows from either lies along what
+        grows most. So it is as if the start had been along that, and so large that it reaches V(t).
         """
         held = self._path(seed, samples)
         at = np.array(held.times)
-        linear = (np.einsum("taa->t", held.hard_variance) / held.norm.sum(axis=1) / self.d)[at]
-        late = linear > _LINEAR
-        joined = at[np.argmax(late)] if late.any() else self.steps
-        size = self.init_scale / np.sqrt(self.d * held.start_share[joined])
-        longest = 0.7 * self.init_scale / np.sqrt(self.hard.size)  # overlaps cannot exceed the rows
-        starts = np.minimum(size * _quarters(), longest)
-        free = xr.concat([_predicted(self._path(seed, samples, float(s))) for s in starts], "start")
+        hard = np.einsum("taa->t", held.hard_variance)[at] / self.d
+        rest = held.norm.sum(axis=1)[at]
+        late = hard > _LINEAR * rest
+        join = int(np.argmax(late)) if late.any() else -1
+        _, growth, along = np.linalg.svd(held.start_response[at[join]])
+        sizes = np.sqrt(hard[join] * _quarters(freedom_of(held, int(at[join])))) / growth[0]
+        sizes = np.minimum(sizes, 0.7 * self.init_scale)  # overlaps cannot exceed the rows
+        unit = along[0].reshape(self.student.width, -1) @ self.hard.T
+        free = xr.concat([_predicted(self._path(seed, samples, size * unit)) for size in sizes], "start")
         found = free.mean("start").assign(converged=True)
-        return found.assign(cosine=found.cosine.where(late, linear))
+        easy = (held.overlap[at] ** 2).sum(axis=(1, 2))
+        return found.assign(cosine=found.cosine.where(late, (easy + hard) / (rest + hard)))
 
     def _predicted_spectra(self, path: DmftPath) -> dict[str, Any]:
         rows = []
@@ -183,11 +186,9 @@ class Problem(Model):
         return Cost(samples * (T**3 * m**3 / 3 + 100 * T * T * m), memory_bytes(self.student, T, samples))
 
 
-def _quarters() -> np.ndarray:
-    """Return |normal| in each of its four quarters: root mean squares, so that their mean square is 1."""
-    edge = ndtri(0.5 + np.arange(5) / 8)
-    tail = np.append(edge[:-1] * np.exp(-0.5 * edge[:-1] ** 2), 0.0) / np.sqrt(2 * np.pi)
-    return np.sqrt(4 * (0.25 - 2 * np.diff(tail)))
+def _quarters(freedom: float) -> np.ndarray:
+    """Return the means of a chi-square of mean 1 over each of its four quarters."""
+    return 4 * np.diff(gammainc(freedom / 2 + 1, gammaincinv(freedom / 2, np.arange(5) / 4)))
 
 
 def _predicted(path: DmftPath) -> xr.Dataset:

@@ -107,7 +107,7 @@ def mean_escape(path: DmftPath, d: int, level: float = 0.2) -> float:
     most = np.maximum.accumulate(_grown(path, d))
     steps = len(most) - 1
     rate = (most[-1] - most[3 * steps // 4]) / (steps - 3 * steps // 4)
-    freedom = _freedom(path, steps)
+    freedom = freedom_of(path, steps)
     share = 2 * gammaincinv(freedom / 2, (np.arange(64) + 0.5) / 64) / freedom
     needed = logit(level) - np.log(share)
     times = np.interp(needed, *np.unique(most, return_index=True))
@@ -164,7 +164,7 @@ def success_chance(
     return Chance(float(np.mean(chances)), error, doubling + 1, error < 0.1, time)
 
 
-def _freedom(path: DmftPath, t: int) -> float:
+def freedom_of(path: DmftPath, t: int) -> float:
     """Return the degrees of freedom of a chi-square that spreads like |u|², u ~ N(0, V(t))."""
     V = path.hard_variance[t]
     return float(np.trace(V) ** 2 / (V**2).sum())
@@ -172,7 +172,7 @@ def _freedom(path: DmftPath, t: int) -> float:
 
 def _share_below(path: DmftPath, t: int, ratio: float) -> float:
     """Return P(|u|² < ratio · tr V)."""
-    freedom = _freedom(path, t)
+    freedom = freedom_of(path, t)
     return float(gammainc(freedom / 2, ratio * freedom / 2))
 
 

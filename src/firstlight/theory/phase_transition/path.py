@@ -31,8 +31,8 @@ class DmftPath:
         M^t, with the followed directions (the easy ones, or all if the hard ones are not held).
     hard_variance : ndarray of shape (steps + 1, m h, m h)
         V(t) = lim d·E[u uᵀ] of the hard overlaps u = (w_j·θ_a), in the linear regime.
-    start_share : ndarray of shape (steps + 1,)
-        The part of tr V(t) that stems from the overlaps at the start; the rest comes from the data.
+    start_response : ndarray of shape (steps + 1, m h, m h)
+        What the hard overlaps at the start are multiplied with, in the linear regime; data add to that.
     times : tuple of int
         The steps whose laws and spectra are asked for.
     fields : ndarray of shape (steps + 1, n, m)
@@ -48,7 +48,7 @@ class DmftPath:
     covariance: np.ndarray
     overlap: np.ndarray
     hard_variance: np.ndarray
-    start_share: np.ndarray
+    start_response: np.ndarray
     times: tuple[int, ...]
     student: Student
     sample: LabelSample

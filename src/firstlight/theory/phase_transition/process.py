@@ -70,11 +70,10 @@ class Process:
         square = (flat @ flat.T).reshape(self.steps + 1, self.m, self.steps + 1, self.m).transpose(0, 2, 1, 3)
         square = square + np.einsum("tae,sbe->tsab", self.M, self.M)
         variance = np.einsum("tax,tbx->tab", self.AH, self.AH)
-        ours = (self.AH[:, :, : self.m * self.h] ** 2).sum(axis=(1, 2))
-        share = ours / np.maximum(np.einsum("taa->t", variance), 1e-300)
+        response = self.AH[:, :, : self.m * self.h] / self.student.init_scale
         return DmftPath(
             self.delta, self.eta, table[0], table[2], table[1], table[3], square, self.M, variance,
-            share, self.times, self.student, self.sample, fields,
+            response, self.times, self.student, self.sample, fields,
         )  # fmt: skip
 
     def _scores(self, h: np.ndarray) -> tuple[float, float]:
