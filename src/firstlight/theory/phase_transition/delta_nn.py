@@ -19,23 +19,27 @@ from firstlight.theory.phase_transition.alg import conditional_threshold
 from firstlight.theory.phase_transition.conditional import as_informative, as_target
 from firstlight.theory.phase_transition.criterion import CRITERIA, last_crossing, outlier_margin
 from firstlight.theory.phase_transition.dmft import held_path
-from firstlight.theory.phase_transition.extrapolation import extrapolate, window
+from firstlight.theory.phase_transition.extrapolation import extrapolate, trusted, window
 from firstlight.theory.phase_transition.hessian import starting_law
 from firstlight.theory.phase_transition.labels import LabelLaw, draw, label_law
 from firstlight.theory.phase_transition.require import require_number, require_size
 from firstlight.theory.phase_transition.resolvent import Bulk
-from firstlight.theory.phase_transition.static import static_point
+from firstlight.theory.phase_transition.static import half_width, static_margins, static_threshold
 from firstlight.theory.phase_transition.student import Student, as_student
 
 _WORKERS = 2
-_SCRAMBLES = 4  # of the static route; the dynamic one takes the first two
-_ENDLESS = 1e4  # times delta_alg: as good as infinitely many samples, for the static equations
+_SCRAMBLES = 8  # of the static route; the dynamic one takes the first two
 _REACH = 40.0  # how far above delta_alg the threshold is looked for
 
 
 @dataclass(frozen=True)
 class NetworkThreshold(Solved[float]):
     """A `Solved` threshold: `value` is delta_NN, `residual` its uncertainty.
+
+    `converged` says whether the uncertainty is below a tenth of the value, and whether delta_NN(T) at the
+    last step has come within a quarter of an extrapolated limit. An infinite value of the static route is
+    converged if the margin stays above its error for every delta; if it is positive but within the error
+    somewhere, the threshold may also be large and finite, and `converged` is False.
 
     Attributes
     ----------
@@ -89,8 +93,8 @@ def delta_nn(
         Whether the outlier must also be negative. It must, to be an escape; "bbp" is for comparison.
         "block+sign" asks the neurons' own blocks, for second layers of opposite signs.
     samples : int, default 16384
-        Samples of the static equations in each of four scrambles, or of the DMFT in two independent halves:
-        their scatter is part of the error bar.
+        Samples of the DMFT, in two independent halves, or of the static equations, in eight scrambles of half
+        as many: their scatter is part of the error bar (a 95 % interval on the static route).
     rng : SPEC 7 rng, default 0
         Scrambles them.
 
@@ -119,11 +123,11 @@ def delta_nn(
     if np.isinf(floor):
         return NetworkThreshold(np.inf, np.inf, 0, True, "nothing to find", none, none, none, np.nan, floor)
     scan = _Scan(student, labels, criterion, floor, rng)
-    found = scan.static(samples) if criterion == "bbp+sign" else None
-    if found is not None:
-        value, error = found
-        good = bool(np.isinf(value) or error < 0.1 * value)
-        return NetworkThreshold(value, error, _SCRAMBLES, good, "static", none, none, none, np.nan, floor)
+    if criterion == "bbp+sign":
+        found = static_threshold(student, labels, floor, max(samples // 2, 1 << 11), scan.seeds)
+        if found is not None:
+            value, error, good = found
+            return NetworkThreshold(value, error, _SCRAMBLES, good, "static", none, none, none, np.nan, floor)
     return scan.dynamic(step_size, steps, samples)
 
 
@@ -136,39 +140,6 @@ class _Scan:
         self.student, self.labels = student, labels
         self.criterion, self.floor = criterion, floor
         self.seeds = [int(seed) for seed in rng.integers(1 << 31, size=_SCRAMBLES)]
-
-    def static(self, samples: int) -> tuple[float, float] | None:
-        """Return the threshold and its scatter if the static equations hold on both sides of it.
-
-        Infinity if they hold from some delta on, and find no negative outlier for any delta above.
-        """
-        coarse = draw(self.labels, self.student.width, 1 << 11, self.seeds[0])
-        far, close = np.geomspace(_ENDLESS, _REACH, 8), np.geomspace(_REACH, 1.0, 12)
-        grid, margins = self.floor * np.concatenate([far[:-1], close]), []
-        for delta in grid:  # from above: the equations fail from some delta downwards
-            point = static_point(self.student, coarse, float(delta), 400)
-            if not point.valid:
-                break
-            margins.append(point.margin)
-            if point.margin > 0 and margins[0] < 0:
-                break
-        near = last_crossing(grid[: len(margins)][::-1], np.array(margins)[::-1]) if margins else np.nan
-        # no number of samples bends the loss along hard directions
-        if len(margins) >= 3 and min(margins) > 0:
-            return np.inf, np.inf
-        if not np.isfinite(near):
-            return None
-        pair = near * np.array([0.95, 1.05])  # the margin is smooth: a line in log delta is enough between
-        values = []
-        for seed in self.seeds:
-            fine = draw(self.labels, self.student.width, max(samples, 1 << 11), seed)
-            low, high = (static_point(self.student, fine, float(delta)) for delta in pair)
-            if not (low.valid and high.valid):
-                return None
-            share = low.margin / (low.margin - high.margin)
-            values.append(float(pair[0] * (pair[1] / pair[0]) ** share))
-        value = float(np.mean(values))
-        return value, 2 * float(np.std(values, ddof=1)) / _SCRAMBLES**0.5 + 1e-3 * value
 
     def dynamic(self, step_size: float | None, steps: int, samples: int) -> NetworkThreshold:
         """Follow training, and extrapolate; NaN where the static equations hold and say otherwise."""
@@ -184,9 +155,9 @@ class _Scan:
         else:
             raise ValueError("step_size: no stable step was found; give one")
         if found.route == "extrapolated" and np.isfinite(found.value):
-            coarse = draw(self.labels, self.student.width, 1 << 11, self.seeds[0])
-            above = static_point(self.student, coarse, 1.1 * found.value, 400)
-            if above.valid and above.margin > 0:  # the bulk ends above zero there, and so does the outlier
+            coarse = [draw(self.labels, self.student.width, 1 << 11, seed) for seed in self.seeds[:4]]
+            above = static_margins(self.student, coarse, 1.1 * found.value, 400)
+            if above.mean() > half_width(above):  # the bulk ends above zero there, and so does the outlier
                 return replace(found, value=np.nan, residual=np.inf, converged=False, route="contradicted")
         return found
 
@@ -269,10 +240,10 @@ class _Scan:
         value = float(np.mean([end[0] for end in ends]))
         scatter = abs(ends[0][0] - ends[1][0]) / 2
         # and a tenth of the distance that the line bridges: how far delta_NN(T) may bend beyond what was seen
-        bridged = 0.1 * abs(value - float(np.mean(curves[:, -1])))
-        error = float(np.hypot(scatter, np.mean([end[1] for end in ends])) + bridged)
+        last = float(np.mean(curves[:, -1]))
+        error = float(np.hypot(scatter, np.mean([end[1] for end in ends])) + 0.1 * abs(value - last))
         error = error if np.isfinite(error) else np.inf
-        good = bool(np.isfinite(value) and error < 0.1 * value)
+        good = trusted(value, error, last)
         runs = grid.size * len(curves)
         return NetworkThreshold(
             value, error, runs, good, ends[0][2], times, curves.mean(axis=0), at.mean(axis=0), eta, self.floor

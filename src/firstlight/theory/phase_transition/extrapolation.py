@@ -3,6 +3,7 @@
 import numpy as np
 
 _BRIDGE = 10.0  # how many times the distance that the edge has moved a line may be taken further
+_SHARE = 0.25  # of the limit that a line may bridge
 
 
 def window(steps: int) -> list[int]:
@@ -38,3 +39,14 @@ def extrapolate(times: np.ndarray, curve: np.ndarray, edge: np.ndarray) -> tuple
         return np.nan, np.inf, "not found"
     before = ends[1] if len(ends) == 2 else float(curve[-1])
     return ends[0], abs(ends[0] - before), "extrapolated"
+
+
+def trusted(limit: float, error: float, last: float) -> bool:
+    """Tell whether a limit is known to a tenth, and not mostly the line that leads to it from the last value.
+
+    Examples
+    --------
+    >>> trusted(2.88, 0.2, 2.45), trusted(4.08, 0.4, 2.86)
+    (True, False)
+    """
+    return bool(error < 0.1 * limit and abs(limit - last) <= _SHARE * limit)

@@ -1,16 +1,25 @@
 """Where gradient descent ends, straight away: the static equations, valid while the bulk stays positive."""
 
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.stats import t as student_t
 
+from firstlight.theory.phase_transition.criterion import last_crossing
 from firstlight.theory.phase_transition.hessian import margin
-from firstlight.theory.phase_transition.labels import LabelSample
+from firstlight.theory.phase_transition.labels import LabelLaw, LabelSample, draw
 from firstlight.theory.phase_transition.resolvent import Branch, Bulk
 from firstlight.theory.phase_transition.stacks import inverse, lowest
 from firstlight.theory.phase_transition.student import Student
 
 _TOLERANCE = 1e-8
+_WORKERS = 2
+_ENDLESS = 1e4  # times delta_alg: as good as infinitely many samples
+_REACH = 40.0  # times delta_alg: where thresholds usually lie
+_COARSE = 1 << 11  # samples that find the region
+_CLEAR = 8.0  # standard errors from zero at which they decide: four scrambles know theirs badly
 
 
 @dataclass(frozen=True)
@@ -103,6 +112,79 @@ def static_point(
     value = margin(bulk, Branch(0.0, P, -ridge, slack), sample.second) if valid else np.nan
     loss = float(weight @ student.risk(y, h))
     return StaticPoint(q, M, loss, value, slack if valid else -np.inf, steady >= 3)
+
+
+def static_margins(
+    student: Student, drawn: Sequence[LabelSample], delta: float, max_iterations: int = 3000
+) -> np.ndarray:
+    """Return the margin in each of some samples; NaN where the equations do not hold.
+
+    All are NaN if they do not hold in the first sample: the others would take long to find that out too.
+    """
+
+    def at(one: LabelSample) -> float:
+        point = static_point(student, one, delta, max_iterations)
+        return point.margin if point.valid else np.nan
+
+    first = at(drawn[0])
+    if np.isnan(first):
+        return np.full(len(drawn), np.nan)
+    with ThreadPoolExecutor(_WORKERS) as pool:
+        return np.array([first, *pool.map(at, drawn[1:])])
+
+
+def half_width(margins: np.ndarray) -> float:
+    """Return half the 95 % interval of the scrambles' mean; few scrambles: Student's t."""
+    n = len(margins)
+    return float(student_t.ppf(0.975, n - 1) * np.std(margins, ddof=1) / n**0.5)
+
+
+def static_threshold(
+    student: Student, labels: LabelLaw, floor: float, samples: int, seeds: Sequence[int]
+) -> tuple[float, float, bool] | None:
+    """Return the threshold, its error and whether it is sure, if the equations hold on both sides of it.
+
+    Infinity if they hold from some delta on and the mean margin is positive for every delta above: no number
+    of samples bends the loss down along hard directions. That is sure if no 95 % interval reaches zero.
+    """
+    fine = [draw(labels, student.width, samples, seed) for seed in seeds]
+    coarse = [draw(labels, student.width, _COARSE, seed) for seed in seeds[: len(seeds) // 2]]
+    far, close = np.geomspace(_ENDLESS, _REACH, 8), np.geomspace(_REACH, 1.0, 12)
+    grid, rows = floor * np.concatenate([far[:-1], close]), []
+    for delta in grid:  # from above: the equations fail from some delta downwards
+        row = static_margins(student, coarse, float(delta), 400)
+        clear = abs(row.mean()) > _CLEAR * np.std(row, ddof=1) / len(row) ** 0.5
+        if not clear and np.isfinite(row).any():
+            row = static_margins(student, fine, float(delta), 400)
+        if np.isnan(row).any():
+            break
+        rows.append(row)
+        if row.mean() > 0 > rows[0].mean():
+            break
+    if not rows:
+        return None
+    means = np.array([row.mean() for row in rows])
+    if len(rows) >= 3 and means.min() > 0:
+        return np.inf, np.inf, all(row.mean() > half_width(row) for row in rows)
+    near = last_crossing(grid[: len(rows)][::-1], means[::-1])
+    return _refined(student, fine, near) if np.isfinite(near) else None
+
+
+def _refined(student: Student, drawn: Sequence[LabelSample], near: float) -> tuple[float, float, bool] | None:
+    """Find the root of the mean margin by Newton's method in log delta, its slope from a pair around."""
+    for _ in range(8):
+        low, high = (static_margins(student, drawn, near * float(np.exp(step))) for step in (-0.05, 0.05))
+        slope = float((high - low).mean() / 0.1)
+        if not slope < 0:  # or not valid there
+            return None
+        middle = 0.5 * (low + high)
+        shift = -float(middle.mean()) / slope
+        if abs(shift) < 0.05:
+            value = near * float(np.exp(shift))
+            error = value * (np.expm1(min(half_width(middle) / -slope, 100.0)) + 1e-3)
+            return value, float(error), bool(error < 0.1 * value)
+        near *= float(np.exp(np.clip(shift, -0.5, 0.5)))
+    return None
 
 
 def _root(q: np.ndarray) -> np.ndarray:
