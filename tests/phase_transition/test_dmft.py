@@ -540,9 +540,24 @@ def test_growing_factor():
     assert len(factor.kept) == 4
 
 
+def test_free_training_has_no_hard_outliers():
+    path = dmft(TARGET, BASE, 3.0, 0.25, 4, 1 << 10, hold_hard=False, start_overlap=0.05)
+    found = path.spectrum(2)
+    assert (found.margin, found.outliers) == (np.inf, ())
+    # the hidden direction is among those that training knows of, and its outlier too: with the overlap held
+    # it is one in the hard block
+    held = dmft(TARGET, BASE, 3.0, 0.25, 4, 1 << 10).spectrum(2)
+    assert found.left_edge == pytest.approx(held.left_edge, abs=0.02)  # another scramble of 1024 samples
+    assert hessian_spectrum(TARGET, BASE, 3.0, path.law(2)).left_edge == found.left_edge
+
+
 @pytest.mark.parametrize(
     ("call", "message"),
     [
+        (
+            lambda: dmft("step(abs(z1)-1)", Student("gelu", loss="logistic"), 3.0, 0.1, 4, 64, 0, False),
+            "labels ±1",
+        ),
         (lambda: dmft(TARGET, BASE, 3.0, 5.0, 4), "step_size = 5.0: unstable"),
         (lambda: dmft(TARGET, BASE, 3.0, 5.0, 4, 64, 0, False), "step_size = 5.0: unstable"),
         (lambda: dmft(TARGET, BASE, 3.0, 0.1, 4, 64, 0, False, start_overlap=0.9), "start_overlap"),

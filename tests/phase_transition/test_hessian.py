@@ -6,6 +6,7 @@ from scipy.optimize import minimize
 
 from firstlight import MultiIndex
 from firstlight.losses import Loss
+from firstlight.phase_transition import SpectrumProblem
 from firstlight.theory.phase_transition.hessian import empirical_law, hessian_spectrum, initial_law
 from firstlight.theory.phase_transition.law import CurvatureLaw, visible
 from firstlight.theory.phase_transition.resolvent import Bulk
@@ -179,7 +180,7 @@ def test_outliers_along_the_weights_of_four_neurons():
 
 
 def test_phase_retrieval_with_a_normalised_loss():
-    # L = (h² - y²)²/(4(1 + y²)), y = g: a user's loss, and a law given by hand
+    # L = (h² - y²)²/(4(1 + y²)), y = g up to its sign: a user's loss, and a law given by hand
     loss = Loss(
         "normalised", lambda y, f: (f - y * y) ** 2 / 4 / (1 + y * y),
         lambda y, f: (f - y * y) / 2 / (1 + y * y), lambda y, f: 0 * f + 0.5 / (1 + y * y),
@@ -188,7 +189,7 @@ def test_phase_retrieval_with_a_normalised_loss():
     z = np.random.default_rng(0).standard_normal((1 << 16, 2))
     D = student.curvature(z[:, 0], z[:, 1:])
     law = CurvatureLaw(D, np.full(len(z), 1 / len(z)), (z[:, 0] ** 2)[:, None, None])
-    found = hessian_spectrum("z1", student, 2.274, law)
+    found = hessian_spectrum("abs(z1)", student, 2.274, law)
     # 65536 plain samples: one per cent
     assert found.outliers[0].value == pytest.approx(-0.3771, abs=6e-3)
     assert found.outliers[0].overlap == pytest.approx(0.191, abs=0.02)
@@ -240,9 +241,47 @@ def test_a_singular_step_is_not_the_end():
     assert few.left_edge == pytest.approx(many.left_edge, abs=0.03)  # of a scrambled rule with 2048 nodes
 
 
+def test_a_loss_may_overflow_far_out():
+    # warnings are errors here: y**200 overflows at the labels that probe for bounds
+    mine = Loss(
+        "mine", lambda y, f: (f - y) ** 2 / (1 + y**200), lambda y, f: 2 * (f - y) / (1 + y**200),
+        lambda y, f: 0 * f + 2 / (1 + y**200),
+    )  # fmt: skip
+    assert np.isfinite(hessian_spectrum("z1**2", Student("gelu", loss=mine), 3.0, samples=64).left_edge)
+
+
+def test_small_experiments():
+    found = SpectrumProblem(d=8).simulate(0)  # fewer eigenvalues than are searched for the hidden one
+    assert found.smallest_eigenvalue <= found.hidden_eigenvalue <= found.largest_eigenvalue
+
+
+def a_law(D=((1.0,), (1.0,)), weight=(0.5, 0.5), hard=1, latent=None):
+    return CurvatureLaw(np.array(D)[:, :, None], weight, np.ones((2, hard, hard)), latent)
+
+
+NOWHERE = Loss("nowhere", *[lambda y, f: np.nan * f] * 3)
+
+
 @pytest.mark.parametrize(
     ("call", "message"),
     [
+        (lambda: Student("tanh", True), "second_layer = True"),
+        (lambda: Student("tanh", (1.0, True)), "second_layer"),
+        (lambda: Student("tanh", "1"), "second_layer"),
+        (lambda: hessian_spectrum(TARGET, Student("gelu", loss=NOWHERE), 3.0, samples=64), "loss = nowhere"),
+        (lambda: SpectrumProblem(low="a"), "low = 'a'"),
+        (lambda: SpectrumProblem(low=-np.inf), "low = -inf"),
+        (lambda: a_law(D=((np.nan,), (1.0,))), "finite"),
+        (lambda: a_law(D=((1.0,), (1.0,), (1.0,))), "shapes"),
+        (lambda: a_law(D=((1.0, 0.0), (1.0, 0.0))), "shapes"),
+        (lambda: a_law(weight=0.5), "shapes"),
+        (lambda: a_law(weight=(0.5, 0.4)), "sum 0.9"),
+        (lambda: a_law(weight=(1.5, -0.5)), "weight"),
+        (lambda: a_law(latent=np.ones(2)), "shapes"),
+        (lambda: hessian_spectrum(TARGET, ONE, 3.0, a_law(hard=2)), "law: 2 hard coordinates, must be 1"),
+        (lambda: empirical_law(TARGET, ONE, np.array([1.0, 5.0]), np.zeros((2, 1))), "y = 5"),
+        (lambda: empirical_law(TARGET, ONE, 1.0, np.zeros((1, 1))), "shapes"),
+        (lambda: empirical_law(TARGET, ONE, np.ones(1), 0.0), "shapes"),
         (lambda: Student("relu"), "twice differentiable"),
         (lambda: Student(lambda z: np.maximum(z, 0.3)), "twice differentiable"),
         (lambda: Student(lambda z: np.sign(z - 0.1)), "twice differentiable"),

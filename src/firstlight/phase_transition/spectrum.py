@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
+from firstlight.data.checks import check_number
 from firstlight.measure.hessian import EigenPairs, hessian_operator
 from firstlight.network.phase_descent import orthogonal_rows
 from firstlight.phase_transition.model import Model
@@ -51,6 +52,8 @@ class SpectrumProblem(Model):
         require_number("delta", self.delta)
         require_size("d", self.d, max(self.law.k, self.student.width) + 1)
         require_size("bins", self.bins, 2)
+        for name in ("low", "high"):
+            check_number(name, getattr(self, name), -1e300, 1e300)
         if not self.low < self.high:
             raise ValueError(f"low = {self.low}, high = {self.high}: must increase")
 
@@ -105,7 +108,8 @@ class SpectrumProblem(Model):
             ridge=self.ridge, offset=self.offset,
         )  # fmt: skip
         values, vectors = np.linalg.eigh(H.dense())
-        low = EigenPairs(values[:12], vectors[:, :12].T.reshape(12, m, self.d), np.zeros(12))
+        few = min(12, values.size)
+        low = EigenPairs(values[:few], vectors[:, :few].T.reshape(few, m, self.d), np.zeros(few))
         known = np.column_stack([W, drawn.directions @ self.easy])
         hidden = low.lowest_along(drawn.directions @ self.hard, known)
         density = np.histogram(values, self._edges)[0] / (values.size * np.diff(self._edges))

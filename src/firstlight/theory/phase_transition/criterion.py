@@ -4,7 +4,6 @@ import numpy as np
 from scipy.interpolate import PchipInterpolator
 
 from firstlight.solvers import bracketing_root
-from firstlight.theory.phase_transition.hessian import margin
 from firstlight.theory.phase_transition.law import CurvatureLaw, visible
 from firstlight.theory.phase_transition.resolvent import Branch, Bulk
 
@@ -42,6 +41,27 @@ def _branch_at(bulk: Bulk, edge: Branch, z: float) -> Branch:
     while gap(high) > 0:
         high *= 1.5
     return bulk.reach(bracketing_root(gap, edge.p, high, tolerance=1e-10).value, edge)
+
+
+def signal(bulk: Bulk, point: Branch, second: np.ndarray) -> np.ndarray:
+    """Return S(z) = E[B ⊗ C] - z on the hard directions, shape (m h, m h)."""
+    _, B = bulk.shrink(point.P)
+    n, m, h = len(B), B.shape[1], second.shape[1]
+    product = (bulk.weight[:, None] * B.reshape(n, -1)).T @ second.reshape(n, -1)
+    lifted = product.reshape(m, m, h, h).transpose(0, 2, 1, 3).reshape(m * h, m * h)
+    return lifted - point.z * np.eye(m * h)
+
+
+def margin(bulk: Bulk, point: Branch, second: np.ndarray) -> float:
+    """Return the smallest eigenvalue of S(z) in units of P: 1 + Q^{1/2} E[B ⊗ (C - 1)] Q^{1/2}.
+
+    Infinite if there are no hard directions.
+    """
+    if second.shape[1] == 0:
+        return np.inf
+    root = np.linalg.cholesky(np.kron(point.P, np.eye(second.shape[1])))
+    half = np.linalg.solve(root, signal(bulk, point, second))
+    return float(np.linalg.eigvalsh(np.linalg.solve(root, half.T))[0])
 
 
 def last_crossing(grid: np.ndarray, margins: np.ndarray) -> float:

@@ -62,7 +62,8 @@ def dmft(
         Scrambles them; the same for all delta makes curves smooth.
     hold_hard : bool, default True
         Keep the overlap with the hard directions at zero (what happens in times of order one), and follow its
-        variance V(t) instead. If False all directions are followed, from `start_overlap`.
+        variance V(t) instead. If False all directions are followed, from `start_overlap`; labels may then
+        be unbounded, since nothing asks for the left edge of a spectrum.
     times : sequence of int, optional
         Steps at which the law of (y, h) is kept; by default 0, 1, 2, 4, ..., T.
     start_overlap : float or ndarray of shape (m, k)
@@ -89,8 +90,10 @@ def dmft(
     kept = _check(student, delta, step_size, steps, samples, times)
     hard = subspaces(target, rng).hard
     probe = _joint(target, hard, student.width, _PROBES, np.random.default_rng(0))
+    student.require_loss(probe.y, target.expression)
     _check_step(student, probe, delta, step_size)
     sample = _joint(target, hard, (steps + 1) * student.width, samples, rng)
+    student.require_loss(sample.y, target.expression)
     return Process(student, sample, float(delta), float(step_size), steps, kept, start).path()
 
 

@@ -11,12 +11,17 @@ from firstlight.data.multi_index import MultiIndex
 from firstlight.rng import RNGLike, SeedLike, generator
 from firstlight.solvers import bracketing_root
 from firstlight.theory.phase_transition.conditional import as_target
+from firstlight.theory.phase_transition.criterion import margin, signal
 from firstlight.theory.phase_transition.labels import LabelLaw, draw, label_law
 from firstlight.theory.phase_transition.law import CurvatureLaw, visible
+from firstlight.theory.phase_transition.relevant import relevant_directions
 from firstlight.theory.phase_transition.require import require_memory, require_number, require_size
 from firstlight.theory.phase_transition.resolvent import Branch, Bulk, Edge
 from firstlight.theory.phase_transition.stacks import inverse
 from firstlight.theory.phase_transition.student import Student, as_student
+from firstlight.theory.phase_transition.subspaces import complement, subspaces
+
+_ATOMS = 16  # label laws with at most so many values are discrete
 
 
 @dataclass(frozen=True)
@@ -58,7 +63,7 @@ class HessianSpectrum:
         about the hard ones.
     margin : float
         Negative if a left outlier in the hard directions has left the bulk: the smallest eigenvalue of
-        1 + Q^{1/2} E[B ⊗ (C - 1)] Q^{1/2} at the left edge.
+        1 + Q^{1/2} E[B ⊗ (C - 1)] Q^{1/2} at the left edge. Infinite if no direction is held as hard.
     """
 
     left_edge: float
@@ -146,15 +151,19 @@ def empirical_law(
     """
     labels, student = label_law(as_target(target), rng), as_student(student)
     e, y, h = labels.easy.shape[1], np.asarray(y, float), np.asarray(h, float)
-    known = np.zeros((len(y), 0)) if easy is None else np.asarray(easy, float)
-    if known.shape != (len(y), e) or h.shape != (len(y), student.width):
+    known = np.zeros((y.size, 0)) if easy is None else np.asarray(easy, float)
+    if y.ndim != 1 or known.shape != (y.size, e) or h.shape != (y.size, student.width):
         raise ValueError(
-            f"h, easy: shapes {h.shape} and {known.shape}, "
-            f"expected ({len(y)}, {student.width}) and ({len(y)}, {e})"
+            f"y, h, easy: shapes {y.shape}, {h.shape} and {known.shape}, "
+            f"expected (n,), (n, {student.width}) and (n, {e})"
         )
     if not y.size or not all(np.isfinite(part).all() for part in (y, h, known)):
         raise ValueError("y, h, easy: must be finite, with at least one sample")
     spread = max(float(np.std(labels.y)), 1e-300)
+    atoms = np.unique(labels.y)
+    strange = np.abs(y[:, None] - atoms).min(axis=1) > 1e-6 * spread if atoms.size <= _ATOMS else y != y
+    if strange.any():
+        raise ValueError(f"y = {y[strange][0]:g}: must be a label of {labels.name}, one of {atoms.tolist()}")
     nodes = np.column_stack([labels.y / spread, labels.easy])
     nearest = cKDTree(nodes).query(np.column_stack([y / spread, known]))[1]
     return CurvatureLaw(student.curvature(y, h), np.full(len(y), 1 / len(y)), labels.second[nearest])
@@ -181,7 +190,7 @@ def hessian_spectrum(
         Samples per dimension, positive.
     law : CurvatureLaw, optional
         Where training stands: `DmftPath.law(i)`, or `empirical_law` of a simulated network; by default the
-        initialisation.
+        initialisation. It has as many hard coordinates as the target, or none if training was free.
     samples : int, default 16384
         Nodes of the law at initialisation.
     rng : SPEC 7 rng, default 0
@@ -208,6 +217,12 @@ def hessian_spectrum(
             f"law = {type(law).__name__}: must be the law of {student.width} neurons' curvature, from "
             "DmftPath.law(i) or empirical_law(...)"
         )
+    elif given := law.second.shape[1]:
+        hard = complement(subspaces(target, rng).easy, relevant_directions(target)).shape[1]
+        if given != hard:
+            raise ValueError(
+                f"law: {given} hard coordinates, must be {hard}, as in {target.expression}, or 0"
+            )
     return spectrum_of(law, float(delta), student.ridge)
 
 
@@ -227,15 +242,6 @@ def spectrum_of(law: CurvatureLaw, delta: float, ridge: float = 0.0) -> HessianS
         left.value + ridge, ridge - right.value, left.pinned, right.pinned, hard, other,
         margin(bulk, left.point, kept.second), bulk, ridge,
     )  # fmt: skip
-
-
-def signal(bulk: Bulk, point: Branch, second: np.ndarray) -> np.ndarray:
-    """Return S(z) = E[B ⊗ C] - z on the hard directions, shape (m h, m h)."""
-    _, B = bulk.shrink(point.P)
-    n, m, h = len(B), B.shape[1], second.shape[1]
-    product = (bulk.weight[:, None] * B.reshape(n, -1)).T @ second.reshape(n, -1)
-    lifted = product.reshape(m, m, h, h).transpose(0, 2, 1, 3).reshape(m * h, m * h)
-    return lifted - point.z * np.eye(m * h)
 
 
 def known_signal(bulk: Bulk, point: Branch, latent: np.ndarray, force: np.ndarray | None) -> np.ndarray:
@@ -262,13 +268,6 @@ def _between(B: np.ndarray, left: np.ndarray, right: np.ndarray, weight: np.ndar
         for a in range(B.shape[1])
     ]
     return np.block(rows)
-
-
-def margin(bulk: Bulk, point: Branch, second: np.ndarray) -> float:
-    """Return the smallest eigenvalue of S(z) in units of P: 1 + Q^{1/2} E[B ⊗ (C - 1)] Q^{1/2}."""
-    root = np.linalg.cholesky(np.kron(point.P, np.eye(second.shape[1])))
-    half = np.linalg.solve(root, signal(bulk, point, second))
-    return float(np.linalg.eigvalsh(np.linalg.solve(root, half.T))[0])
 
 
 def _outliers(

@@ -1,6 +1,6 @@
 """The law of curvatures that a spectrum belongs to, and the part of it that makes a visible bulk."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 
 import numpy as np
 
@@ -35,6 +35,26 @@ class CurvatureLaw:
     second: np.ndarray
     latent: np.ndarray | None = None
     force: np.ndarray | None = None
+
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            if getattr(self, field.name) is not None:
+                object.__setattr__(self, field.name, np.asarray(getattr(self, field.name), float))
+        n, shapes = self.weight.size, [part.shape for part in (self.D, self.weight, self.second)]
+        extra = [part.shape for part in (self.latent, self.force) if part is not None]
+        stacks = all(len(s) == 3 and s[0] == n and s[1] == s[2] for s in (shapes[0], shapes[2]))
+        if not (n and stacks and shapes[0][1] and shapes[1] == (n,)) or any(
+            len(s) != 2 or s[0] != n for s in extra
+        ):
+            raise ValueError(
+                f"D, weight, second, latent, force: shapes {[*shapes, *extra]}, "
+                "expected (n, m, m), (n,), (n, h, h), (n, ·), (n, ·)"
+            )
+        if not (np.isfinite(self.D).all() and np.isfinite(self.second).all()):
+            raise ValueError("D, second: must be finite")
+        total = float(np.sum(self.weight))
+        if not (np.min(self.weight) >= 0 and abs(total - 1) <= 1e-6):
+            raise ValueError(f"weight: sum {total:g}, must be at least 0 each and sum to 1")
 
     @property
     def mirrored(self) -> "CurvatureLaw":

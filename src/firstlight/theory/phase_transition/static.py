@@ -7,8 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.stats import t as student_t
 
-from firstlight.theory.phase_transition.criterion import last_crossing
-from firstlight.theory.phase_transition.hessian import margin
+from firstlight.theory.phase_transition.criterion import last_crossing, margin
 from firstlight.theory.phase_transition.labels import LabelLaw, LabelSample, draw
 from firstlight.theory.phase_transition.resolvent import Branch, Bulk
 from firstlight.theory.phase_transition.stacks import inverse, lowest
@@ -81,8 +80,8 @@ def static_point(
     >>> from firstlight.theory.phase_transition.labels import draw, label_law
     >>> sample = draw(label_law(MultiIndex("tanh(z1 + 1.5*(z2**2 - 1))")), 1, 1 << 12)
     >>> found = static_point(Student("gelu"), sample, 5.0)
-    >>> print(found.valid, found.norm.round(1), found.overlap.round(2))
-    True [[0.2]] [[0.44]]
+    >>> print(found.valid, bool(abs(found.overlap[0, 0] - 0.444) < 0.02))
+    True True
     """
     m, ridge = student.width, student.ridge
     y, weight, Z = sample.y, sample.weight, sample.normals[:, :m]

@@ -83,10 +83,10 @@ class Student:
     @cached_property
     def a(self) -> np.ndarray:
         """The second layer as an array."""
-        try:
-            return np.atleast_1d(np.asarray(self.second_layer, float))
-        except (TypeError, ValueError):
-            raise ValueError(f"second_layer = {self.second_layer!r}: must be numbers") from None
+        given = np.asarray(self.second_layer, object)
+        if not all(isinstance(one, Real) and not isinstance(one, bool) for one in given.ravel()):
+            raise ValueError(f"second_layer = {self.second_layer!r}: must be numbers")
+        return np.atleast_1d(given.astype(float))
 
     @property
     def width(self) -> int:
@@ -123,8 +123,7 @@ class Student:
         keep growing give ever lower curvature, and the Hessian's spectrum has no left edge. The probe moves
         all neurons together and one at a time.
         """
-        if self.penalty.name == "logistic" and not (np.abs(np.concatenate([labels, far])) == 1).all():
-            raise ValueError(f"loss = logistic, target = {what}: needs labels ±1, such as sign(...)")
+        self.require_loss(np.concatenate([labels, far]) if self.penalty.name == "logistic" else labels, what)
         known, out = self._lowest(labels), np.sort(far)
         eighth = len(out) // 8
         lowest, nearer = self._lowest(out), self._lowest(out[eighth : len(out) - eighth])
@@ -137,14 +136,36 @@ class Student:
                 "label grows, such as (f - y)²/(1 + y²)"
             )
 
+    def require_loss(self, labels: np.ndarray, what: Any) -> None:
+        """Raise unless the loss is defined at labels: ±1 for the logistic one, finite numbers for any."""
+        if self.penalty.name == "logistic" and not (np.abs(labels) == 1).all():
+            raise ValueError(f"loss = logistic, target = {what}: needs labels ±1, such as sign(...)")
+        f = self.output(self.init_scale * np.linspace(-3, 3, 25)[:, None] * np.ones(self.width))
+        for y in _spread(labels):
+            with np.errstate(all="ignore"):  # what a user's loss does there is told below
+                loss, at = self.penalty, np.full(f.size, y)
+                parts = [part(at, f) for part in (loss.value, loss.first, loss.second)]
+            if not all(np.isfinite(part).all() for part in parts):
+                raise ValueError(
+                    f"loss = {loss.name}: it or its derivatives are not finite at the label {y:.3g} "
+                    f"of {what}; must be numbers for every label and output"
+                )
+
     def _lowest(self, labels: np.ndarray) -> float:
         """Return the lowest eigenvalue of D over pre-activations, at quantiles of the labels."""
-        lines = [np.ones(self.width), *np.eye(self.width)]
-        return min(
-            float(np.linalg.eigvalsh(self.curvature(np.full(_PROBE.size, y), _PROBE[:, None] * line)).min())
-            for y in np.unique(np.quantile(labels, [0, 0.25, 0.5, 0.75, 1]))
-            for line in lines
-        )
+        found = []
+        for y in _spread(labels):
+            for line in [np.ones(self.width), *np.eye(self.width)]:
+                with np.errstate(all="ignore"):  # labels and outputs are very large: a loss may overflow
+                    D = self.curvature(np.full(_PROBE.size, y), _PROBE[:, None] * line)
+                D = np.nan_to_num(D, nan=0.0, posinf=1e100, neginf=-1e100)
+                found.append(float(np.linalg.eigvalsh(D).min()))
+        return min(found)
+
+
+def _spread(labels: np.ndarray) -> np.ndarray:
+    """Return labels that occur, from the lowest to the highest."""
+    return np.unique(np.quantile(labels, [0, 0.25, 0.5, 0.75, 1], method="nearest"))
 
 
 def as_student(student: Student) -> Student:
