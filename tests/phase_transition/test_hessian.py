@@ -281,7 +281,6 @@ NOWHERE = Loss("nowhere", *[lambda y, f: np.nan * f] * 3)
         (lambda: hessian_spectrum(TARGET, ONE, 3.0, a_law(hard=2)), "law: 2 hard coordinates, must be 1"),
         (lambda: empirical_law(TARGET, ONE, np.array([1.0, 5.0]), np.zeros((2, 1))), "y = 5"),
         (lambda: empirical_law(TARGET, ONE, 1.0, np.zeros((1, 1))), "shapes"),
-        (lambda: empirical_law(TARGET, ONE, np.ones(1), 0.0), "shapes"),
         (lambda: Student("relu"), "twice differentiable"),
         (lambda: Student(lambda z: np.maximum(z, 0.3)), "twice differentiable"),
         (lambda: Student(lambda z: np.sign(z - 0.1)), "twice differentiable"),
