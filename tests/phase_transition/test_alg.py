@@ -79,7 +79,7 @@ def test_equal_eigenvalues_do_not_add_up_their_noise(function, k, value):
     none = np.zeros((k, 0))
     found = conditional_threshold(MultiIndex(function, k), none, np.random.default_rng(1))
     assert abs(found.value - value) <= 3 * found.residual  # a standard error
-    assert found.residual <= 2e-3 * value
+    assert found.residual <= 3e-3 * value  # of which 1e-3 for the bins' width
     assert found.directions.shape == (k, k)
 
 
@@ -383,6 +383,64 @@ def test_labels_over_many_decades(function):
     found = delta_alg(MultiIndex(lambda z: function(z[..., 0]), k=1))
     assert found.converged
     assert found.value == pytest.approx(0.5, rel=2e-4)
+
+
+@pytest.mark.parametrize(
+    "text", ["abs(z1) + (abs(z1) > 1)", "z1**2 + 0.01*(z1**2 > 1)", "z2 + abs(z1) + (abs(z1) > 1)"]
+)
+def test_a_jump_is_not_rounding(text):
+    # knots at the jump, moved by rounding, may cross it: then one side alone looked flat, and z1 easy
+    assert delta_alg(text).value == pytest.approx(0.5, rel=1e-3)
+
+
+@pytest.mark.parametrize("edge", [0.7, 1.0, 1.8])
+def test_jumps_in_an_easy_coordinate(edge):
+    found = delta_alg(f"sign(z1) + z2**2*(z1 > {edge})")  # z2² is told on one side of the jump only
+    assert found.converged
+    assert found.value == pytest.approx(1 / (2 * norm.sf(edge)), rel=0.01)  # of 256 slices
+    assert abs(found.value - 1 / (2 * norm.sf(edge))) <= found.residual
+
+
+def test_nodes_of_two_easy_coordinates_have_an_error():
+    # told in 1 % of the plane, where 512 nodes see it by chance: 42.7 instead of 47.2 once, without a word
+    assert not delta_alg("z1 + 3*sign(z2) + z3**2*(z1 > 1.5)*(z2 > 1)").converged
+
+
+@pytest.mark.parametrize(
+    ("target", "value"),
+    # own inversion of all branches, on 4e6 points
+    [("1.885*cos(3.429*z1) + min(z1**2, 1.924)", 1.18655), ("1.998/(z1**2 + 0.147) - cos(0.945*z1)", 0.8616),
+     ("0.867*log(abs(z1) + 0.795)*exp(-0.773*z1**2)", 1.283)],
+)  # fmt: skip
+def test_slices_get_thin_towards_turning_points(target, value):
+    found = delta_alg(target)
+    assert found.value == pytest.approx(value, rel=1e-3)
+    assert abs(found.value - value) <= found.residual + 1e-4
+
+
+@pytest.mark.parametrize(("edge", "height", "noise"), [(4.0, 10.0, 2.0), (1.4821, 2.0, 0.5)])
+def test_noise_on_atoms(edge, height, noise):
+    p, tail = 2 * norm.sf(edge), 2 * edge * norm.pdf(edge)  # P(|z| > edge) and E[z² - 1; |z| > edge]
+    y = np.linspace(-12 * noise, height + 12 * noise, 400_001)
+    low, high = norm.pdf(y / noise), norm.pdf((y - height) / noise)
+    top = np.sum(tail**2 * (high - low) ** 2 / ((1 - p) * low + p * high)) * (y[1] - y[0]) / noise
+    found = delta_alg(MultiIndex(f"{height}*(abs(z1) > {edge})", noise=noise))
+    assert found.value == pytest.approx(1 / top, rel=1e-5)
+
+
+def test_functions_are_not_remembered():
+    edge = [EDGE]
+    law = MultiIndex(lambda z: np.sign(np.abs(z[..., 0]) - edge[0]), k=1)
+    first = delta_alg(law).value
+    edge[0] = 0.3
+    assert first == pytest.approx(two_sided_step(EDGE), rel=1e-5)
+    assert delta_alg(law).value == pytest.approx(two_sided_step(0.3), rel=1e-5)
+
+
+@pytest.mark.parametrize(("target", "seed"), [("sign(z1*z2)", 11), ("z1**2 + sign(z1*z2)", 0)])
+def test_all_directions_of_the_eigenmatrix_are_learnt(target, seed):
+    # two equal eigenvalues, which noise sets apart; an eigenmatrix with eigenvalues 1 and 0.085
+    assert delta_alg(target, seed).directions.shape == (2, 2)
 
 
 def test_labels_that_level_off_beyond_all_digits_are_said():

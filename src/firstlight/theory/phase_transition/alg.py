@@ -13,6 +13,9 @@ from firstlight.theory.phase_transition.relevant import relevant_directions
 from firstlight.theory.phase_transition.subspaces import complement, joined, subspaces
 
 _NOTHING = 1e-7  # an eigenvalue of F below this is zero, even without sampling noise
+_SURELY_NOTHING = 1e-3  # the error that an eigenvalue of zero may have
+_BINS, _BINS_GIVEN = 1e-3, 3e-3  # bias of sampled bins, and of the fewer ones given easy coordinates
+_PART = 0.03  # of a direction in the eigenmatrix, below which it is not learnt with the others
 
 
 @dataclass(frozen=True)
@@ -77,14 +80,18 @@ def conditional_threshold(
         return AlgorithmicThreshold(np.inf, np.inf, 0, True, hard, known, "nothing to find")
     moments = conditional_moments(target, known, hard, rng)
     if moments.sampled:
-        route, (top, error, excess, matrix) = "quasi-Monte-Carlo", sampled_top(moments)
+        route, (top, error, noise, matrix) = "quasi-Monte-Carlo", sampled_top(moments)
+        error += (_BINS_GIVEN if known.size else _BINS) * top
     else:
         coarse = conditional_moments(target, known, hard, rng, fineness=-1)
-        route, (top, error, excess, matrix) = "level sets", _exact_top(moments, coarse)
+        route, (top, error, noise, matrix) = "level sets", _exact_top(moments, coarse)
+    if known.shape[1] > 1:
+        error += _node_error(moments, matrix)
     nodes = moments.weight.size * len(moments.second)
     if top <= max(_NOTHING, 5 * error):
-        return AlgorithmicThreshold(np.inf, np.inf, nodes, True, hard[:, :0], known, route)
-    learnt, gap = _learnt(matrix, top, 2 * excess + 4 * error)
+        sure = bool(error <= _SURELY_NOTHING)
+        return AlgorithmicThreshold(np.inf, np.inf, nodes, sure, hard[:, :0], known, route)
+    learnt, gap = _learnt(matrix, top, 4 * (error + noise), noise)
     basis = joined(target, known, hard @ learnt, error / gap)
     known, directions = np.split(basis, [known.shape[1]], axis=1)
     good = bool(error <= 0.02 * top)
@@ -112,10 +119,10 @@ def symmetric_basis(h: int) -> np.ndarray:
 
 
 def _exact_top(fine: Moments, coarse: Moments) -> tuple[float, float, float, np.ndarray]:
-    """Richardson: the bias of slices falls as their number squared. No noise, hence no excess."""
+    """Richardson: the bias of slices falls as their number squared; not that of nodes of easy coordinates."""
     matrices = [operator(m.second[0], m.second[0], m.weight) for m in (fine, coarse)]
     change = matrices[0] - matrices[1]
-    matrix = matrices[0] + change / 3
+    matrix = matrices[0] + (change / 3 if fine.easy.shape[1] == 0 else 0.0)
     top = float(np.linalg.eigvalsh(matrix)[-1])
     return top, float(np.abs(change).max()), 0.0, matrix
 
@@ -141,15 +148,30 @@ def sampled_top(moments: Moments) -> tuple[float, float, float, np.ndarray]:
     matrix = np.mean(list(pairs.values()), axis=0)
     top = float(np.mean(forms))
     excess = max(float(np.linalg.eigvalsh(matrix)[-1]) - top, 0.0)
+    noise = float(np.std(list(pairs.values()), axis=0).max()) / np.sqrt(count / 2)
     # a form in one half and one in the other are independent
-    return top, float(np.hypot(np.std(forms) / np.sqrt(2), excess / 4)), excess, matrix
+    return top, float(np.hypot(np.std(forms) / np.sqrt(2), excess / 4)), max(noise, excess / 2), matrix
 
 
-def _learnt(matrix: np.ndarray, top: float, band: float) -> tuple[np.ndarray, float]:
+def _node_error(moments: Moments, matrix: np.ndarray) -> float:
+    """Return the standard error of the top eigenvalue over eight parts of the easy coordinates' nodes."""
+    node = np.cumsum(np.append(True, (np.diff(moments.easy, axis=0) != 0).any(axis=1))) - 1
+    part = 8 * node // (node[-1] + 1)
+    vector, second = np.linalg.eigh(matrix)[1][:, -1], moments.second.mean(axis=0)
+    tops = [
+        vector @ operator(second[part == i], second[part == i], 8 * moments.weight[part == i]) @ vector
+        for i in range(8)
+    ]
+    return float(np.std(tops, ddof=1) / np.sqrt(8))
+
+
+def _learnt(matrix: np.ndarray, top: float, band: float, noise: float) -> tuple[np.ndarray, float]:
     """Return the span of the eigenmatrices within `band` of the top, and their distance to the others."""
     h = int(np.sqrt(2 * len(matrix)))
     values, vectors = np.linalg.eigh(matrix)
     near = values > top - band - 1e-6 * top
     shapes = np.einsum("is,iab->sab", vectors[:, near], symmetric_basis(h))
     strength, axes = np.linalg.eigh(np.einsum("sab,sbc->ac", shapes, shapes))
-    return axes[:, strength > 0.05 * strength[-1]], top - float(values[~near].max(initial=0.0))
+    gap = top - float(values[~near].max(initial=0.0))
+    least = max(_PART, 5 * noise / gap)
+    return axes[:, strength > least**2 * strength[-1]], gap

@@ -20,9 +20,13 @@ from firstlight.rng import RNGLike, SeedLike, generator
 from firstlight.theory.phase_transition.level_sets import Slices, level_sets
 
 _REPLICATES = 8
-_BLUR_NODES = 16
+_BLUR_NODES, _ATOMS = 16, 64
+_HALVINGS, _JUMP = 10, 1e-4  # of intervals of an easy coordinate with a jump that matters so much
 _ROUNDING = 1e-13  # of the coordinates
 _FLAT, _COARSELY_FLAT = 1e-14, 1e-10  # labels that level off differ by less, which a coarse version shows
+
+
+Part = tuple[np.ndarray, ...]  # labels, masses, first and second moments of slices
 
 
 @dataclass(frozen=True)
@@ -73,7 +77,10 @@ def as_informative(target: MultiIndex | str) -> MultiIndex:
     target = as_target(target)
     if target.noise or not isinstance(target.target, str):
         return target
-    return MultiIndex(Formula(target.target).core.text, target.k)
+    try:
+        return MultiIndex(Formula(target.target).core.text, target.k)
+    except ValueError:  # what is inside may overflow
+        return target
 
 
 def far_labels(target: MultiIndex) -> np.ndarray:
@@ -111,7 +118,7 @@ def conditional_moments(
     >>> print(round(float(law.weight @ law.second[0, :, 0, 0] ** 2), 3))
     2.0
     """
-    if hard.shape[1] == 1:  # no replicates, and the same law is asked for often
+    if hard.shape[1] == 1 and isinstance(target.target, str):  # the same law is asked for often
         return _exact(target, tuple(easy.ravel()), tuple(hard.ravel()), fineness)
     return _moments(target, easy, hard, generator(rng), fineness)
 
@@ -126,22 +133,24 @@ def _exact(target: MultiIndex, easy: tuple, hard: tuple, fineness: int) -> Momen
 def _moments(
     target: MultiIndex, easy: np.ndarray, hard: np.ndarray, rng: np.random.Generator, fineness: int
 ) -> Moments:
-    scale = 2.0**fineness
-    nodes, weights = _easy_nodes(easy.shape[1], scale, rng)
-    slices = int((2048 if easy.shape[1] == 0 else 256) * scale)
-    parts = []
-    for node in nodes:
-        shift = easy @ node
+    scale, (e, h) = 2.0**fineness, (easy.shape[1], hard.shape[1])
+    slices = int((2048 if e == 0 else 256) * scale)
+    log2, bins = (17 + (h > 2), 1024) if e == 0 else (12, 256)
 
-        def place(z: np.ndarray, shift: np.ndarray = shift) -> np.ndarray:
-            return z @ hard.T + shift
+    def part_at(node: np.ndarray) -> Part:
+        def place(z: np.ndarray) -> np.ndarray:
+            return z @ hard.T + easy @ node
 
-        if hard.shape[1] == 1:
-            parts.append(_on_a_line(target, place, slices, _FLAT if fineness >= 0 else _COARSELY_FLAT))
-        else:
-            log2 = 17 + (hard.shape[1] > 2) if easy.shape[1] == 0 else 12
-            bins = 1024 if easy.shape[1] == 0 else 256
-            parts.append(sampled(target, place, hard.shape[1], int(bins * scale**0.5), log2 + fineness, rng))
+        if h == 1:
+            return _on_a_line(target, place, slices, _FLAT if fineness >= 0 else _COARSELY_FLAT)
+        return sampled(target, place, h, int(bins * scale**0.5), log2 + fineness, rng)
+
+    if e == 1:
+        nodes, weights, parts = _along_a_line(part_at, 2 * int(48 * scale))
+    else:
+        count = 1 << int(np.log2(512 * scale)) if e else 1
+        nodes = sobol_normal(e, count, rng) if e else np.zeros((1, 0))
+        weights, parts = np.full(count, 1 / count), [part_at(node) for node in nodes]
     sizes = [len(part[0]) for part in parts]
     return Moments(
         np.concatenate([part[0] for part in parts]),
@@ -152,21 +161,44 @@ def _moments(
     )
 
 
-def _easy_nodes(e: int, scale: float, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-    if e == 0:
-        return np.zeros((1, 0)), np.ones(1)
-    if e == 1:  # midpoint rule: spectrally accurate on smooth laws, and a jump at 0 falls between nodes
-        count = 2 * int(48 * scale)
-        z = (np.arange(count) - 0.5 * (count - 1)) * (14.0 / count)
-        w = np.exp(-0.5 * z * z)
-        return z[:, None], w / w.sum()
-    count = 1 << int(np.log2(512 * scale))
-    return sobol_normal(e, count, rng), np.full(count, 1 / count)
+def _along_a_line(
+    part_at: Callable[[np.ndarray], Part], count: int
+) -> tuple[np.ndarray, np.ndarray, list[Part]]:
+    """Return nodes of one easy coordinate, their weights, and the slices there.
+
+    The midpoint rule is spectrally accurate on smooth laws. Where what the label tells jumps between two
+    nodes, or at one, the interval is halved until the jump matters no more.
+    """
+    z = (np.arange(count) - 0.5 * (count - 1)) * (14.0 / count)
+    parts = [part_at(x[None]) for x in z]
+    for _ in range(_HALVINGS):
+        told = np.array([[m @ ((a**2).sum(1) + (b**2).sum((1, 2))) for a, b in zip(f, s, strict=True)]
+                         for _, m, f, s in parts])  # fmt: skip
+        size, noise = told.mean(axis=1), told.std(axis=1) / told.shape[1] ** 0.5
+        weight = _cell_masses(z)
+        change = np.abs(np.diff(size))
+        calm = np.minimum(np.append(change[1:], np.inf), np.append(np.inf, change[:-1]))
+        share = change * np.maximum(weight[1:], weight[:-1])
+        rough = (change > 3 * calm + 8 * (noise[1:] + noise[:-1])) & (share > _JUMP * (weight @ size))
+        if not rough.any():
+            break
+        added = 0.5 * (z[1:] + z[:-1])[rough]
+        order = np.argsort(np.concatenate([z, added]))
+        parts += [part_at(x[None]) for x in added]
+        z, parts = np.concatenate([z, added])[order], [parts[i] for i in order]
+    return z[:, None], _cell_masses(z), parts
 
 
-def _on_a_line(target: MultiIndex, place: Callable, slices: int, flat: float) -> tuple[np.ndarray, ...]:
+def _cell_masses(z: np.ndarray) -> np.ndarray:
+    """Return the midpoint rule's normal weights of growing nodes."""
+    ends = np.concatenate([[-7.0], 0.5 * (z[1:] + z[:-1]), [7.0]])
+    mass = np.exp(-0.5 * z * z) * np.diff(ends)
+    return mass / mass.sum()
+
+
+def _on_a_line(target: MultiIndex, place: Callable, slices: int, flat: float) -> Part:
     knots = max(1024, 4 * slices)
-    slices = slices if target.noise == 0 else slices // 5
+    slices = slices if target.noise == 0 else max(slices // 5, 128)
     cut = level_sets(
         lambda z: target.law(place(z[:, None])),
         slices,
@@ -182,8 +214,10 @@ def _on_a_line(target: MultiIndex, place: Callable, slices: int, flat: float) ->
 def _rounding(target: MultiIndex, x: np.ndarray) -> np.ndarray:
     """Return by how much labels at the points x may be off in their last digits, and more."""
     shake = _ROUNDING * np.random.default_rng(0).choice([-1.0, 1.0], x.shape) * (1 + np.abs(x))
+    y = target.law(x)
     with np.errstate(invalid="ignore"):  # a label may overflow far out
-        return np.nan_to_num(np.abs(target.law(x + shake) - target.law(x)), posinf=0.0)
+        both = [np.abs(target.law(x + way * shake) - y) for way in (1, -1)]
+    return np.nan_to_num(np.minimum(*both), posinf=0.0)  # the smaller one: the other may cross a jump
 
 
 def blurred(cut: Slices, noise: float) -> Slices:
@@ -206,9 +240,13 @@ def blurred(cut: Slices, noise: float) -> Slices:
     >>> print(round(float((noisy.mass * noisy.second**2).sum()), 3))
     0.5
     """
-    e, w = np.polynomial.hermite_e.hermegauss(_BLUR_NODES)
     kept = cut.mass > 1e-15
     centre, mass = cut.y[kept], cut.mass[kept]
+    if centre.size > _ATOMS:
+        e, w = np.polynomial.hermite_e.hermegauss(_BLUR_NODES)
+    else:  # between atoms the posterior turns fast: a fine midpoint rule
+        e = np.arange(-8.0, 8.0, 0.1) + 0.05
+        w = np.exp(-0.5 * e * e)
     y = (centre[:, None] + noise * e).ravel()
     weight = (mass[:, None] * (w / w.sum())).ravel()
     distance = (y[:, None] - centre) / noise
@@ -220,7 +258,7 @@ def blurred(cut: Slices, noise: float) -> Slices:
 
 def sampled(
     target: MultiIndex, place: Callable, h: int, bins: int, log2: int, rng: np.random.Generator
-) -> tuple[np.ndarray, ...]:
+) -> Part:
     """Return labels, masses and both moments of slices of y, at the points ``place(z)`` of normals z.
 
     The moments are sums over bins that all scrambles share.

@@ -18,6 +18,7 @@ _REACH = 9.0  # the normal mass beyond is 2e-19
 _SECTIONS = 12  # by 16: narrow a grid step of 1e-3 to rounding
 _REFINEMENTS = 3  # each divides the steps beside turning points by 16
 _SECANTS = 10  # towards each inverse
+_ENDS = 64  # of stretches: with more of them none is singled out
 
 
 class Slices(NamedTuple):
@@ -74,8 +75,9 @@ def level_sets(
         return np.arcsinh((function(z) - centre) / scale)  # monotone, and poles are no longer steep
 
     def slack(z: np.ndarray, y: np.ndarray) -> np.ndarray:
-        error = 0.0 if rounding is None else rounding(z) / (scale * np.cosh(y))
-        return np.maximum(flat * np.abs(y), error)
+        error = 4 * np.spacing(np.abs(centre + scale * np.sinh(y)))
+        error = error if rounding is None else np.maximum(error, rounding(z))
+        return np.maximum(flat * np.abs(y), error / (scale * np.cosh(y)))
 
     z, y = _knots(squashed, knots, slack)
     spread = _spread(z, y)
@@ -83,7 +85,7 @@ def level_sets(
     direction[np.diff(z) <= 0] = 2  # a jump: no mass
     pieces = _pieces(direction)
     atoms = _atoms(z, y, [p for p in pieces if p[2] == 0], spread)
-    rest = _slice(squashed, z, y, [p for p in pieces if abs(p[2]) == 1], slices)
+    rest = _slice(squashed, z, y, [p for p in pieces if abs(p[2]) == 1], slices, spread)
     y, mass, first, second = (np.concatenate(parts) for parts in zip(atoms, rest, strict=True))
     kept = mass > 0
     y, mass, first, second = y[kept], mass[kept], first[kept], second[kept]
@@ -177,7 +179,7 @@ def _atoms(z: np.ndarray, y: np.ndarray, pieces: list, spread: float) -> tuple[n
 
 
 def _slice(
-    function: Function, z: np.ndarray, y: np.ndarray, pieces: list, slices: int
+    function: Function, z: np.ndarray, y: np.ndarray, pieces: list, slices: int, spread: float
 ) -> tuple[np.ndarray, ...]:
     if not pieces:
         return tuple(np.zeros((4, 0)))
@@ -187,12 +189,16 @@ def _slice(
     levels = np.cumsum(weight[order]) - 0.5 * weight[order]
     # normal spacing of the probabilities: the tails, where conditional moments grow, get slices of their own
     wanted = weight.sum() * ndtr(np.linspace(-7, 7, slices + 1))
-    ends = [y[i] for a, b, _ in pieces for i in (a, b)]  # the density of y is singular at turning points
-    edges = np.unique(np.concatenate([np.interp(wanted, levels, middle[order]), ends]))
+    # the density of y is singular at turning points: slices get thin towards them
+    ends = np.unique([y[i] for a, b, _ in pieces for i in (a, b)])
+    distances = spread * np.geomspace(1e-8, 0.1, max(slices // 64, 2) if ends.size <= _ENDS else 0)
+    close = (ends + np.concatenate([-distances, [0.0], distances])[:, None]).clip(ends[0], ends[-1])
+    edges = np.unique(np.concatenate([np.interp(wanted, levels, middle[order]), close.ravel()]))
     totals = np.zeros((3, edges.size - 1))
     for a, b, sign in pieces:
-        cut = _inverse(function, y[a : b + 1][::sign], z[a : b + 1][::sign], edges)
-        totals += sign * np.array(_moments(cut[:-1], cut[1:]))
+        inner, outer = np.searchsorted(edges, np.sort(y[[a, b]]))
+        cut = _inverse(function, y[a : b + 1][::sign], z[a : b + 1][::sign], edges[inner : outer + 1])
+        totals[:, inner:outer] += sign * np.array(_moments(cut[:-1], cut[1:]))
     return 0.5 * (edges[1:] + edges[:-1]), *totals
 
 

@@ -65,6 +65,8 @@ class DmftPath:
         Without `known` it leaves out the directions that training knows of, which only the outliers along
         the network's own weights need.
         """
+        if not -len(self.times) <= index < len(self.times):
+            raise ValueError(f"index = {index}: must be one of the {len(self.times)} recorded steps")
         t = self.times[index]
         D = self.student.curvature(self.sample.y, self.fields[t])
         latent, force = self._known(t) if known else (None, None)

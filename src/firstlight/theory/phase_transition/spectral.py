@@ -76,7 +76,7 @@ def _threshold(target: MultiIndex, preprocessing: Preprocessing, law: Moments) -
     tau = max(float(T.max()), float(_labels_processed(preprocessing, far_labels(target)).max()))
     if not tau > 0:
         raise ValueError(f"preprocessing: its largest value is {tau:.3g}; it must be positive somewhere")
-    if tau > 1e4 * (1 + float(np.quantile(T, 0.999))):
+    if tau > 1e4 * float(np.quantile(np.abs(T), 0.999)):
         raise ValueError(
             f"preprocessing: unbounded above on the labels of {target} (it reaches {tau:.3g}), so the "
             "spectrum has no right edge; use a bounded one, such as optimal_preprocessing(target)"

@@ -73,7 +73,7 @@ def staircase(
         stages.append(Stage(known, 0.0, 0.0, 0.0))
     while known.shape[1] < target.k:
         found = conditional_threshold(target, known, rng)
-        reached = max([found.value, *(stage.reached_at for stage in stages)])
+        reached = float(np.max([found.value, *(stage.reached_at for stage in stages)]))  # NaN stays
         if np.isinf(found.value):
             stages.append(Stage(complement(known), np.inf, np.inf, np.inf))
             break
