@@ -19,6 +19,7 @@ FORBIDDEN = {
     "data": {"theory", "network", "measure", "study", "show", "cli", *FRONT_DOORS},
     "study": {"theory", "network", "measure", "cli"},
     "gaussian": {"theory", "network", "measure", "study", "show", "cli", *FRONT_DOORS},
+    "maths": {"theory", "network", "measure", "study", "show", "cli", "data", *FRONT_DOORS},
     "activations": {"theory", "network", "measure", "study", "show", "cli", *FRONT_DOORS},
 }
 

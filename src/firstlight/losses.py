@@ -7,6 +7,8 @@ from difflib import get_close_matches
 import numpy as np
 from scipy.special import expit
 
+from firstlight.maths.checks import check_choice
+
 Pairwise = Callable[[np.ndarray, np.ndarray], np.ndarray]
 
 
@@ -54,6 +56,9 @@ LOSSES = {
 }
 
 
+GAINS = {"exp": 1.0, "logistic": 0.5, "logistic2": 1.0}  # slopes at zero of the losses of a margin
+
+
 def loss(name: "str | Loss") -> Loss:
     """Return the loss of that name; a `Loss` of one's own is passed through.
 
@@ -78,3 +83,16 @@ def loss(name: "str | Loss") -> Loss:
         hint = f"; did you mean {close[0]!r}?" if close else ""
         raise ValueError(f"loss = {name!r}: must be one of {', '.join(LOSSES)}, or a Loss{hint}")
     return LOSSES[name]
+
+
+def gain(loss: str, reduction: str, samples: int) -> float:
+    """Speed of the alignment phase: the loss's slope at zero, over n when the loss is a mean.
+
+    Examples
+    --------
+    >>> gain("logistic", "mean", 10)
+    0.05
+    """
+    check_choice("loss", loss, GAINS)
+    check_choice("reduction", reduction, ("sum", "mean"))
+    return GAINS[loss] / (samples if reduction == "mean" else 1)

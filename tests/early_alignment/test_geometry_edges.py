@@ -6,8 +6,9 @@ from math import isqrt
 import numpy as np
 import pytest
 
+from firstlight.losses import gain
+from firstlight.maths.checks import check_neurons
 from firstlight.theory.early_alignment.bounds import bounds
-from firstlight.theory.early_alignment.checks import gain, neurons
 from firstlight.theory.early_alignment.geometry import geometry
 from firstlight.theory.early_alignment.limits import limits, max_margin
 
@@ -149,15 +150,15 @@ def test_starts_that_are_not_real_numbers(wrong):
     with pytest.raises(ValueError, match="signs: must be an array of real numbers"):
         geometry(X, Y, START, wrong)
     with pytest.raises(ValueError, match="first_layer: must be an array of real numbers"):
-        neurons(wrong, None, 2, "first_layer")
+        check_neurons(wrong, None, 2, "first_layer")
 
 
 def test_a_start_is_called_by_its_name():
     with pytest.raises(ValueError, match=r"first_layer\[1\] = 0"):
-        neurons([[1, 0], [0, 0]], None, 2, "first_layer")
-    with pytest.raises(ValueError, match="first_layer: shape"):
-        neurons(None, None, 2, "first_layer")
-    rows, signs = neurons([[1, 0], [0, 1]], None, 2)
+        check_neurons([[1, 0], [0, 0]], None, 2, "first_layer")
+    with pytest.raises(ValueError, match="first_layer: must be an array of real numbers"):
+        check_neurons(None, None, 2, "first_layer")
+    rows, signs = check_neurons([[1, 0], [0, 1]], None, 2)
     assert rows.tolist() == [[1, 0], [0, 1]]
     assert signs.tolist() == [1, 1]
 

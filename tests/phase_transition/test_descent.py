@@ -187,7 +187,7 @@ def test_descent_records_holds_and_batches():
         (lambda: run_small(batch=0), "batch = 0"),
         (lambda: run_small(batch=1.5), "batch = 1.5"),
         (lambda: run_small(batch="a"), "batch = 'a'"),
-        (lambda: run_small(batch=121), r"batch = 121: must lie in \[1, 120\]"),
+        (lambda: run_small(batch=121), r"batch = 121: must be an integer from 1 to 120"),
         (lambda: run_small(steps=-1), "steps = -1"),
         (lambda: run_small(steps=2.0), "steps = 2.0"),
         *[

@@ -154,7 +154,7 @@ def test_costs_grow_with_sizes():
             )
             for deltas in [(2.0, 1.0), (), (0.0, 1.0), (np.nan,), (1.0, np.inf), 2.0, ("a",), (True,)]
         ],
-        (lambda: ThresholdProblem(step_size=-1), "step_size = -1: must be at least 0"),
+        (lambda: ThresholdProblem(step_size=-1), "step_size = -1: must be a number of at least 0"),
         (lambda: ThresholdProblem(step_size="a"), "step_size = 'a'"),
         (lambda: LearningProblem(theory_steps=1), "theory_steps"),
     ],

@@ -5,6 +5,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import ArrayLike
 
+from firstlight.maths.checks import check_matrix
+
 MEMORY = 256 * 2**20  # bytes that a measure may hold beside its input, unless told otherwise
 
 
@@ -51,7 +53,7 @@ def labelled(features: ArrayLike, labels: ArrayLike, *, least: int = 1) -> Label
     >>> labelled([[1.0], [2.0], [3.0]], ["b", "a", "b"]).counts.tolist()
     [1, 2]
     """
-    x = real_matrix("features", features)
+    x = check_matrix("features", features)
     y = np.asarray(labels)
     if y.shape != (len(x),):
         raise ValueError(f"labels: shape {y.shape}, but {len(x)} samples need shape ({len(x)},)")
@@ -81,26 +83,6 @@ def moderate(data: Labelled) -> Labelled:
     if top == 0 or 1e-100 < top < 1e100:
         return data
     return replace(data, features=np.ldexp(data.features.astype(float), -np.frexp(top)[1]))
-
-
-def real_matrix(name: str, values: ArrayLike) -> np.ndarray:
-    """Return a finite floating-point matrix with at least one row and column, or refuse it by name.
-
-    Examples
-    --------
-    >>> real_matrix("x", [[1, 2]]).dtype
-    dtype('float64')
-    """
-    x = np.asarray(values)
-    if x.ndim != 2 or 0 in x.shape:
-        raise ValueError(f"{name}: shape {x.shape}; must be two-dimensional (samples, features), not empty")
-    if x.dtype.kind not in "biuf":
-        raise ValueError(f"{name}: of type {x.dtype}; must be real numbers")
-    if x.dtype.kind != "f":
-        x = x.astype(float)
-    if not np.isfinite(x).all():
-        raise ValueError(f"{name}: {int((~np.isfinite(x)).sum())} values are NaN or infinite")
-    return x
 
 
 def row_chunks(rows: int, bytes_per_row: float, memory: int = MEMORY) -> list[slice]:

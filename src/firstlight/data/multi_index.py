@@ -8,8 +8,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from firstlight.data.checks import check_number
 from firstlight.data.parser import Formula
+from firstlight.maths.checks import check_count, check_number, check_orthonormal
 from firstlight.rng import RNGLike, SeedLike, generator
 
 _PROBES = 4096
@@ -77,8 +77,8 @@ class MultiIndex:
             raise ValueError(f"target = {self.target!r}: expected a text of z1, ..., z9 or a function")
         elif unset:
             raise ValueError("k = 0: give k, the number of hidden directions, along with a function")
-        _check_integer("k", self.k, least)
-        check_number("noise", self.noise)
+        check_count("k", self.k, least)
+        check_number("noise", self.noise, 0)
         object.__setattr__(self, "k", int(self.k))
         object.__setattr__(self, "noise", float(self.noise))
         bad = np.count_nonzero(
@@ -166,13 +166,13 @@ class MultiIndex:
         >>> bool((drawn.y == drawn.X[:, 0]).all())
         True
         """
-        _check_integer("n", n, 1)
-        _check_integer("d", d, self.k)
+        check_count("n", n, 1)
+        check_count("d", d, self.k)
         rng = generator(rng)
         theta = (
             _random_directions(d, self.k, rng)
             if directions is None
-            else orthonormal("directions", directions, (d, self.k))
+            else check_orthonormal("directions", directions, (d, self.k))
         )
         X = rng.standard_normal((n, d))
         z = X @ theta
@@ -186,28 +186,6 @@ class MultiIndex:
         return MultiIndexSample(X, y, z, theta)
 
 
-def _check_integer(name: str, value: object, least: int) -> None:
-    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:
-        raise ValueError(f"{name} = {value!r}: must be an integer of at least {least}")
-
-
 def _random_directions(d: int, k: int, rng: np.random.Generator) -> np.ndarray:
     q, r = np.linalg.qr(rng.standard_normal((d, k)))
     return q * np.sign(np.diag(r))  # the signs make the law uniform (Haar)
-
-
-def orthonormal(name: str, directions: ArrayLike, shape: tuple[int, int]) -> np.ndarray:
-    """Return directions of that shape with orthonormal columns, or refuse them by name.
-
-    Examples
-    --------
-    >>> orthonormal("directions", [[1], [0]], (2, 1)).dtype
-    dtype('float64')
-    """
-    theta = np.asarray(directions, dtype=float)
-    if theta.shape != shape:
-        raise ValueError(f"{name}: shape {theta.shape}, expected {shape}")
-    error = float(np.abs(theta.T @ theta - np.eye(shape[1])).max(initial=0.0))
-    if not error <= 1e-8:
-        raise ValueError(f"{name}: columns are not orthonormal, off by {error:.3g} (at most 1e-08)")
-    return theta

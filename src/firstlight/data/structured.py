@@ -5,9 +5,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from firstlight.activations import Activation
-from firstlight.data.checks import check_choice, check_count, check_number
 from firstlight.data.labels import Classification, Labels, Regression
 from firstlight.data.mixture import GaussianMixture, Spiked
+from firstlight.maths.checks import check_choice, check_count, check_number
 
 
 def structured_data(

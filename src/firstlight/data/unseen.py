@@ -8,7 +8,8 @@ from numpy.typing import ArrayLike
 from scipy.special import ndtr, ndtri
 
 from firstlight.data.images import load_images
-from firstlight.data.labelled import labelled, real_matrix
+from firstlight.data.labelled import labelled
+from firstlight.maths.checks import check_matrix
 
 
 @dataclass(frozen=True, eq=False)
@@ -279,4 +280,4 @@ def image_classes(
         rows.append(np.sort(row))
     chosen = np.concatenate(rows)
     x = images.train[chosen].reshape(len(chosen), -1) / images.levels
-    return split_classes(real_matrix("images", x), images.train_labels[chosen], train_classes)
+    return split_classes(check_matrix("images", x), images.train_labels[chosen], train_classes)

@@ -12,6 +12,7 @@ from firstlight.early_alignment.setting import Setting
 from firstlight.early_alignment.tables import one_by_one, stack, table
 from firstlight.early_alignment.training import descent
 from firstlight.early_alignment.trajectory import arrived, check_scale, settling_time
+from firstlight.losses import gain
 from firstlight.measure.alignment import right_sign_fraction
 from firstlight.measure.trajectory import Observer
 from firstlight.network.flow import headroom, integrate
@@ -21,7 +22,6 @@ from firstlight.study.cost import Cost
 from firstlight.study.problem import Assumption
 from firstlight.theory.early_alignment.align import align
 from firstlight.theory.early_alignment.bounds import bounds
-from firstlight.theory.early_alignment.checks import gain
 from firstlight.theory.early_alignment.geometry import geometry
 from firstlight.theory.early_alignment.limits import limits
 

@@ -4,10 +4,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from firstlight.data.checks import check_choice
 from firstlight.data.images import pair
 from firstlight.data.separable import separable, toy, two_points
-from firstlight.early_alignment.checks import check_real
+from firstlight.maths.checks import check_choice, check_count, check_number
 from firstlight.network.descent import gaussian_start
 from firstlight.network.losses import MARGIN_LOSSES
 from firstlight.rng import RNGLike, SeedLike, generator
@@ -88,7 +87,7 @@ class Setting:
             ("positive", 0, 9),
             ("negative", 0, 9),
         ):
-            _check_integer(name, getattr(self, name), least, most)
+            check_count(name, getattr(self, name), least, most)
         for name, above, highest in (
             ("mu", 0.0, 1.0),
             ("delta", 0.0, np.pi / 2),
@@ -97,7 +96,7 @@ class Setting:
             ("horizon", 0.0, 1e300),
             ("log_scale", -np.inf, np.inf),
         ):
-            check_real(name, getattr(self, name), above, highest)
+            check_number(name, getattr(self, name), above=above, high=highest)
         if self.mu == 1:
             raise ValueError("mu = 1: must be less than 1, where all points would be one")
         if self.data in IMAGES and self.positive == self.negative:
@@ -135,9 +134,3 @@ class Setting:
         if self.start == "balanced":
             W, v = W / np.linalg.norm(W, axis=1, keepdims=True), np.sign(v)
         return X, y, W, v
-
-
-def _check_integer(name: str, value: object, least: int, most: float) -> None:
-    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or not least <= value <= most:
-        allowed = f"of at least {least}" if np.isinf(most) else f"from {least} to {most:g}"
-        raise ValueError(f"{name} = {value!r}: must be an integer {allowed}")

@@ -7,12 +7,11 @@ import xarray as xr
 
 from firstlight.data.separable import two_classes
 from firstlight.early_alignment.tables import one_by_one, stack, table
+from firstlight.maths.checks import check_neurons, check_reals
 from firstlight.measure.trajectory import Observer
 from firstlight.network.descent import iterations, polar, train
 from firstlight.network.losses import margin_loss
 from firstlight.rng import RNGLike, SeedLike
-from firstlight.theory.early_alignment.checks import neurons as check_neurons
-from firstlight.theory.early_alignment.checks import reals
 
 
 def descent(
@@ -70,7 +69,7 @@ def descent(
     """
     X, y = two_classes(X, y)
     W, _ = check_neurons(first_layer, None, X.shape[1], name="first_layer")
-    v = reals("second_layer", second_layer, f"({len(W)},)")
+    v = check_reals("second_layer", second_layer, f"({len(W)},)")
     if v.shape != W.shape[:1] or not np.isfinite(v).all():
         raise ValueError(f"second_layer: must be {len(W)} finite numbers, one per neuron")
     chosen = margin_loss(loss)

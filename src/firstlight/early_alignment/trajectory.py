@@ -5,10 +5,9 @@ from collections.abc import Sequence
 import numpy as np
 import xarray as xr
 
-from firstlight.data.checks import check_choice
 from firstlight.data.separable import separability, two_classes
-from firstlight.early_alignment.checks import as_numbers, check_real
 from firstlight.early_alignment.tables import stack, table
+from firstlight.maths.checks import as_numbers, check_choice, check_neurons, check_number
 from firstlight.measure.alignment import regions
 from firstlight.measure.trajectory import Observer
 from firstlight.network.flow import headroom
@@ -16,8 +15,7 @@ from firstlight.network.flow_equations import WALL
 from firstlight.network.handover import Followed, follow_classes, follow_neurons
 from firstlight.network.losses import MARGIN_LOSSES, margin_loss
 from firstlight.theory.early_alignment.align import align
-from firstlight.theory.early_alignment.checks import lengths
-from firstlight.theory.early_alignment.checks import neurons as check_neurons
+from firstlight.theory.early_alignment.geometry import lengths
 from firstlight.theory.early_alignment.limits import limits
 from firstlight.theory.early_alignment.path import AlignmentPath
 
@@ -92,10 +90,10 @@ def flow(
     W, s = check_neurons(directions, signs, X.shape[1])
     check_choice("form", form, ("neurons", "classes"))
     check_choice("loss", loss, tuple(MARGIN_LOSSES))
-    log_scale = check_real("log_scale", log_scale)
-    t_max = check_real("t_max", t_max, 0.0, 1e300)
-    handover = check_real("handover", handover, 0.0, 0.1)
-    tolerance = check_real("tolerance", tolerance, 0.0, 1.0)
+    log_scale = check_number("log_scale", log_scale)
+    t_max = check_number("t_max", t_max, above=0, high=1e300)
+    handover = check_number("handover", handover, above=0, high=0.1)
+    tolerance = check_number("tolerance", tolerance, above=0, high=1)
     start = log_scale + np.log(lengths(W))
     path = align(X, y, W, s, loss=loss, reduction=reduction)
     check_scale(log_scale, headroom(X, y, path.start, start, s, loss))

@@ -6,7 +6,8 @@ import numpy as np
 import xarray as xr
 from numpy.typing import ArrayLike
 
-from firstlight.data.labelled import MEMORY, labelled, real_matrix, row_chunks
+from firstlight.data.labelled import MEMORY, labelled, row_chunks
+from firstlight.maths.checks import check_matrix
 
 
 def elasticity(
@@ -34,7 +35,7 @@ def elasticity(
     [5.0, 0.0]
     """
     data = labelled(features_after, labels)
-    before = real_matrix("features_before", features_before)
+    before = check_matrix("features_before", features_before)
     if before.shape != data.features.shape:
         raise ValueError(
             f"features_before: shape {before.shape}, but features_after has {data.features.shape}"
@@ -115,7 +116,7 @@ def local_elasticity(
     else:
         if x is not None or y is not None:
             raise ValueError("x, y: only for a model; a kernel holds its samples already")
-        score = real_matrix("model_or_kernel", model_or_kernel).astype(float)
+        score = check_matrix("model_or_kernel", model_or_kernel).astype(float)
         if score.shape[0] != score.shape[1]:
             raise ValueError(f"model_or_kernel: a kernel of shape {score.shape}; must be square")
     if kind == "relative":
@@ -136,7 +137,7 @@ def _updates(model: Trainable, x: ArrayLike | None, y: ArrayLike | None, step_si
         raise ValueError("x, y: a model needs samples and targets")
     if not 0 < step_size < np.inf:
         raise ValueError(f"step_size = {step_size}: must be positive")
-    samples, targets = real_matrix("x", x), np.asarray(y)
+    samples, targets = check_matrix("x", x), np.asarray(y)
     if targets.shape != (len(samples),) or targets.dtype.kind not in "biuf" or not np.isfinite(targets).all():
         raise ValueError(
             f"y: shape {targets.shape} of {targets.dtype}; must be {len(samples)} finite numbers, one each"

@@ -13,9 +13,8 @@ from scipy.linalg import eigh_tridiagonal
 from scipy.sparse.linalg import LinearOperator, eigsh
 
 from firstlight.activations import Activation, activation
-from firstlight.data.checks import check_choice, check_count, check_number
-from firstlight.data.labelled import real_matrix
 from firstlight.losses import Loss, loss
+from firstlight.maths.checks import check_choice, check_count, check_matrix, check_number
 from firstlight.rng import RNGLike, SeedLike, generator, stream
 
 _SINGLE = 1e-5  # residuals, relative to the eigenvalue, that products in single precision can reach
@@ -149,9 +148,9 @@ def hessian_operator(
     >>> print((H @ np.ones(3)).round(3))
     [-0.667  0.667 -0.667]
     """
-    check_number("ridge", ridge)
+    check_number("ridge", ridge, 0)
     check_number("offset", offset, -1e300, 1e300)
-    X, W = real_matrix("X", X), real_matrix("weights", weights)
+    X, W = check_matrix("X", X), check_matrix("weights", weights)
     y, a = np.asarray(y), np.atleast_1d(second_layer)
     if y.shape != X.shape[:1] or W.shape != (X.shape[1], a.size) or a.ndim != 1:
         raise ValueError(
@@ -159,7 +158,7 @@ def hessian_operator(
             "expected (n, d), (n,), (d, m), (m,)"
         )
     X = X if X.dtype == np.float32 else X.astype(float, copy=False)
-    y, a = (real_matrix(name, v[:, None])[:, 0].astype(float) for name, v in (("y", y), ("second_layer", a)))
+    y, a = (check_matrix(name, v[:, None])[:, 0].astype(float) for name, v in (("y", y), ("second_layer", a)))
     sigma, penalty = activation(activation_), loss(loss_)
     if sigma.kinked:
         raise ValueError(
@@ -212,7 +211,7 @@ def extreme_eigenpairs(
     [0. 1.]
     """
     check_choice("side", side, ("left", "right"))
-    check_number("tolerance", tolerance)
+    check_number("tolerance", tolerance, 0)
     check_count("neurons", neurons)
     check_count("count", count)
     size = operator.shape[0]
@@ -283,7 +282,7 @@ def spectral_density(
     >>> print(round(float(np.trapezoid(spectral_density(identity, grid, 0.1), grid)), 3))
     1.0
     """
-    check_number("width", width)
+    check_number("width", width, 0)
     if width == 0:
         raise ValueError(f"width = {width}: must be positive")
     check_count("probes", probes)

@@ -1,12 +1,12 @@
 """Gradient descent on a two-layer ReLU network, full-batch or in mini-batches, observed on the way."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from numbers import Integral, Real
+from numbers import Integral
 from typing import Protocol
 
 import numpy as np
 
-from firstlight.data.checks import check_count
+from firstlight.maths.checks import check_count, check_positive
 from firstlight.rng import RNGLike, SeedLike, generator
 
 
@@ -34,7 +34,7 @@ def gaussian_start(
     """
     check_count("width", width)
     check_count("dimension", dimension)
-    _check_positive("scale", scale)
+    check_positive("scale", scale)
     draw = generator(rng).normal(size=(width, dimension + 1))
     return scale * draw[:, :-1], scale * draw[:, -1]
 
@@ -158,17 +158,12 @@ def _check(
     known = marks.ndim == 1 and len(marks) > 0 and marks.dtype.kind in "iu"
     if not known or marks[0] < 0 or (marks[1:] <= marks[:-1]).any():
         raise ValueError(f"record = {record!r}: must be increasing iterations, the first at least 0")
-    _check_positive("step_size", step_size)
+    check_positive("step_size", step_size)
     if batch is not None:
         known = isinstance(batch, Integral) and not isinstance(batch, bool)
         if not known or not 1 <= batch <= samples:
             raise ValueError(f"batch = {batch!r}: must be an integer from 1 to {samples}")
     return marks
-
-
-def _check_positive(name: str, value: float) -> None:
-    if not isinstance(value, Real) or isinstance(value, bool) or not 0 < value < np.inf:
-        raise ValueError(f"{name} = {value!r}: must be a positive number")
 
 
 def _check_start(

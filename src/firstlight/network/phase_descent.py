@@ -6,10 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from firstlight.activations import Activation
-from firstlight.data.checks import check_count, check_number
-from firstlight.data.labelled import real_matrix
-from firstlight.data.multi_index import orthonormal
 from firstlight.losses import Loss
+from firstlight.maths.checks import check_count, check_matrix, check_number, check_orthonormal
 from firstlight.rng import RNGLike, SeedLike, generator
 
 
@@ -99,7 +97,7 @@ def orthogonal_rows(d: int, m: int, scale: float, rng: RNGLike | SeedLike = None
     """
     check_count("d", d)
     check_count("m", m)
-    check_number("scale", scale)
+    check_number("scale", scale, 0)
     if m > d:
         raise ValueError(f"m = {m}: at most d = {d} rows can be orthogonal")
     q, r = np.linalg.qr(generator(rng).standard_normal((d, m)))
@@ -163,24 +161,23 @@ def descend(
     >>> bool(path.train_loss[-1] < path.train_loss[0])
     True
     """
-    check_number("step_size", step_size)
+    check_number("step_size", step_size, 0)
     if step_size == 0:
         raise ValueError(f"step_size = {step_size!r}: must be a positive number")
     if isinstance(steps, bool) or not isinstance(steps, (int, np.integer)) or steps < 0:
         raise ValueError(f"steps = {steps!r}: must be an integer of at least 0")
     kept = set(range(steps + 1)) if times is None else _kept(times, steps, until is None)
-    W, directions = real_matrix("start", start).copy(), real_matrix("directions", directions)
+    W, directions = check_matrix("start", start).copy(), check_matrix("directions", directions)
     shape = len(W), np.size(network.second_layer)
     if W.shape != shape or len(directions) != len(W):
         raise ValueError(f"start: shape {W.shape}, directions: {directions.shape}; expected {shape}, (d, k)")
     X, y = train = _samples("train", train, len(W))
     test = _samples("test", test, len(W))
     if batch is not None:
-        check_count("batch", batch)
-        check_number("batch", batch, 1, len(y))
+        check_count("batch", batch, 1, len(y))
     rng, record = generator(rng), []
     if held is not None:
-        held = orthonormal("held", held, (len(W), np.size(held) // len(W)))
+        held = check_orthonormal("held", held, (len(W), np.size(held) // len(W)))
         W -= held @ (held.T @ W)
     for t in range(steps + 1):
         last = t == steps or (until is not None and until(W))
@@ -206,10 +203,10 @@ def _kept(times: Sequence[int], steps: int, some: bool) -> set[int]:
 
 
 def _samples(name: str, data: tuple[np.ndarray, np.ndarray], d: int) -> tuple[np.ndarray, np.ndarray]:
-    X, y = real_matrix(f"{name} inputs", data[0]), np.asarray(data[1])
+    X, y = check_matrix(f"{name} inputs", data[0]), np.asarray(data[1])
     if X.shape[1] != d or y.shape != X.shape[:1]:
         raise ValueError(f"{name}: shapes {X.shape}, {y.shape}; expected (n, {d}), (n,)")
-    return X, real_matrix(f"{name} labels", y[:, None])[:, 0]
+    return X, check_matrix(f"{name} labels", y[:, None])[:, 0]
 
 
 def _observe(network: Network, train: tuple, test: tuple, W: np.ndarray, directions: np.ndarray) -> tuple:

@@ -7,9 +7,9 @@ from typing import Protocol
 import numpy as np
 
 from firstlight.activations import Activation, activation
-from firstlight.data.checks import check_count, check_number
 from firstlight.data.labels import Classification, Labels, Regression
 from firstlight.data.mixture import GaussianMixture, Spiked
+from firstlight.maths.checks import check_count, check_number
 
 
 class Source(Protocol):
@@ -78,9 +78,9 @@ class Setting:
             if name != "m_gradient" or self.m_gradient is not None:
                 check_count(name, getattr(self, name))
                 object.__setattr__(self, name, int(getattr(self, name)))  # NumPy's small integers overflow
-        check_number("step_size", self.step_size)
+        check_number("step_size", self.step_size, 0)
         for value in (ridges := np.atleast_1d(np.asarray(self.ridge, dtype=object)).tolist()):
-            check_number("ridge", value)
+            check_number("ridge", value, 0)
         if not ridges or np.ndim(self.ridge) > 1:
             raise ValueError(f"ridge = {self.ridge}: must be a number or a sequence of numbers")
         one = np.ndim(self.ridge) == 0

@@ -2,7 +2,7 @@
 
 import warnings
 
-from firstlight.data.checks import check_count
+from firstlight.maths.checks import check_count
 from firstlight.network.setting import Setting
 from firstlight.rng import generator
 from firstlight.theory.one_step.degree import Degrees, hermite_degree, measured_degrees

@@ -4,9 +4,9 @@ from typing import Any
 
 from firstlight.activations import Activation
 from firstlight.data.cache import ImagesNotFetched
-from firstlight.data.checks import check_number
 from firstlight.data.labels import Classification
 from firstlight.data.noisy_images import Centring, noisy_images
+from firstlight.maths.checks import check_number
 from firstlight.one_step.problem import Problem
 
 

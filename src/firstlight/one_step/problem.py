@@ -10,8 +10,8 @@ import xarray as xr
 from threadpoolctl import threadpool_limits
 
 from firstlight.activations import Activation
-from firstlight.data.checks import check_choice, check_count, check_number
 from firstlight.data.structured import structured_data
+from firstlight.maths.checks import check_choice, check_count, check_number
 from firstlight.network.one_step import Model, Risk, Streams, first_stage, run_trial
 from firstlight.network.setting import Setting
 from firstlight.one_step.degrees import degrees_of, surrogate_degree

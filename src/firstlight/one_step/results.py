@@ -6,8 +6,8 @@ from typing import Any, Literal
 import numpy as np
 import xarray as xr
 
-from firstlight.data.checks import check_choice
 from firstlight.data.labels import label_variance
+from firstlight.maths.checks import check_choice
 from firstlight.network.setting import Setting
 
 Convention = Literal["full", "half"]

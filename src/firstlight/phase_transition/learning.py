@@ -6,13 +6,13 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
+from firstlight.maths.checks import check_count, check_positive
 from firstlight.phase_transition.model import SUCCESS, Model
 from firstlight.rng import RNGLike, SeedLike, generator
 from firstlight.study.cost import Cost
 from firstlight.theory.phase_transition.dmft import memory_bytes
 from firstlight.theory.phase_transition.escape import success_chance
 from firstlight.theory.phase_transition.labels import label_law
-from firstlight.theory.phase_transition.require import require_number, require_size
 
 
 @dataclass(frozen=True)
@@ -50,10 +50,10 @@ class LearningProblem(Model):
     def __post_init__(self) -> None:
         super().__post_init__()
         for name in ("delta", "step_size"):
-            require_number(name, getattr(self, name))
+            check_positive(name, getattr(self, name))
         for name in ("steps", "theory_steps"):
-            require_size(name, getattr(self, name), 2)
-        require_size("d", self.d, max(self.law.k, self.student.width) + 1)
+            check_count(name, getattr(self, name), 2)
+        check_count("d", self.d, max(self.law.k, self.student.width) + 1)
 
     def predict(self, rng: RNGLike | SeedLike = 0, *, samples: int = 1 << 12) -> xr.Dataset:
         """Predict from V(t), without a fit: a rule of thumb for finite d.

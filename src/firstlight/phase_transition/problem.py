@@ -8,6 +8,7 @@ import xarray as xr
 from scipy.special import gammainc, gammaincinv
 
 from firstlight.data.multi_index import MultiIndexSample
+from firstlight.maths.checks import check_count, check_positive
 from firstlight.measure.hessian import extreme_eigenpairs, hessian_operator
 from firstlight.network.phase_descent import DescentPath, descend, orthogonal_rows
 from firstlight.phase_transition.model import Model
@@ -16,7 +17,6 @@ from firstlight.study.cost import Cost
 from firstlight.theory.phase_transition.dmft import default_times, dmft, memory_bytes
 from firstlight.theory.phase_transition.escape import freedom_of
 from firstlight.theory.phase_transition.path import DmftPath
-from firstlight.theory.phase_transition.require import require_number, require_size
 
 _LINEAR = 0.03  # squared cosine up to which overlaps grow as in the linear regime
 _LOWEST = 6  # eigenpairs among which the informative one is looked for
@@ -61,10 +61,10 @@ class Problem(Model):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        require_number("delta", self.delta)
-        require_number("step_size", self.step_size)
-        require_size("steps", self.steps, 1)
-        require_size("d", self.d, max(self.law.k, self.student.width) + 1)
+        check_positive("delta", self.delta)
+        check_positive("step_size", self.step_size)
+        check_count("steps", self.steps, 1)
+        check_count("d", self.d, max(self.law.k, self.student.width) + 1)
 
     def predict(self, rng: RNGLike | SeedLike = 0, *, samples: int = 1 << 13) -> xr.Dataset:
         """Follow training in the limit of many dimensions.

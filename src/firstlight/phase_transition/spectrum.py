@@ -6,14 +6,13 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from firstlight.data.checks import check_number
+from firstlight.maths.checks import check_count, check_number, check_positive
 from firstlight.measure.hessian import EigenPairs, hessian_operator
 from firstlight.network.phase_descent import orthogonal_rows
 from firstlight.phase_transition.model import Model
 from firstlight.rng import RNGLike, SeedLike, generator
 from firstlight.study.cost import Cost
 from firstlight.theory.phase_transition.hessian import hessian_spectrum
-from firstlight.theory.phase_transition.require import require_number, require_size
 
 
 @dataclass(frozen=True)
@@ -49,9 +48,9 @@ class SpectrumProblem(Model):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        require_number("delta", self.delta)
-        require_size("d", self.d, max(self.law.k, self.student.width) + 1)
-        require_size("bins", self.bins, 2)
+        check_positive("delta", self.delta)
+        check_count("d", self.d, max(self.law.k, self.student.width) + 1)
+        check_count("bins", self.bins, 2)
         for name in ("low", "high"):
             check_number(name, getattr(self, name), -1e300, 1e300)
         if not self.low < self.high:

@@ -6,8 +6,8 @@ from typing import ClassVar
 import numpy as np
 import xarray as xr
 
-from firstlight.data.checks import check_number
 from firstlight.data.multi_index import MultiIndex
+from firstlight.maths.checks import check_count, check_increasing, check_number
 from firstlight.phase_transition.model import SUCCESS, Model
 from firstlight.rng import RNGLike, SeedLike, generator
 from firstlight.study.cost import Cost
@@ -17,7 +17,6 @@ from firstlight.theory.phase_transition.delta_nn import delta_nn
 from firstlight.theory.phase_transition.dmft import memory_bytes
 from firstlight.theory.phase_transition.escape import success_chance
 from firstlight.theory.phase_transition.labels import label_law
-from firstlight.theory.phase_transition.require import require_increasing, require_size
 from firstlight.theory.phase_transition.subspaces import subspaces
 
 _STEP = 0.15  # of descents, where theory chooses its own
@@ -57,7 +56,7 @@ class AlgProblem:
 
     def __post_init__(self) -> None:
         MultiIndex(self.target, noise=self.noise)
-        require_size("draws", self.draws, 1000)
+        check_count("draws", self.draws, 1000)
 
     def predict(self, rng: RNGLike | SeedLike = 0) -> xr.Dataset:
         """Compute delta_alg, with its error estimate; 100 stands for infinity and all beyond."""
@@ -135,11 +134,11 @@ class ThresholdProblem(Model):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        require_size("steps", self.steps, 8)
-        require_size("train_steps", self.train_steps, 1)
-        check_number("step_size", self.step_size)
-        require_size("d", self.d, max(self.law.k, self.student.width) + 1)
-        require_increasing("deltas", self.deltas)
+        check_count("steps", self.steps, 8)
+        check_count("train_steps", self.train_steps, 1)
+        check_number("step_size", self.step_size, 0)
+        check_count("d", self.d, max(self.law.k, self.student.width) + 1)
+        check_increasing("deltas", self.deltas)
 
     def predict(
         self, rng: RNGLike | SeedLike = 0, *, samples: int = 1 << 13, finite: bool = False

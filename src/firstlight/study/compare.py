@@ -6,11 +6,11 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
+from firstlight.maths.checks import check_count
 from firstlight.rng import RNGLike, SeedLike, generator, stream
 from firstlight.study.judge import judge
 from firstlight.study.problem import Problem
 from firstlight.study.provenance import provenance
-from firstlight.study.spec import require_int
 
 
 def compare(
@@ -61,7 +61,7 @@ def compare(
     >>> float(found["mean_predicted"]), str(found["mean_verdict"].values), found["mean"].dims
     (0.5, 'agrees', ('trial',))
     """
-    require_int("trials", trials, 1)
+    check_count("trials", trials, 1)
     if not (tolerance > 0 and absolute >= 0):
         raise ValueError(f"tolerance = {tolerance}, absolute = {absolute}: must be positive, and at least 0")
     seed = seed_of(rng)

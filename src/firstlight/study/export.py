@@ -6,7 +6,7 @@ from pathlib import Path
 
 import xarray as xr
 
-from firstlight.study.spec import unknown
+from firstlight.maths.checks import unknown
 from firstlight.study.summary import tidy
 from firstlight.study.sweep import Study
 

@@ -8,11 +8,11 @@ import numpy as np
 import xarray as xr
 from numpy.typing import ArrayLike
 
+from firstlight.maths.checks import check_count
 from firstlight.rng import RNGLike, SeedLike
 from firstlight.study.compare import compare, seed_of
 from firstlight.study.problem import Problem
 from firstlight.study.provenance import provenance
-from firstlight.study.spec import require_int
 
 
 @dataclass(frozen=True)
@@ -117,7 +117,7 @@ def scaling(
     """
     chosen = [sizes, 2 * sizes, 4 * sizes] if isinstance(sizes, (int, np.integer)) else list(sizes)
     for size in chosen:
-        require_int("sizes", size, 1)
+        check_count("sizes", size, 1)
     if len(set(chosen)) < 2:
         raise ValueError(f"sizes = {chosen}: must hold at least two different sizes")
     seed = seed_of(rng)

@@ -1,56 +1,13 @@
 """The pieces that a study is made of: arms, scales, ranges, refinement, and what its figure shows."""
 
-import difflib
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, overload
 
-import numpy as np
+from firstlight.maths.checks import check_count
 
 Scalar = bool | int | float | str
-
-
-def unknown(kind: str, name: object, allowed: Iterable[str]) -> ValueError:
-    """Return the error for a name that does not exist, with the nearest one that does.
-
-    Examples
-    --------
-    >>> print(unknown("axis", "rigde", ["ridge", "width"]))
-    axis 'rigde': unknown, did you mean 'ridge'? (known: ridge, width)
-    """
-    names = sorted(allowed)
-    close = difflib.get_close_matches(str(name), names, n=1)
-    hint = f", did you mean {close[0]!r}?" if close else ""
-    return ValueError(f"{kind} {name!r}: unknown{hint} (known: {', '.join(names) or 'none'})")
-
-
-def require_int(name: str, value: object, low: int) -> int:
-    """Return `value` as an int of at least `low`, or raise a ValueError that names the field.
-
-    Examples
-    --------
-    >>> require_int("trials", 3, 1)
-    3
-    """
-    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < low:
-        raise ValueError(f"{name} = {value!r}: must be an integer of at least {low}")
-    return int(value)
-
-
-def require_strings(name: str, values: object) -> tuple[str, ...]:
-    """Return `values` as a tuple of strings, or raise a ValueError that names the field.
-
-    Examples
-    --------
-    >>> require_strings("observables", ["error"])
-    ('error',)
-    """
-    if isinstance(values, str) or not isinstance(values, Sequence):
-        raise ValueError(f"{name} = {values!r}: must be a list of names")
-    if wrong := [value for value in values if not isinstance(value, str)]:
-        raise ValueError(f"{name}: {wrong[0]!r} is not a string")
-    return tuple(values)
 
 
 @dataclass(frozen=True)
@@ -90,7 +47,7 @@ class Arm:
         if not isinstance(self.options, Mapping):
             raise ValueError(f"options = {self.options!r}: must be a table of keyword options")
         if self.trials is not None:
-            require_int("trials", self.trials, 1)
+            check_count("trials", self.trials, 1)
         if self.label is not None and not isinstance(self.label, str):
             raise ValueError(f"label = {self.label!r}: must be a string")
         if not isinstance(self.paired, bool) or (self.paired and self.trials is not None):
@@ -132,7 +89,7 @@ class Range(Sequence[float]):
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
                 raise ValueError(f"{name} = {value!r}: must be a finite number")
-        require_int("num", self.num, 2)
+        check_count("num", self.num, 2)
         if not isinstance(self.log, bool):
             raise ValueError(f"log = {self.log!r}: must be true or false")
         if self.start == self.stop:
@@ -197,7 +154,7 @@ class Refine:
         for name in ("axis", "observable", "arm"):
             if not isinstance(getattr(self, name), str):
                 raise ValueError(f"{name} = {getattr(self, name)!r}: must be a string")
-        require_int("budget", self.budget, 1)
+        check_count("budget", self.budget, 1)
         if not isinstance(self.log, bool):
             raise ValueError(f"log = {self.log!r}: must be true or false")
 
@@ -230,7 +187,7 @@ class Scale:
 
     def __post_init__(self) -> None:
         if self.trials is not None:
-            require_int("trials", self.trials, 1)
+            check_count("trials", self.trials, 1)
         for name in ("fixed", "axes"):
             if not isinstance(getattr(self, name), Mapping):
                 raise ValueError(f"{name} = {getattr(self, name)!r}: must be a table")

@@ -9,19 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from firstlight.maths.checks import check_count, check_names, unknown
 from firstlight.study.build import build
 from firstlight.study.problem import Problem
-from firstlight.study.spec import (
-    Arm,
-    FigureSpec,
-    Range,
-    Refine,
-    Scalar,
-    Scale,
-    require_int,
-    require_strings,
-    unknown,
-)
+from firstlight.study.spec import Arm, FigureSpec, Range, Refine, Scalar, Scale
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -125,10 +116,10 @@ class Study:
         if shared := set(self.fixed) & set(self.axes):
             raise ValueError(f"fixed: {sorted(shared)[0]!r} is an axis already")
         _check_arms(self.arms)
-        require_int("trials", self.trials, 1)
-        require_int("seed", self.seed, 0)
+        check_count("trials", self.trials, 1)
+        check_count("seed", self.seed, 0)
         for name in ("observables", "judged"):
-            object.__setattr__(self, name, require_strings(name, getattr(self, name)))
+            object.__setattr__(self, name, check_names(name, getattr(self, name)))
         if self.observables and (more := set(self.judged) - set(self.observables)):
             raise unknown("judged", sorted(more)[0], self.observables)
         if isinstance(self.tolerance, bool) or not 0 < self.tolerance < math.inf:

@@ -22,8 +22,9 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, TypeVar
 
+from firstlight.maths.checks import unknown
 from firstlight.study.build import resolve
-from firstlight.study.spec import Arm, FigureSpec, Range, Refine, Scale, unknown
+from firstlight.study.spec import Arm, FigureSpec, Range, Refine, Scale
 from firstlight.study.sweep import Study
 
 _LARGEST = 1_000_000

@@ -14,6 +14,7 @@ from typing import Any
 import xarray as xr
 from threadpoolctl import ThreadpoolController
 
+from firstlight.maths.checks import unknown
 from firstlight.rng import stream
 from firstlight.study.address import address
 from firstlight.study.build import build
@@ -21,7 +22,6 @@ from firstlight.study.codec import Record, pack
 from firstlight.study.compare import converged_only
 from firstlight.study.heard import heard
 from firstlight.study.problem import Problem
-from firstlight.study.spec import unknown
 from firstlight.study.sweep import Point, Study
 
 _FORMAT = 1  # raised when the meaning of a record changes, so that old ones are not read as new

@@ -7,12 +7,13 @@ import numpy as np
 import xarray as xr
 
 from firstlight.data.unseen import UnseenData
+from firstlight.maths.checks import check_count
 from firstlight.rng import RNGLike, SeedLike, generator
 from firstlight.study.cost import Cost
 from firstlight.study.problem import Assumption
 from firstlight.theory.unseen_classes.covariance import label_covariance
 from firstlight.unseen_classes.doors import predict_classes, simulate_classes
-from firstlight.unseen_classes.step import Step, whole
+from firstlight.unseen_classes.step import Step
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,7 +39,7 @@ class UnseenProblem(Step):
 
     def simulate(self, rng: RNGLike | SeedLike = None, *, steps: int = 1) -> xr.Dataset:
         """Train a network on samples drawn from `rng`: see `simulate_classes`."""
-        whole("steps", steps, 1)
+        check_count("steps", steps, 1)
         stream = generator(rng)
         return self.told(simulate_classes(self.sample(stream), self, stream, steps))
 

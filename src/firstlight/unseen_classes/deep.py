@@ -8,6 +8,7 @@ import xarray as xr
 
 from firstlight.data.images import load_images
 from firstlight.data.unseen import UnseenData, image_classes, prepared
+from firstlight.maths.checks import check_count
 from firstlight.measure.agreement import rank_agreement
 from firstlight.measure.retrieval import recall_at_k
 from firstlight.measure.similarity import alignment
@@ -19,7 +20,7 @@ from firstlight.theory.unseen_classes.covariance import label_covariance
 from firstlight.theory.unseen_classes.similarity import train_unseen_similarity
 from firstlight.unseen_classes.base import image_sizes
 from firstlight.unseen_classes.doors import predict_classes
-from firstlight.unseen_classes.step import Step, whole
+from firstlight.unseen_classes.step import Step
 
 _RELATIONS = ("similarity_alignment", "similarity_recall", "alignment_recall")
 
@@ -55,7 +56,7 @@ class DeepProblem(Training):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        whole("per_class", self.per_class, 2)
+        check_count("per_class", self.per_class, 2)
         if self.train != "random" and not 2 <= len(set(self._classes)) <= 7:
             raise ValueError(
                 f"train = {self.train!r}: two to seven classes, separated by commas, or 'random'"

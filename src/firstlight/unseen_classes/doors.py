@@ -4,6 +4,7 @@ import numpy as np
 import xarray as xr
 
 from firstlight.data.unseen import UnseenData
+from firstlight.maths.checks import check_count
 from firstlight.measure.agreement import rank_agreement
 from firstlight.measure.elasticity import elasticity
 from firstlight.measure.retrieval import recall_at_k
@@ -14,7 +15,7 @@ from firstlight.theory.unseen_classes.covariance import initial_residual
 from firstlight.theory.unseen_classes.kernel import predicted_movement, spiked_kernel, step_size_from_tau
 from firstlight.theory.unseen_classes.retrieval import recall_from_gram
 from firstlight.theory.unseen_classes.similarity import train_unseen_similarity
-from firstlight.unseen_classes.step import Step, whole
+from firstlight.unseen_classes.step import Step
 
 RELATIONS = {
     "similarity_alignment": ("size", "alignment"),
@@ -104,7 +105,7 @@ def simulate_classes(
     >>> found.sizes["class"], bool(found.similarity_alignment_change > 0.5)
     (8, True)
     """
-    whole("steps", steps, 1)
+    check_count("steps", steps, 1)
     rng, beta, sigma = generator(rng), step.covariance(data), step.sigma
     found, labels = _similarity(data, beta, step.bulk_matrix(data)), data.unseen_labels
     targets = _targets(data.train_labels, step.loss)

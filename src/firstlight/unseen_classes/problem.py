@@ -15,8 +15,8 @@ from firstlight.data.unseen import (
     prepared,
     rotation,
 )
+from firstlight.maths.checks import check_choice, check_count
 from firstlight.unseen_classes.base import UnseenProblem, image_sizes, over_two_classes
-from firstlight.unseen_classes.step import one_of, whole
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -142,7 +142,7 @@ class SideProblem(UnseenProblem):
     def __post_init__(self) -> None:
         super().__post_init__()
         _check_sizes(self)
-        one_of("side", self.side, ("opposite", "same"))
+        check_choice("side", self.side, ("opposite", "same"))
         most = self.half_separation if self.side == "opposite" else self._rest
         if not 0 <= self.half_separation <= self.unseen_norm:
             raise ValueError(f"half_separation = {self.half_separation}: must lie in [0, {self.unseen_norm}]")
@@ -213,8 +213,8 @@ class RotationProblem(UnseenProblem):
     def __post_init__(self) -> None:
         super().__post_init__()
         for name, least in (("dimension", 2), ("samples", 2), ("unseen_samples", 2)):
-            whole(name, getattr(self, name), least)
-        one_of("family", self.family, ("balls", "truncated", "spheres"))
+            check_count(name, getattr(self, name), least)
+        check_choice("family", self.family, ("balls", "truncated", "spheres"))
         for name in ("spread", "variance"):
             if not (np.isfinite(getattr(self, name)) and getattr(self, name) >= 0):
                 raise ValueError(f"{name} = {getattr(self, name)}: must be finite and at least 0")
@@ -267,7 +267,7 @@ class ImageProblem(UnseenProblem):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        whole("per_class", self.per_class, 2)
+        check_count("per_class", self.per_class, 2)
         if len(set(self._classes)) < 2:
             raise ValueError(f"train = {self.train!r}: at least two classes, separated by commas")
 
@@ -293,7 +293,7 @@ class ImageProblem(UnseenProblem):
 
 def _check_sizes(problem: "Problem | SideProblem") -> None:
     for name, least in (("dimension", 4), ("samples", 2), ("unseen_samples", 2)):
-        whole(name, getattr(problem, name), least)
+        check_count(name, getattr(problem, name), least)
     for name in ("train_norm", "unseen_norm"):
         value = getattr(problem, name)
         if not (np.isfinite(value) and value >= 0):

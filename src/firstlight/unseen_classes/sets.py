@@ -8,12 +8,12 @@ import numpy as np
 import xarray as xr
 
 from firstlight.data.unseen import UnseenData, image_classes, prepared
+from firstlight.maths.checks import check_count
 from firstlight.measure.agreement import mean_interval
 from firstlight.rng import RNGLike, SeedLike, generator
 from firstlight.study.cost import Cost
 from firstlight.unseen_classes.base import UnseenProblem, image_sizes
 from firstlight.unseen_classes.doors import RELATIONS, predict_classes, simulate_classes
-from firstlight.unseen_classes.step import whole
 
 _SCORES = ("alignment", "elasticity", "recall_before", "recall")
 
@@ -46,7 +46,7 @@ class SetsProblem(UnseenProblem):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        whole("per_class", self.per_class, 2)
+        check_count("per_class", self.per_class, 2)
         if any(not 2 <= len(set(one)) <= 7 for one in self._sets):
             raise ValueError(f"sets = {self.sets!r}: 'pairs', or sets of two to seven classes, as '0,1;2,3'")
 
@@ -83,7 +83,7 @@ class SetsProblem(UnseenProblem):
 
     def simulate(self, rng: RNGLike | SeedLike = None, *, steps: int = 1) -> xr.Dataset:
         """Train one network for every set; the observables of `predict`."""
-        whole("steps", steps, 1)
+        check_count("steps", steps, 1)
         return self._over_sets(rng, lambda data, stream: simulate_classes(data, self, stream, steps))
 
     def _over_sets(

@@ -8,6 +8,7 @@ import numpy as np
 from firstlight.activations import Activation
 from firstlight.activations import activation as as_activation
 from firstlight.data.unseen import UnseenData
+from firstlight.maths.checks import check_choice, check_count
 from firstlight.theory.unseen_classes.bulk import bulk_covariance, output_covariance
 from firstlight.theory.unseen_classes.covariance import initial_residual, label_covariance, mean_slope
 from firstlight.theory.unseen_classes.kernel import step_from_strength
@@ -65,18 +66,18 @@ class Step:
     def __post_init__(self) -> None:
         mean_slope(as_activation(self.activation))
         for name in ("width", "k"):
-            whole(name, getattr(self, name), 1)
+            check_count(name, getattr(self, name), 1)
         for name, positive in (("kappa", False), ("tau", False), ("scale", True)):
             value = getattr(self, name)
             if value is not None and not (np.isfinite(value) and (value > 0 if positive else value >= 0)):
                 raise ValueError(
                     f"{name} = {value}: must be finite and {'positive' if positive else 'at least 0'}"
                 )
-        one_of("loss", self.loss, ("square", "logistic", "softmax"))
+        check_choice("loss", self.loss, ("square", "logistic", "softmax"))
         object.__setattr__(self, "head", _head(self.head, self.width))
-        one_of("initial", self.initial, ("sphere", "normal"))
-        one_of("bulk", self.bulk, ("full", "diagonal", "none"))
-        one_of("metric", self.metric, ("cosine", "euclidean", "inner"))
+        check_choice("initial", self.initial, ("sphere", "normal"))
+        check_choice("bulk", self.bulk, ("full", "diagonal", "none"))
+        check_choice("metric", self.metric, ("cosine", "euclidean", "inner"))
 
     @property
     def sigma(self) -> Activation:
@@ -117,7 +118,7 @@ class Step:
 def _head(head: Any, width: int) -> Any:
     """Return a law by name, or given heads as tuples, which problems can compare and store."""
     if isinstance(head, str):
-        one_of("head", head, ("gaussian", "rademacher"))
+        check_choice("head", head, ("gaussian", "rademacher"))
         return head
     values = np.asarray(head, float)
     if values.ndim not in (1, 2) or len(values) != width or not np.isfinite(values).all():
@@ -125,25 +126,3 @@ def _head(head: Any, width: int) -> Any:
             f"head: shape {values.shape}; given heads must be finite, one for each of {width} neurons"
         )
     return tuple(values.tolist() if values.ndim == 1 else map(tuple, values.tolist()))
-
-
-def whole(name: str, value: Any, least: int) -> None:
-    """Refuse what is not an integer of at least `least`.
-
-    Examples
-    --------
-    >>> whole("width", 3, 1)
-    """
-    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:
-        raise ValueError(f"{name} = {value!r}: must be an integer of at least {least}")
-
-
-def one_of(name: str, value: Any, allowed: tuple[str, ...]) -> None:
-    """Refuse what is not one of the allowed words.
-
-    Examples
-    --------
-    >>> one_of("loss", "square", ("square", "logistic"))
-    """
-    if value not in allowed:
-        raise ValueError(f"{name} = {value!r}: must be one of {', '.join(allowed)}")

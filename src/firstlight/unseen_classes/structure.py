@@ -8,6 +8,7 @@ import xarray as xr
 
 from firstlight.activations import activation as as_activation
 from firstlight.data.unseen import paper_training
+from firstlight.maths.checks import check_choice, check_count
 from firstlight.network.unseen_step import draw_network
 from firstlight.rng import RNGLike, SeedLike, generator
 from firstlight.study.cost import Cost
@@ -15,7 +16,6 @@ from firstlight.study.problem import Assumption
 from firstlight.theory.unseen_classes.bulk import output_covariance
 from firstlight.theory.unseen_classes.covariance import label_covariance, mean_slope
 from firstlight.theory.unseen_classes.operator_norm import spiked_operator_norm
-from firstlight.unseen_classes.step import one_of, whole
 
 _REFERENCES = ("unseen2025emergence", "moniri2024theory")
 
@@ -56,9 +56,9 @@ class GradientProblem:
     references: ClassVar[tuple[str, ...]] = _REFERENCES
 
     def __post_init__(self) -> None:
-        whole("size", self.size, 8)
+        check_count("size", self.size, 8)
         mean_slope(as_activation(self.activation))
-        one_of("inputs", self.inputs, ("normal", "rademacher"))
+        check_choice("inputs", self.inputs, ("normal", "rademacher"))
         if not (np.isfinite(self.train_norm) and self.train_norm >= 0):
             raise ValueError(f"train_norm = {self.train_norm}: must be finite and at least 0")
         if self.scale is not None and not (np.isfinite(self.scale) and self.scale > 0):
@@ -170,8 +170,8 @@ class NormProblem:
     references: ClassVar[tuple[str, ...]] = _REFERENCES
 
     def __post_init__(self) -> None:
-        whole("size", self.size, 8)
-        one_of("law", self.law, ("normal", "rademacher", "truncated"))
+        check_count("size", self.size, 8)
+        check_choice("law", self.law, ("normal", "rademacher", "truncated"))
         if not (np.isfinite(self.mean) and self.mean >= 0):
             raise ValueError(f"mean = {self.mean}: must be finite and at least 0")
 

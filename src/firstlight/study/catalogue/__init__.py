@@ -9,7 +9,7 @@ import pkgutil
 from importlib import import_module
 from pathlib import Path
 
-from firstlight.study.spec import unknown
+from firstlight.maths.checks import unknown
 from firstlight.study.sweep import Study
 
 FEATURED = (

@@ -6,7 +6,9 @@ from functools import partial
 import numpy as np
 
 from firstlight.data.separable import two_classes
-from firstlight.theory.early_alignment.checks import gain, lengths, neurons, reals
+from firstlight.losses import gain
+from firstlight.maths.checks import check_neurons, check_reals
+from firstlight.theory.early_alignment.geometry import lengths
 from firstlight.theory.early_alignment.path import AlignmentPath, last_times
 from firstlight.workers import Workers
 
@@ -73,7 +75,7 @@ def align(
     X, y = two_classes(X, y)
     speed = gain(loss, reduction, len(y))
     start, second = _start(directions, signs, second_layer, X.shape[1])
-    stop = np.inf if until is None else reals("until", until, "()")
+    stop = np.inf if until is None else check_reals("until", until, "()")
     if np.ndim(stop) or not stop >= 0:
         raise ValueError(f"until = {until}: must be one number, at least 0")
     found = _trace(X, y, start, second, speed, float(stop))
@@ -89,10 +91,10 @@ def _start(
     """Return unit rows and v/‖w‖, which is exactly ±1 for a balanced start."""
     if signs is None and second_layer is None:
         raise ValueError("signs, second_layer: give one of them")
-    W, s = neurons(directions, signs, dimension)
+    W, s = check_neurons(directions, signs, dimension)
     if second_layer is None:
         return _unit(W), s
-    v = reals("second_layer", second_layer, f"({len(W)},)")
+    v = check_reals("second_layer", second_layer, f"({len(W)},)")
     if v.shape != W.shape[:1] or not np.isfinite(v).all():
         raise ValueError(f"second_layer: must be {W.shape[0]} finite numbers, one per neuron")
     if signs is not None and (s * v < 0).any():

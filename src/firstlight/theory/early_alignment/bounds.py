@@ -9,8 +9,8 @@ from numbers import Real
 
 import numpy as np
 
-from firstlight.data.checks import check_count
-from firstlight.theory.early_alignment.checks import gain
+from firstlight.losses import gain
+from firstlight.maths.checks import check_count
 from firstlight.theory.early_alignment.geometry import Geometry
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from firstlight.data.separable import separability, two_classes
-from firstlight.theory.early_alignment.checks import neurons
+from firstlight.maths.checks import check_neurons
 from firstlight.theory.early_alignment.limits import limits
 
 
@@ -130,7 +130,7 @@ def _start_cone(
         raise ValueError("directions, signs: give both or neither")
     if directions is None or signs is None:
         return 1.0
-    W, s = neurons(directions, signs, X.shape[1])
+    W, s = check_neurons(directions, signs, X.shape[1])
     widest = 1.0
     for sign, other in ((1, minus), (-1, plus)):
         if (s == sign).any() and other.any():
@@ -151,3 +151,15 @@ def _sine_squared(rows: np.ndarray, vector: np.ndarray) -> np.ndarray:
     found = np.linalg.norm(across, axis=1) / np.linalg.norm(rows, axis=1)
     found[found <= 4 * np.finfo(float).eps] = 0.0
     return np.where(along > 0, np.minimum(found, 1.0) ** 2, 1.0)
+
+
+def lengths(rows: np.ndarray) -> np.ndarray:
+    """Lengths of non-zero rows, with no underflow or overflow in the squares.
+
+    Examples
+    --------
+    >>> lengths(np.array([[3e-200, 4e-200]])).tolist()
+    [5e-200]
+    """
+    largest = np.abs(rows).max(axis=1)
+    return np.asarray(largest * np.linalg.norm(rows / largest[:, None], axis=1))

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from firstlight.maths.checks import check_reals
 from firstlight.solvers import bracketing_root
-from firstlight.theory.early_alignment.checks import reals
 
 _FATES = {"in S₊": 1, "in S₋": -1, "dead": 0, "elsewhere": 2}
 _EVENT = np.dtype([("time", "f8"), ("neuron", "i8"), ("datum", "i8"), ("level", "f8")])
@@ -91,7 +91,7 @@ class AlignmentPath:
 
         All times of a list are found in one pass over the events.
         """
-        times = reals("t", t, "(), one time, or (times,)")
+        times = check_reals("t", t, "(), one time, or (times,)")
         if times.ndim > 1 or not ((times >= 0) & (times <= self.until)).all():
             raise ValueError(f"t = {t}: must lie in [0, {self.until}], one time or a list")
         order = np.argsort(times, axis=None, kind="stable")

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from firstlight.data.multi_index import MultiIndex
+from firstlight.maths.checks import check_count, check_positive
 from firstlight.rng import RNGLike, SeedLike, generator
 from firstlight.solvers import Solved
 from firstlight.theory.phase_transition.alg import conditional_threshold
@@ -22,7 +23,6 @@ from firstlight.theory.phase_transition.dmft import held_path
 from firstlight.theory.phase_transition.extrapolation import extrapolate, trusted, window
 from firstlight.theory.phase_transition.hessian import starting_law
 from firstlight.theory.phase_transition.labels import LabelLaw, draw, label_law
-from firstlight.theory.phase_transition.require import require_number, require_size
 from firstlight.theory.phase_transition.resolvent import Bulk
 from firstlight.theory.phase_transition.static import half_width, static_margins, static_threshold
 from firstlight.theory.phase_transition.student import Student, as_student
@@ -113,9 +113,9 @@ def delta_nn(
     if criterion not in CRITERIA:
         raise ValueError(f"criterion = {criterion!r}: must be one of {', '.join(CRITERIA)}")
     if step_size is not None:
-        require_number("step_size", step_size)
-    require_size("steps", steps, 8)
-    require_size("samples", samples, 128)
+        check_positive("step_size", step_size)
+    check_count("steps", steps, 8)
+    check_count("samples", samples, 128)
     labels = label_law(target, rng)
     student.require_labels(labels.y, labels.far, labels.name)
     floor = conditional_threshold(as_informative(target), labels.easy_basis, rng).value

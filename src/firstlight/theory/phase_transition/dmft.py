@@ -11,12 +11,12 @@ import numpy as np
 
 from firstlight.data.multi_index import MultiIndex
 from firstlight.gaussian import sobol_normal
+from firstlight.maths.checks import check_count, check_memory, check_positive
 from firstlight.rng import RNGLike, SeedLike, generator
 from firstlight.theory.phase_transition.conditional import as_target
 from firstlight.theory.phase_transition.labels import LabelLaw, LabelSample, draw, label_law
 from firstlight.theory.phase_transition.path import DmftPath
 from firstlight.theory.phase_transition.process import Process
-from firstlight.theory.phase_transition.require import require_memory, require_number, require_size
 from firstlight.theory.phase_transition.resolvent import Bulk
 from firstlight.theory.phase_transition.student import Student, as_student
 from firstlight.theory.phase_transition.subspaces import subspaces
@@ -144,12 +144,12 @@ def memory_bytes(student: Student, steps: int, samples: int) -> int:
 def _check(
     student: Student, delta: float, step_size: float, steps: int, samples: int, times: Sequence[int] | None
 ) -> tuple[int, ...]:
-    require_number("delta", delta)
-    require_number("step_size", step_size)
-    require_size("steps", steps, 1)
-    require_size("samples", samples, 64)
+    check_positive("delta", delta)
+    check_positive("step_size", step_size)
+    check_count("steps", steps, 1)
+    check_count("samples", samples, 64)
     sizes = f"steps = {steps}, samples = {samples}"
-    require_memory(sizes, memory_bytes(student, steps, samples), "samples × steps² × width²")
+    check_memory(sizes, memory_bytes(student, steps, samples), "samples × steps² × width²")
     if times is None:
         return default_times(int(steps))
     at = np.asarray(times)

@@ -6,13 +6,13 @@ import numpy as np
 from scipy.special import expit, gammainc, gammaincinv, logit
 
 from firstlight.data.multi_index import MultiIndex
+from firstlight.maths.checks import check_count, check_increasing, check_positive
 from firstlight.rng import RNGLike, SeedLike, generator
 from firstlight.solvers import Solved
 from firstlight.theory.phase_transition.conditional import as_target
 from firstlight.theory.phase_transition.dmft import dmft, held_path
 from firstlight.theory.phase_transition.labels import LabelLaw, label_law
 from firstlight.theory.phase_transition.path import DmftPath
-from firstlight.theory.phase_transition.require import require_increasing, require_number, require_size
 from firstlight.theory.phase_transition.student import Student, as_student
 
 _SCRAMBLES = 4
@@ -73,8 +73,8 @@ def _grown(path: DmftPath, d: int) -> np.ndarray:
 
 
 def _check(d: int, level: float) -> None:
-    require_size("d", d, 2)
-    require_number("level", level)
+    check_count("d", d, 2)
+    check_positive("level", level)
     if level >= 1:
         raise ValueError(f"level = {level}: must lie in (0, 1)")
 
@@ -261,7 +261,7 @@ def success_size(
     True
     """
     _check(d, level)
-    require_increasing("deltas", deltas)
+    check_increasing("deltas", deltas)
     student, rng = as_student(student), generator(rng)
     labels, seed = label_law(as_target(target), rng), int(rng.integers(1 << 31))  # one scramble for all delta
     best = []

@@ -8,6 +8,7 @@ import numpy as np
 from scipy.spatial import cKDTree
 
 from firstlight.data.multi_index import MultiIndex
+from firstlight.maths.checks import check_count, check_memory, check_positive
 from firstlight.rng import RNGLike, SeedLike, generator
 from firstlight.solvers import bracketing_root
 from firstlight.theory.phase_transition.conditional import as_target
@@ -15,7 +16,6 @@ from firstlight.theory.phase_transition.criterion import margin, signal
 from firstlight.theory.phase_transition.labels import LabelLaw, draw, label_law
 from firstlight.theory.phase_transition.law import CurvatureLaw, visible
 from firstlight.theory.phase_transition.relevant import relevant_directions
-from firstlight.theory.phase_transition.require import require_memory, require_number, require_size
 from firstlight.theory.phase_transition.resolvent import Branch, Bulk, Edge
 from firstlight.theory.phase_transition.stacks import inverse
 from firstlight.theory.phase_transition.student import Student, as_student
@@ -207,10 +207,10 @@ def hessian_spectrum(
     -0.206 -0.213
     """
     target, student = as_target(target), as_student(student)
-    require_number("delta", delta)
+    check_positive("delta", delta)
     if law is None:
-        require_size("samples", samples, 64)
-        require_memory(f"samples = {samples}", 400.0 * samples * student.width**2, "samples × width²")
+        check_count("samples", samples, 64)
+        check_memory(f"samples = {samples}", 400.0 * samples * student.width**2, "samples × width²")
         law = initial_law(target, student, samples, rng)
     elif not isinstance(law, CurvatureLaw) or law.D.shape[1] != student.width:
         raise ValueError(

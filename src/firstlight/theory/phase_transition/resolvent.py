@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from firstlight.maths.checks import check_positive
 from firstlight.solvers import bracketing_root
-from firstlight.theory.phase_transition.require import require_number
 from firstlight.theory.phase_transition.stacks import definite, inverse
 
 _EDGE_TOLERANCE = 1e-10
@@ -189,7 +189,7 @@ class Bulk:
     def density(self, x: np.ndarray, width: float = 1e-3) -> np.ndarray:
         """Return the density of eigenvalues at the points x, smoothed over `width` times the bulk's size."""
         x = np.asarray(x, float)
-        require_number("width", width)
+        check_positive("width", width)
         if not np.isfinite(x).all():
             raise ValueError("x: must be finite")
         size = float(np.abs(self.D).max()) * (1 + self.delta**-0.5) ** 2

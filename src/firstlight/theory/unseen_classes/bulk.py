@@ -7,8 +7,8 @@ from numpy.typing import ArrayLike
 
 from firstlight.activations import Activation
 from firstlight.activations import activation as as_activation
-from firstlight.data.labelled import real_matrix
-from firstlight.theory.unseen_classes.covariance import Loss, as_residual, mean_slope, slope
+from firstlight.maths.checks import check_columns, check_matrix
+from firstlight.theory.unseen_classes.covariance import Loss, mean_slope, slope
 from firstlight.theory.unseen_classes.gram import dual_gram
 
 Bulk = Literal["diagonal", "full"]
@@ -51,9 +51,9 @@ def bulk_covariance(
     >>> bulk_covariance([[1.0, 0.0], [0.0, 1.0]], [1.0, -1.0], "relu", "diagonal").round(6).tolist()
     [[0.25, 0.0], [0.0, 0.25]]
     """
-    samples = real_matrix("X", X).astype(float)
+    samples = check_matrix("X", X).astype(float)
     sigma = as_activation(activation)
-    r = as_residual(residual, len(samples)) / (len(samples) * mean_slope(sigma))
+    r = check_columns("residual", residual, len(samples)) / (len(samples) * mean_slope(sigma))
     d = samples.shape[1]
     norms = np.einsum("ij,ij->i", samples, samples) / d
     mean = slope(sigma, norms)
@@ -103,7 +103,7 @@ def output_covariance(
     >>> output_covariance([[1.0, 1.0], [1.0, -1.0]], "linear", 2.0).round(9).tolist()
     [[4.0, 0.0], [0.0, 4.0]]
     """
-    samples = real_matrix("X", X).astype(float)
+    samples = check_matrix("X", X).astype(float)
     if not 0 <= scale < np.inf:
         raise ValueError(f"scale = {scale}: must be finite and at least 0")
     slope = {"square": float(outputs), "logistic": 1 / 16, "softmax": (outputs - 1) / outputs**2}

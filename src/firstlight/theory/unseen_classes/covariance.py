@@ -7,7 +7,8 @@ from numpy.typing import ArrayLike
 
 from firstlight.activations import Activation
 from firstlight.activations import activation as as_activation
-from firstlight.data.labelled import labelled, real_matrix
+from firstlight.data.labelled import labelled
+from firstlight.maths.checks import check_columns, check_matrix
 
 Loss = Literal["square", "logistic", "softmax"]
 
@@ -81,7 +82,7 @@ def label_covariance(
     >>> label_covariance([[1.0, 5.0], [-1.0, 5.0]], [1, -1]).tolist()
     [1.0, 0.0]
     """
-    samples = real_matrix("X", X).astype(float)
+    samples = check_matrix("X", X).astype(float)
     if residual is None:
         if y is None:
             raise ValueError("y: needed when residual is not given")
@@ -89,7 +90,7 @@ def label_covariance(
         if labels.shape != (len(samples),):
             raise ValueError(f"y: shape {labels.shape}, but {len(samples)} samples need ({len(samples)},)")
         residual = initial_residual(labels, loss)
-    r = as_residual(residual, len(samples))
+    r = check_columns("residual", residual, len(samples))
     if activation is not None:
         sigma = as_activation(activation)
         norms = np.einsum("ij,ij->i", samples, samples) / samples.shape[1]
@@ -124,43 +125,3 @@ def mean_slope(activation: Activation) -> float:
     if abs(value) < 1e-8:
         raise ValueError(f"activation = {activation.name!r}: c_1 = E σ'(g) is 0, so no step goes along β")
     return value
-
-
-def as_columns(beta: ArrayLike, dimension: int) -> np.ndarray:
-    """Return β as columns (d, C), or a refusal.
-
-    Examples
-    --------
-    >>> as_columns([1.0, 2.0], 2).shape
-    (2, 1)
-    """
-    columns = np.asarray(beta, float)
-    columns = columns[:, None] if columns.ndim == 1 else columns
-    if columns.ndim != 2 or columns.shape[0] != dimension or columns.shape[1] < 1:
-        raise ValueError(f"beta: shape {np.shape(beta)}; must be ({dimension},) or ({dimension}, outputs)")
-    if not np.isfinite(columns).all():
-        raise ValueError("beta: holds NaN or infinite values")
-    return columns
-
-
-def as_residual(residual: ArrayLike, samples: int) -> np.ndarray:
-    """Return r as columns (n, C), or a refusal.
-
-    Examples
-    --------
-    >>> as_residual([1.0, -1.0], 2).shape
-    (2, 1)
-    """
-    r = np.asarray(residual, float)
-    r = r[:, None] if r.ndim == 1 else r
-    if r.ndim != 2 or len(r) != samples or not np.isfinite(r).all():
-        raise ValueError(f"residual: shape {np.shape(residual)}; must be finite, {samples} rows")
-    return r
-
-
-def as_bulk(bulk: ArrayLike, dimension: int) -> np.ndarray:
-    """Return the bulk's matrix M, or a refusal."""
-    matrix = np.asarray(bulk, float)
-    if matrix.shape != (dimension, dimension) or not np.isfinite(matrix).all():
-        raise ValueError(f"bulk: shape {matrix.shape}; must be finite and ({dimension}, {dimension})")
-    return matrix

@@ -8,10 +8,10 @@ from numpy.typing import ArrayLike
 
 from firstlight.activations import Activation
 from firstlight.activations import activation as as_activation
-from firstlight.data.labelled import real_matrix
+from firstlight.maths.checks import check_array, check_columns, check_matrix
 from firstlight.theory.unseen_classes.averaged import Averaged, averaged_movement
 from firstlight.theory.unseen_classes.bulk import bulk_covariance
-from firstlight.theory.unseen_classes.covariance import as_bulk, as_columns, mean_slope
+from firstlight.theory.unseen_classes.covariance import mean_slope
 from firstlight.theory.unseen_classes.gram import dual_gram, dual_values
 from firstlight.theory.unseen_classes.heads import Head
 
@@ -85,8 +85,8 @@ def spiked_metric(
         if train is None or residual is None:
             raise ValueError(f"train, residual: needed for bulk = {bulk!r}")
         bulk = bulk_covariance(train, residual, activation, bulk)
-    matrix = None if bulk is None else as_bulk(bulk, dimension)
-    return SpikedMetric(as_columns(beta, dimension), float(tau), matrix)
+    matrix = None if bulk is None else check_array("bulk", bulk, (dimension, dimension))
+    return SpikedMetric(check_columns("beta", beta, dimension), float(tau), matrix)
 
 
 def spiked_kernel(
@@ -133,8 +133,8 @@ def spiked_kernel(
     >>> spiked_kernel(x, None, [1.0, 0.0], 1.0, "linear").round(12).tolist()
     [[3.0, 0.0], [0.0, 1.0]]
     """
-    a = real_matrix("Xa", Xa).astype(float, copy=False)
-    b = a if Xb is None else real_matrix("Xb", Xb).astype(float, copy=False)
+    a = check_matrix("Xa", Xa).astype(float, copy=False)
+    b = a if Xb is None else check_matrix("Xb", Xb).astype(float, copy=False)
     if a.shape[1] != b.shape[1]:
         raise ValueError(f"Xb: {b.shape[1]} features, but Xa has {a.shape[1]}")
     sigma = as_activation(activation)
@@ -193,7 +193,7 @@ def predicted_movement(
     >>> predicted_movement([[2.0, 0.0]], [1.0, 0.0], 0.5, "linear").round(12).tolist()
     [1.0]
     """
-    samples = real_matrix("X", X).astype(float)
+    samples = check_matrix("X", X).astype(float)
     sigma = as_activation(activation)
     metric = spiked_metric(beta, tau, samples.shape[1], sigma, bulk, train, residual)
     before = np.einsum("ij,ij->i", samples, samples) / samples.shape[1]
@@ -241,8 +241,8 @@ def step_from_strength(
         return float(np.sqrt(kappa))
     if beta is None or X_train is None:
         raise ValueError("beta, X_train: give both, or none for the strength in units of the data's")
-    x = real_matrix("X_train", X_train).astype(float)
-    along = ((x @ as_columns(beta, x.shape[1])) ** 2).sum(axis=1).mean()
+    x = check_matrix("X_train", X_train).astype(float)
+    along = ((x @ check_columns("beta", beta, x.shape[1])) ** 2).sum(axis=1).mean()
     if along == 0:
         raise ValueError("beta: no training sample has a component along it (are the class means equal?)")
     return float(np.sqrt(kappa * (x**2).sum(axis=1).mean() / x.shape[1] / along))

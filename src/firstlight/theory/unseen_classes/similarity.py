@@ -5,7 +5,7 @@ import xarray as xr
 from numpy.typing import ArrayLike
 
 from firstlight.data.labelled import labelled
-from firstlight.theory.unseen_classes.covariance import as_bulk, as_columns
+from firstlight.maths.checks import check_array, check_columns
 
 
 def train_unseen_similarity(
@@ -43,8 +43,8 @@ def train_unseen_similarity(
     """
     data = labelled(X_unseen, labels)
     x, index, counts = data.features.astype(float), data.index, data.counts
-    columns = as_columns(beta, x.shape[1])
-    bulky = np.zeros_like(x) if bulk is None else x @ as_bulk(bulk, x.shape[1])
+    columns = check_columns("beta", beta, x.shape[1])
+    bulky = np.zeros_like(x) if bulk is None else x @ check_array("bulk", bulk, (x.shape[1], x.shape[1]))
     along = x @ columns
     mean, centre = _class_mean(along, index, counts), _class_mean(x, index, counts)
     binary = columns.shape[1] == 1

@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike
 
 from firstlight.activations import Activation
 from firstlight.activations import activation as as_activation
-from firstlight.data.labelled import real_matrix
+from firstlight.maths.checks import check_matrix
 from firstlight.theory.unseen_classes.gram import dual_gram
 from firstlight.theory.unseen_classes.heads import Head
 from firstlight.theory.unseen_classes.kernel import BulkLike, SpikedMetric, averaged, spiked_metric
@@ -58,8 +58,8 @@ def tangent_kernel(
         raise ValueError(f"layer = {layer!r}: must be 'both', 'first' or 'second'")
     if width < 1 or not 0 < scale < np.inf:
         raise ValueError(f"width = {width}, scale = {scale}: must be at least 1, and finite and positive")
-    a = real_matrix("Xa", Xa).astype(float)
-    b = a if Xb is None else real_matrix("Xb", Xb).astype(float)
+    a = check_matrix("Xa", Xa).astype(float)
+    b = a if Xb is None else check_matrix("Xb", Xb).astype(float)
     if a.shape[1] != b.shape[1]:
         raise ValueError(f"Xb: {b.shape[1]} features, but Xa has {a.shape[1]}")
     sigma = as_activation(activation)

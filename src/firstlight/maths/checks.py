@@ -1,0 +1,358 @@
+"""Checks of arguments: a refusal is a ValueError that names the field, the value, and what is allowed."""
+
+import difflib
+from collections.abc import Iterable, Sequence
+from itertools import pairwise
+from math import inf, isinf, nan
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+
+def shown(value: object, most: int = 80) -> str:
+    """Return a value's text, cut short, whatever the value.
+
+    Examples
+    --------
+    >>> shown("a" * 200, most=10)
+    "'aaaaaa..."
+    """
+    try:
+        text = " ".join(repr(value).split())
+    except Exception:  # an integer of more digits than Python prints, or an object that cannot be shown
+        text = f"<{type(value).__name__}>"
+    return text if len(text) <= most else text[: most - 3] + "..."
+
+
+def refusal(name: str, value: object, allowed: str) -> ValueError:
+    """Return the error for a field whose value is not allowed.
+
+    Examples
+    --------
+    >>> refusal("mu", None, "be a number")
+    ValueError('mu = None: must be a number')
+    """
+    return ValueError(f"{name} = {shown(value)}: must {allowed}")
+
+
+def unknown(kind: str, name: object, allowed: Iterable[str]) -> ValueError:
+    """Return the error for a name that does not exist, with the nearest one that does.
+
+    Examples
+    --------
+    >>> print(unknown("axis", "rigde", ["ridge", "width"]))
+    axis 'rigde': unknown, did you mean 'ridge'? (known: ridge, width)
+    """
+    names = sorted(allowed)
+    close = difflib.get_close_matches(str(name), names, n=1)
+    hint = f", did you mean {close[0]!r}?" if close else ""
+    return ValueError(f"{kind} {shown(name)}: unknown{hint} (known: {', '.join(names) or 'none'})")
+
+
+def check_choice(name: str, value: Any, allowed: Iterable[str]) -> None:
+    """Refuse what is not one of the allowed words.
+
+    Examples
+    --------
+    >>> check_choice("task", "regression", ("regression", "classification"))
+    """
+    allowed = tuple(allowed)
+    if not isinstance(value, str) or value not in allowed:
+        raise refusal(name, value, f"be one of {', '.join(allowed)}")
+
+
+def check_flag(name: str, value: Any) -> None:
+    """Refuse what is not True or False.
+
+    Examples
+    --------
+    >>> check_flag("log_times", False)
+    """
+    if not isinstance(value, bool):
+        raise refusal(name, value, "be True or False")
+
+
+def check_instance(name: str, value: Any, *kinds: type) -> None:
+    """Refuse what is not an instance of one of these classes.
+
+    Examples
+    --------
+    >>> check_instance("label", "a", str)
+    """
+    if not isinstance(value, kinds):
+        raise refusal(name, value, f"be of type {' or '.join(kind.__name__ for kind in kinds)}")
+
+
+def check_names(name: str, values: Any) -> tuple[str, ...]:
+    """Return a list of texts as a tuple.
+
+    Examples
+    --------
+    >>> check_names("observables", ["error"])
+    ('error',)
+    """
+    if isinstance(values, str) or not isinstance(values, Sequence):
+        raise refusal(name, values, "be a list of names")
+    if wrong := [value for value in values if not isinstance(value, str)]:
+        raise ValueError(f"{name}: {shown(wrong[0])} is not a string")
+    return tuple(values)
+
+
+def check_count(name: str, value: Any, low: int = 1, high: float = inf) -> int:
+    """Return an integer from `low` to `high` as an int.
+
+    Examples
+    --------
+    >>> check_count("width", np.int8(5))
+    5
+    >>> check_count("width", 0)
+    Traceback (most recent call last):
+    ValueError: width = 0: must be an integer of at least 1
+    """
+    if isinstance(value, bool) or not isinstance(value, Integral) or not low <= int(value) <= high:
+        allowed = f"of at least {low}" if isinf(high) else f"from {low} to {high:g}"
+        raise refusal(name, value, f"be an integer {allowed}")
+    return int(value)
+
+
+def check_number(
+    name: str, value: Any, low: float = -inf, high: float = inf, *, above: float = -inf, below: float = inf
+) -> float:
+    """Return a finite number as a float; `low` and `high` belong to what is allowed, `above`, `below` do not.
+
+    Examples
+    --------
+    >>> check_number("mu", 0.5, above=0, high=1)
+    0.5
+    >>> check_number("mu", "a", above=0, high=1)
+    Traceback (most recent call last):
+    ValueError: mu = 'a': must be a number in (0, 1]
+    """
+    number = _float(value)
+    if not (low <= number <= high and above < number < below):
+        raise refusal(name, value, f"be {_interval(low, high, above, below)}")
+    return number
+
+
+def check_positive(name: str, value: Any) -> float:
+    """Return a finite number above 0 as a float.
+
+    Examples
+    --------
+    >>> check_positive("step_size", 0.1)
+    0.1
+    """
+    return check_number(name, value, above=0)
+
+
+def check_numbers(
+    name: str, values: Any, low: float = -inf, high: float = inf, *, above: float = -inf, below: float = inf
+) -> tuple[float, ...]:
+    """Return one number, or a sequence of at least one, as a tuple of finite floats.
+
+    Examples
+    --------
+    >>> check_numbers("ridge", [1, 0.5], low=0), check_numbers("ridge", 2)
+    ((1.0, 0.5), (2.0,))
+    """
+    given = np.asarray(values, dtype=object)
+    if given.ndim > 1 or given.size == 0:
+        raise refusal(name, values, "be a number or a sequence of numbers")
+    return tuple(
+        check_number(name, value, low, high, above=above, below=below) for value in given.ravel().tolist()
+    )
+
+
+def check_increasing(name: str, values: Any) -> tuple[float, ...]:
+    """Return numbers above 0, each larger than the one before, as a tuple.
+
+    Examples
+    --------
+    >>> check_increasing("deltas", (1, 2.5))
+    (1.0, 2.5)
+    """
+    given = np.asarray(values, dtype=object)
+    found = tuple(map(_float, given.tolist())) if given.ndim == 1 else ()
+    if not found or not all(low < high < inf for low, high in pairwise((0.0, *found))):
+        raise refusal(name, values, "be finite numbers above 0, increasing")
+    return found
+
+
+def check_reals(name: str, values: ArrayLike, shape: str) -> np.ndarray:
+    """Return real numbers, of whatever shape, as a C-ordered array of floats; `shape` says what is wanted.
+
+    Examples
+    --------
+    >>> check_reals("signs", ["up", "down"], "(width,)")
+    Traceback (most recent call last):
+    ValueError: signs: must be an array of real numbers, of shape (width,)
+    """
+    given = as_numbers(values)
+    if given is None:
+        raise ValueError(f"{name}: must be an array of real numbers, of shape {shape}")
+    return np.asarray(given, dtype=float, order="C")
+
+
+def check_array(name: str, values: ArrayLike, shape: tuple[int | str, ...]) -> np.ndarray:
+    """Return finite real numbers of a shape as a C-ordered array; words stand for any size of at least 1.
+
+    Examples
+    --------
+    >>> check_array("beta", [1, 2], (2,))
+    array([1., 2.])
+    >>> check_array("bulk", [1, 2], ("d", "d"))
+    Traceback (most recent call last):
+    ValueError: bulk: shape (2,), must be (d, d)
+    """
+    wanted = f"({', '.join(map(str, shape))}{',' * (len(shape) == 1)})"
+    found = check_reals(name, values, wanted)
+    sizes = dict(zip(shape, found.shape, strict=False))  # a word that comes twice is one size
+    fits = all(
+        given == (sizes[size] or 1) if isinstance(size, str) else given == size
+        for size, given in zip(shape, found.shape, strict=False)
+    )
+    if found.ndim != len(shape) or not fits:
+        raise ValueError(f"{name}: shape {found.shape}, must be {wanted}")
+    if not np.isfinite(found).all():
+        raise ValueError(f"{name}: holds NaN or infinity, every entry must be finite")
+    return found
+
+
+def check_columns(name: str, values: ArrayLike, rows: int) -> np.ndarray:
+    """Return a finite vector or matrix with that many rows as columns, (rows, outputs).
+
+    Examples
+    --------
+    >>> check_columns("beta", [1.0, 2.0], 2).shape
+    (2, 1)
+    """
+    wanted = f"({rows},) or ({rows}, outputs)"
+    found = check_reals(name, values, wanted)
+    if found.ndim not in (1, 2) or len(found) != rows or found.size == 0:
+        raise ValueError(f"{name}: shape {found.shape}, must be {wanted}")
+    return check_array(name, found.reshape(rows, -1), (rows, "outputs"))
+
+
+def check_matrix(name: str, values: ArrayLike) -> np.ndarray:
+    """Return a finite floating-point matrix with at least one row and column, in its own precision.
+
+    Examples
+    --------
+    >>> check_matrix("x", [[1, 2]]).dtype
+    dtype('float64')
+    """
+    try:
+        x = np.asarray(values)
+    except (ValueError, TypeError):
+        raise ValueError(f"{name}: must be a matrix of real numbers (samples, features)") from None
+    if x.ndim != 2 or 0 in x.shape:
+        raise ValueError(f"{name}: shape {x.shape}; must be two-dimensional (samples, features), not empty")
+    if x.dtype.kind not in "biuf":
+        raise ValueError(f"{name}: of type {x.dtype}; must be real numbers")
+    if x.dtype.kind != "f":
+        x = x.astype(float)
+    if not np.isfinite(x).all():
+        raise ValueError(f"{name}: {int((~np.isfinite(x)).sum())} values are NaN or infinite")
+    return x
+
+
+def check_orthonormal(name: str, directions: ArrayLike, shape: tuple[int, int]) -> np.ndarray:
+    """Return directions of that shape with orthonormal columns.
+
+    Examples
+    --------
+    >>> check_orthonormal("directions", [[1], [0]], (2, 1)).dtype
+    dtype('float64')
+    """
+    theta = check_array(name, directions, shape)
+    error = float(np.abs(theta.T @ theta - np.eye(shape[1])).max(initial=0.0))
+    if not error <= 1e-8:
+        raise ValueError(f"{name}: columns are not orthonormal, off by {error:.3g} (at most 1e-08)")
+    return theta
+
+
+def check_neurons(
+    directions: ArrayLike, signs: ArrayLike | None, dimension: int, name: str = "directions"
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return first-layer rows (h × D) and second-layer signs ±1 (h), or say what is wrong with them.
+
+    The rows are called `name` where they are refused; without signs all are +1.
+
+    Examples
+    --------
+    >>> check_neurons([[0.0, 0.0]], [1], 2)
+    Traceback (most recent call last):
+    ValueError: directions[0] = 0: a neuron must not have zero length
+    """
+    W = check_reals(name, directions, f"(width, {dimension})")
+    if W.ndim != 2 or W.shape[0] == 0 or W.shape[1] != dimension:
+        raise ValueError(f"{name}: shape {W.shape}, must be (width, {dimension}) with width at least 1")
+    if not np.isfinite(W).all():
+        row = int(np.argmin(np.isfinite(W).all(axis=1)))
+        raise ValueError(f"{name}[{row}]: holds NaN or infinity, every entry must be finite")
+    zero = np.flatnonzero(~W.any(axis=1))
+    if zero.size:
+        raise ValueError(f"{name}[{zero[0]}] = 0: a neuron must not have zero length")
+    s = np.ones(len(W)) if signs is None else check_reals("signs", signs, f"({len(W)},)")
+    if s.shape != W.shape[:1]:
+        raise ValueError(f"signs: shape {s.shape}, must be {W.shape[:1]}, one sign per neuron")
+    wrong = np.flatnonzero(np.abs(s) != 1)
+    if wrong.size:
+        raise ValueError(f"signs[{wrong[0]}] = {s[wrong[0]]:g}: a sign must be +1 or -1")
+    return W, s
+
+
+def check_memory(sizes: str, need: float, growth: str) -> None:
+    """Refuse a computation of sizes that need more memory than four fifths of what is free.
+
+    Examples
+    --------
+    >>> check_memory("samples = 64", 1e3, "samples")
+    """
+    import psutil
+
+    free = psutil.virtual_memory().available
+    if need > 0.8 * free:
+        raise ValueError(
+            f"{sizes}: needs {need / 1e9:.1f} GB of memory and {free / 1e9:.1f} GB is free; "
+            f"memory grows as {growth}"
+        )
+
+
+def as_numbers(values: Any) -> np.ndarray | None:
+    """Return an array of real numbers as floats, or None if that is not what it is.
+
+    Examples
+    --------
+    >>> as_numbers([1, 2]), as_numbers("a"), as_numbers([[1], [2, 3]]), as_numbers([1j])
+    (array([1., 2.]), None, None, None)
+    """
+    try:
+        found = np.asarray(values)
+        if found.dtype.kind == "O":  # integers beyond 64 bits are numbers too
+            found = np.asarray([_float(value) for value in found.ravel()]).reshape(found.shape)
+            return found if not np.isnan(found).any() else None
+    except (TypeError, ValueError):  # ragged
+        return None
+    return found.astype(float) if found.dtype.kind in "iuf" else None
+
+
+def _float(value: Any) -> float:
+    """Return a real number as a float, NaN if it is none or too large to be one."""
+    try:
+        return float(value) if isinstance(value, Real) and not isinstance(value, bool) else nan
+    except (OverflowError, ValueError):
+        return nan
+
+
+def _interval(low: float, high: float, above: float, below: float) -> str:
+    left, right = max(low, above), min(high, below)
+    if isinf(left) and isinf(right):
+        return "a finite number"
+    if isinf(right):
+        return f"a number of at least {low:g}" if low > above else f"a number above {above:g}"
+    if isinf(left):
+        return f"a number of at most {high:g}" if high < below else f"a number below {below:g}"
+    return f"a number in {'[' if low > above else '('}{left:g}, {right:g}{']' if high < below else ')'}"
