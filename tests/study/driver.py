@@ -24,7 +24,8 @@ def run_long(path):
 
 def environment():
     """Return the variables under which another process finds the tiny room, and computes on one thread."""
-    return {**os.environ, "PYTHONPATH": str(HERE), "OMP_NUM_THREADS": "1", "COLUMNS": "200"}
+    path = os.pathsep.join(filter(None, [str(HERE), os.environ.get("PYTHONPATH")]))
+    return {**os.environ, "PYTHONPATH": path, "OMP_NUM_THREADS": "1", "COLUMNS": "200"}
 
 
 def command(*arguments):

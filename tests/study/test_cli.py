@@ -1,6 +1,7 @@
 """The command line: words, JSON, exit codes."""
 
 import json
+import sqlite3
 from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
@@ -124,3 +125,17 @@ def test_the_list_tells_names_and_costs(monkeypatch):
     assert lines[0].startswith("demo/rate     mean and variance of waiting times against the rate")
     assert lines[0].endswith("(quick: 15 records, 1.5 min)")
     assert len(lines) == 2
+
+
+@pytest.mark.filterwarnings("default::firstlight.study.store.DamagedRecords")
+def test_damage_is_told_and_mended(study):
+    call("run", study, "--workers", 0)
+    with sqlite3.connect("out/study.sqlite") as connection:
+        connection.execute("UPDATE records SET seconds = seconds + 1 WHERE rowid = 3")
+    connection.close()
+    assert "1 damaged record: tiny/cli at" in call("status", code=1).stdout
+    shown = call("show", study)
+    assert "warning: out/study.sqlite: 1 damaged record: tiny/cli at" in shown.stderr
+    assert "1 records are missing; run: firstlight study run study.toml" in shown.stdout
+    assert "1 computed, 7 kept" in call("run", study, "--workers", 0).stdout
+    assert "integrity ok" in call("status").stdout

@@ -1,7 +1,10 @@
 """The report says what could not be computed, and why, and goes on."""
 
+import pytest
 from tiny import Tiny
+from typer.testing import CliRunner
 
+from firstlight.cli import app
 from firstlight.show.report import report
 from firstlight.study.sweep import Study
 
@@ -24,3 +27,31 @@ def test_a_study_whose_trials_all_fail_is_reported_with_the_reason(tmp_path, mon
     assert "broken on purpose" in said["tiny/broken"]
     assert said["tiny/broken"] in page
     assert not said["tiny/good"].startswith("not run")
+
+
+@pytest.mark.parametrize("damage", ["text", "folder"])
+def test_a_store_that_cannot_be_used_ends_the_report_with_its_reason(tmp_path, monkeypatch, damage):
+    monkeypatch.setattr("firstlight.show.foundation.CHAPTERS", {})
+    path, page = tmp_path / "s.sqlite", tmp_path / "r.html"
+    if damage == "text":
+        path.write_text("this is no database, it is a letter to a friend " * 10)
+    else:
+        path.mkdir()
+    said = CliRunner().invoke(app, ["report", "--store", str(path), "--to", str(page), "--workers", "0"])
+    assert said.exit_code == 2
+    assert said.stderr.startswith(f"error: {path}: ")
+    assert len(said.stderr.splitlines()) == 1
+    assert not page.exists()
+
+
+def test_ctrl_c_in_a_report_says_how_to_resume(tmp_path, monkeypatch):
+    def interrupted(*arguments, **options):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("firstlight.show.report.chapter", interrupted)
+    monkeypatch.setattr("firstlight.show.foundation.CHAPTERS", {})
+    monkeypatch.setattr("sys.argv", ["/somewhere/firstlight", "report", "--to", "my page.html"])
+    said = CliRunner().invoke(app, ["report", "--to", str(tmp_path / "r.html")])
+    assert said.exit_code == 130
+    assert "every finished trial is kept. To resume" in said.stderr
+    assert "firstlight report --to 'my page.html'" in said.stderr

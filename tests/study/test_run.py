@@ -1,5 +1,6 @@
 """Running studies: resuming, extending, engines, failures, deaths, refinement; always the same numbers."""
 
+import sqlite3
 import warnings
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -17,7 +18,7 @@ from firstlight.study.refine import bisect
 from firstlight.study.rounds import Outcome
 from firstlight.study.run import advance, dataset, run
 from firstlight.study.spec import Arm, Refine
-from firstlight.study.store import Store
+from firstlight.study.store import DamagedRecords, Store, StoreError
 from firstlight.study.summary import verdict
 from firstlight.study.sweep import Study
 
@@ -226,3 +227,43 @@ def test_warnings_are_kept_with_their_own_trials_also_in_threads(path, tmp_path)
     assert warnings.showwarning is before
     with pytest.warns(UserWarning, match="only 10"):
         Worried(1.0, 10).simulate(0)
+
+
+def test_a_damaged_record_is_computed_again(path):
+    """Each record in turn gets one flipped bit, at a random place of its body."""
+    whole = run(STUDY, path, workers=0)
+    rng = np.random.default_rng(0)
+    for number in range(1, STUDY.records + 1, 3):
+        with sqlite3.connect(path) as connection:
+            body = bytearray(
+                connection.execute("SELECT body FROM records WHERE rowid = ?", (number,)).fetchone()[0]
+            )
+            body[rng.integers(len(body))] ^= 1 << int(rng.integers(8))
+            connection.execute("UPDATE records SET body = ? WHERE rowid = ?", (bytes(body), number))
+        connection.close()
+        with pytest.warns(DamagedRecords, match="1 damaged record: tiny/x at"), Store(path) as store:
+            assert int((dataset(STUDY, store)["status"] == "missing").sum()) == 1
+        with pytest.warns(DamagedRecords, match="1 damaged record: tiny/x at"):
+            outcome = advanced(STUDY, path)
+        assert (outcome.computed, outcome.kept) == (1, STUDY.records - 1)
+        again = run(STUDY, path, workers=0)
+        assert again.attrs["fingerprint"] == whole.attrs["fingerprint"]
+
+
+@pytest.mark.parametrize("workers", [0, 2])
+def test_a_store_deleted_during_a_run_stops_it(path, workers):
+    def tell(task, outcome):
+        if outcome.computed == 5:
+            path.unlink(missing_ok=True)
+
+    with Store(path, write=True) as store, pytest.raises(StoreError, match="deleted, moved or replaced"):
+        advance(STUDY, store, engine(workers=workers), tell=tell)
+
+
+def test_a_store_deleted_after_the_last_record_is_noticed_too(path):
+    def tell(task, outcome):
+        if outcome.computed == STUDY.records:
+            path.unlink()
+
+    with Store(path, write=True) as store, pytest.raises(StoreError, match="deleted, moved or replaced"):
+        advance(STUDY, store, Serial(), tell=tell)

@@ -5,6 +5,7 @@ import sqlite3
 import subprocess
 import sys
 import textwrap
+import warnings
 
 import numpy as np
 import pytest
@@ -14,7 +15,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from firstlight.study.codec import Record, pack, unpack
-from firstlight.study.store import VERSION, Store, StoreError
+from firstlight.study.store import VERSION, DamagedRecords, Store, StoreError
 
 
 def record(number, body=b"", **content):
@@ -203,3 +204,182 @@ def test_a_store_in_a_read_only_folder_can_be_read(path):
             assert store.counts()["tiny/x"][0] == 1
     finally:
         path.parent.chmod(0o755)
+
+
+def random_records(rng, count=40):
+    """Return records of random sizes and layouts, one in five a failure, by address."""
+    made = {}
+    for trial in range(count):
+        size = int(rng.integers(0, 3000))
+        layout = f'[["x", false, ["i"], "|u1", [{size % 3}], {{}}]]'
+        result = {"layout": layout, "body": rng.bytes(size), "message": None}
+        failure = {"layout": None, "body": None, "message": f"ValueError: {rng.bytes(20).hex()} é"}
+        place = (rng.bytes(32), f"tiny/{trial % 3}", f'{{"rate": {trial}}}', "theory", trial)
+        chosen = Record(*place, **(failure if trial % 5 == 4 else result), seconds=float(rng.random()))
+        made[chosen.address] = chosen
+    return made
+
+
+def read(path, addresses):
+    """Return what the store gives for these addresses, and what it warned of."""
+    with warnings.catch_warnings(record=True) as said, Store(path) as store:
+        warnings.simplefilter("always")
+        found = {address: rest for address, *rest in store.bodies(addresses)}
+        assert store.finished(addresses) == {address: rest[2] is None for address, rest in found.items()}
+    assert all(warning.category is DamagedRecords for warning in said)
+    return found, " ".join(str(warning.message) for warning in said)
+
+
+def content(made):
+    return {address: [one.layout, one.body, one.message] for address, one in made.items()}
+
+
+def flipped(raw, bit):
+    raw = bytearray(raw)
+    raw[bit // 8] ^= 1 << bit % 8
+    return bytes(raw)
+
+
+def test_a_flipped_bit_in_a_body_is_always_noticed_named_and_mended(path):
+    rng = np.random.default_rng(0)
+    for _ in range(40):
+        path.unlink(missing_ok=True)
+        made = random_records(rng, 8)
+        with Store(path, write=True) as store:
+            store.put(made.values())
+        raw = path.read_bytes()
+        hit = max(made.values(), key=lambda one: len(one.body or b""))
+        # A long body continues on overflow pages; its first bytes stand together, and occur once.
+        start = raw.index(hit.body[:24])
+        path.write_bytes(flipped(raw, 8 * start + int(rng.integers(0, 8 * 24))))
+        found, said = read(path, list(made))
+        assert found == content({address: one for address, one in made.items() if one is not hit})
+        assert f"1 damaged record: {hit.study} at {hit.point}, theory, trial {hit.trial}" in said
+        with Store(path, write=True) as store:
+            assert "1 damaged record" in store.check()
+            store.put([hit])
+            assert store.check() == "ok"
+        assert read(path, list(made)) == (content(made), "")
+
+
+def test_a_bit_flipped_anywhere_never_gives_another_value(path):
+    """Refused, missing or right, before and after what is missing was computed again: never wrong."""
+    rng = np.random.default_rng(1)
+    outcomes = {"refused": 0, "left out": 0, "whole": 0}
+    for _ in range(4):
+        path.unlink(missing_ok=True)
+        made = random_records(rng)
+        with Store(path, write=True) as store:
+            for one in made.values():  # one by one, as a run writes: rows and layouts lie mixed in the file
+                store.put([one])
+        raw = path.read_bytes()
+        for _ in range(40):
+            # As many places in the header and the first pages (schema, layouts) as in all others.
+            end = 8 * (len(raw) if rng.random() < 0.5 else 3 * 4096)
+            damaged = flipped(raw, int(rng.integers(0, end)))
+            for ending in ("-wal", "-shm"):
+                path.with_name(path.name + ending).unlink(missing_ok=True)
+            path.write_bytes(damaged)
+            try:
+                found, _ = read(path, list(made))
+                missing = [one for address, one in made.items() if address not in found]
+                assert found == content({address: made[address] for address in found})
+                with Store(path, write=True) as store:
+                    store.put(missing)
+                assert read(path, list(made)) == (content(made), "")
+                outcomes["left out" if missing else "whole"] += 1
+            except StoreError:
+                outcomes["refused"] += 1
+    assert min(outcomes.values()) > 0, outcomes  # each of the three was seen
+
+
+def first_version(path, records):
+    """Write a store as version 1 did: its schema, and no checksums."""
+    path.parent.mkdir(exist_ok=True)
+    connection = sqlite3.connect(path)
+    connection.executescript("""
+    CREATE TABLE layouts (id INTEGER PRIMARY KEY, text TEXT NOT NULL UNIQUE);
+    CREATE TABLE records (
+        address BLOB PRIMARY KEY,
+        study TEXT NOT NULL, point TEXT NOT NULL, arm TEXT NOT NULL, trial INTEGER NOT NULL,
+        layout INTEGER REFERENCES layouts, body BLOB, message TEXT, seconds REAL NOT NULL,
+        created TEXT NOT NULL,
+        CHECK ((layout IS NULL) <> (message IS NULL))
+    );
+    CREATE TABLE runs (
+        id INTEGER PRIMARY KEY, study TEXT NOT NULL, scale TEXT NOT NULL, configuration TEXT NOT NULL,
+        command TEXT NOT NULL, wanted INTEGER NOT NULL, started TEXT NOT NULL, ended TEXT, outcome TEXT,
+        process INTEGER NOT NULL, host TEXT NOT NULL
+    );
+    PRAGMA application_id = 0x464C5354; PRAGMA user_version = 1;
+    """)
+    for one in records:
+        connection.execute("INSERT OR IGNORE INTO layouts (text) VALUES (?)", (one.layout or "",))
+        number = connection.execute("SELECT id FROM layouts WHERE text = ?", (one.layout or "",)).fetchone()[
+            0
+        ]
+        row = (one.address, one.study, one.point, one.arm, one.trial, number if one.ok else None, one.body)
+        end = (one.message, one.seconds, "2026-01-01T00:00:00+00:00")
+        connection.execute("INSERT INTO records VALUES (?,?,?,?,?,?,?,?,?,?)", (*row, *end))
+    connection.commit()
+    connection.close()
+
+
+def test_a_store_of_the_first_version_is_read_and_upgraded(path):
+    made = random_records(np.random.default_rng(2))
+    first_version(path, made.values())
+    old = path.read_bytes()
+    assert read(path, list(made)) == (content(made), "")  # a reader changes nothing
+    assert path.read_bytes() == old
+    with Store(path, write=True) as store:
+        assert store.check() == "ok"
+        assert store._connection.execute("PRAGMA user_version").fetchone()[0] == VERSION
+        more = random_records(np.random.default_rng(3), 5)
+        store.put(more.values())
+        assert store.check() == "ok"
+    assert read(path, [*made, *more]) == (content({**made, **more}), "")
+    raw = path.read_bytes()
+    hit = next(one for one in made.values() if one.body)
+    path.write_bytes(flipped(raw, 8 * raw.index(hit.body[:24])))
+    assert "1 damaged record" in read(path, list(made))[1]
+
+
+@pytest.mark.parametrize("ending", ["", "-wal", ".lock"])
+@pytest.mark.parametrize("how", ["deleted", "moved", "replaced"])
+def test_a_store_that_vanishes_under_its_writer_is_noticed(path, how, ending):
+    with Store(path, write=True) as store:
+        store.put([record(1)])
+        file = path.with_name(path.name + ending)
+        raw = file.read_bytes()
+        if how == "moved":
+            file.rename(file.with_name("elsewhere"))
+        else:
+            file.unlink()
+        if how == "replaced":
+            file.write_bytes(raw)
+        with pytest.raises(StoreError, match="deleted, moved or replaced"):
+            store.put([record(2)])
+        with pytest.raises(StoreError, match="deleted, moved or replaced"):
+            store.finished([b"x" * 32])
+
+
+def test_a_writer_keeps_others_out_by_any_name_of_the_file(path, tmp_path, monkeypatch):
+    with Store(path, write=True) as store:
+        store.begin_run("tiny/x", "quick", "{}", "firstlight", 1)
+        (tmp_path / "elsewhere").mkdir()
+        monkeypatch.chdir(tmp_path / "elsewhere")
+        link, folder, hard = (tmp_path / "elsewhere" / name for name in ("link", "folder", "hard"))
+        link.symlink_to(path)
+        folder.symlink_to(path.parent)
+        twice = tmp_path / "twice"
+        twice.symlink_to(link)
+        for name in (link, folder / path.name, twice, "../deep/store.sqlite", "folder/../deep/store.sqlite"):
+            with pytest.raises(StoreError, match="is writing it"):
+                Store(name, write=True, wait=0.0)
+        hard.hardlink_to(path)
+        with pytest.raises(StoreError, match=r"2 names \(hard links\)"):
+            Store(hard, write=True, wait=0.0)
+        store.put([record(1)])  # the refusals did no harm
+        hard.unlink()
+    with Store(link, write=True, wait=0.0) as store:
+        assert store.counts()["tiny/x"][0] == 1

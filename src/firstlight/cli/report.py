@@ -5,7 +5,10 @@ from typing import Annotated
 
 import typer
 
+from firstlight.cli.study import legible, resumable
 
+
+@legible
 def report(
     scale: Annotated[str, typer.Option(help="quick or paper.")] = "quick",
     to: Annotated[Path, typer.Option(help="The HTML file to write.")] = Path("out/report.html"),
@@ -30,5 +33,6 @@ def report(
 
     known = catalogue()
     studies = [known[name] for name in (known if everything else FEATURED)]
-    path = write(studies, scale=scale, store=store, destination=to, workers=workers, say=say)
+    with resumable():
+        path = write(studies, scale=scale, store=store, destination=to, workers=workers, say=say)
     console.print(f"written: {path}")

@@ -4,6 +4,7 @@ import json
 import os
 import shlex
 import sys
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, replace
@@ -35,7 +36,7 @@ Seed = Annotated[int | None, typer.Option("--seed", min=0, help="The seed, inste
 STORE = Path("out/study.sqlite")
 
 
-def _legible(command: Callable[..., None]) -> Callable[..., None]:
+def legible(command: Callable[..., None]) -> Callable[..., None]:
     """Turn what a user can cause into one line on standard error and exit code 2."""
 
     @wraps(command)
@@ -43,7 +44,9 @@ def _legible(command: Callable[..., None]) -> Callable[..., None]:
         from firstlight.study.store import StoreError
 
         try:
-            command(*arguments, **options)
+            with warnings.catch_warnings():
+                warnings.showwarning = lambda text, *_, **__: typer.echo(f"warning: {text}", err=True)
+                command(*arguments, **options)
         except BrokenPipeError:  # whoever reads our output has seen enough
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         except (ValueError, OSError, StoreError) as error:
@@ -54,6 +57,17 @@ def _legible(command: Callable[..., None]) -> Callable[..., None]:
             raise typer.Exit(130) from None
 
     return guarded
+
+
+@contextmanager
+def resumable() -> Iterator[None]:
+    """After Ctrl-C, say how to go on."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        typer.echo("stopped; every finished trial is kept. To resume, give the same command again:", err=True)
+        typer.echo(f"  {shlex.join([Path(sys.argv[0]).name, *sys.argv[1:]])}", err=True)
+        raise typer.Exit(130) from None
 
 
 def _study(name: str, scale: str, trials: int | None, seed: int | None) -> "Study":
@@ -79,7 +93,7 @@ def _found(study: "Study", scale: str, path: Path) -> "Iterator[tuple[Store, xr.
 
 
 @app.command("list")
-@_legible
+@legible
 def list_(as_json: AsJson = False) -> None:
     """Print the names of the catalogue, one line each, with the cost at each scale (seconds on one core)."""
     from firstlight.study.catalogue import catalogue, costs
@@ -108,7 +122,7 @@ def list_(as_json: AsJson = False) -> None:
 
 
 @app.command()
-@_legible
+@legible
 def run(
     name: Name,
     scale: ScaleName = "quick",
@@ -138,26 +152,16 @@ def run(
         _dry_run(study, _study(name, "quick", trials, seed), store, workers, as_json)
         return
     guard(study, force, workers)
-    with Store(store, write=True, wait=wait) as opened:
+    with resumable(), Store(store, write=True, wait=wait) as opened:
         machine = engine(workers, cluster)
         try:
             with Bar(study) as bar:
                 outcome = advance(study, opened, machine, scale=scale, tell=bar)
-        except KeyboardInterrupt:
-            typer.echo(
-                "stopped; every finished trial is kept. To resume, give the same command again:", err=True
-            )
-            typer.echo(f"  {_again()}", err=True)
-            raise typer.Exit(130) from None
         except RuntimeError as error:
             raise ValueError(str(error)) from error
         _report(study, scale, opened, outcome, as_json)
     if not outcome.ok:
         raise typer.Exit(1)
-
-
-def _again() -> str:
-    return shlex.join([Path(sys.argv[0]).name, *sys.argv[1:]])
 
 
 def _dry_run(study: "Study", small: "Study", path: Path, workers: int | None, as_json: bool) -> None:
@@ -201,7 +205,7 @@ def _conclude(study: "Study", found: "xr.Dataset") -> None:
 
 
 @app.command()
-@_legible
+@legible
 def status(store: StorePath = STORE, as_json: AsJson = False) -> None:
     """Say what the store holds, and what is going on in it."""
     from firstlight.study.store import Store
@@ -216,11 +220,15 @@ def status(store: StorePath = STORE, as_json: AsJson = False) -> None:
                      "scale": last.get("scale"), "started": last.get("started")})  # fmt: skip
     if as_json:
         typer.echo(json.dumps({"store": str(store), "integrity": health, "studies": rows}, indent=2))
-        return
-    for row in rows:
-        counted = f"{row['results']} results, {row['failures']} failures, {row['seconds']:.1f} s of work"
-        typer.echo(f"{row['study']}: {counted}; last run {row['started']} ({row['scale']}): {row['state']}")
-    typer.echo(f"{store}: integrity {health}")
+    else:
+        for row in rows:
+            counted = f"{row['results']} results, {row['failures']} failures, {row['seconds']:.1f} s of work"
+            typer.echo(
+                f"{row['study']}: {counted}; last run {row['started']} ({row['scale']}): {row['state']}"
+            )
+        typer.echo(f"{store}: integrity {health}")
+    if health != "ok":
+        raise typer.Exit(1)
 
 
 def _alive(last: dict[str, Any]) -> bool:
@@ -232,7 +240,7 @@ def _alive(last: dict[str, Any]) -> bool:
 
 
 @app.command()
-@_legible
+@legible
 def show(
     name: Name,
     scale: ScaleName = "quick",
@@ -268,7 +276,7 @@ def show(
 
 
 @app.command()
-@_legible
+@legible
 def figure(
     name: Name,
     scale: ScaleName = "quick",
@@ -289,7 +297,7 @@ def figure(
 
 
 @app.command()
-@_legible
+@legible
 def export(
     name: Name,
     to: Annotated[str, typer.Option("--to", help="nc, parquet or csv.")] = "nc",

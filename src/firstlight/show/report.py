@@ -13,6 +13,7 @@ from firstlight.show import foundation
 from firstlight.show.chapter import Chapter, chapter
 from firstlight.study.claims import Claim, overall
 from firstlight.study.provenance import machine
+from firstlight.study.store import StoreError
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -108,6 +109,8 @@ def report(
         start = time.perf_counter()
         try:
             page = _page(make(), time.perf_counter() - start)
+        except StoreError:
+            raise  # no other study could be read or kept either
         except (FileNotFoundError, ImportError, RuntimeError) as error:
             page = _absent(title, str(error))  # images not fetched, or an extra not installed
         pages.append(page)

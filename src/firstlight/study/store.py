@@ -1,14 +1,17 @@
 """The store: one SQLite file (WAL) that holds every finished record, survives any kill, and has one writer.
 
 Readers may look while a run goes on. The writer holds a lock that the operating system drops with the
-process, so a kill leaves no stale lock behind.
+process, so a kill leaves no stale lock behind. Each record carries a checksum: one that a disk has damaged is
+named and left out, and the next run computes it again.
 """
 
 import contextlib
+import hashlib
 import os
 import socket
 import sqlite3
-from collections.abc import Iterable, Iterator, Sequence
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -16,14 +19,16 @@ from typing import Any
 from firstlight.study.codec import Record
 
 APPLICATION = 0x464C5354  # "FLST", in the file's header, so that no other database is mistaken for a store
-VERSION = 1
+VERSION = 2
 _CHUNK = 5000
+_FIELDS = "address, study, point, arm, trial, layout, body, message, seconds, created"
 _SCHEMA = """
-CREATE TABLE layouts (id INTEGER PRIMARY KEY, text TEXT NOT NULL UNIQUE);
+CREATE TABLE layouts (id INTEGER PRIMARY KEY, text TEXT NOT NULL);
 CREATE TABLE records (
     address BLOB PRIMARY KEY,
     study TEXT NOT NULL, point TEXT NOT NULL, arm TEXT NOT NULL, trial INTEGER NOT NULL,
     layout INTEGER REFERENCES layouts, body BLOB, message TEXT, seconds REAL NOT NULL, created TEXT NOT NULL,
+    checksum BLOB,
     CHECK ((layout IS NULL) <> (message IS NULL))
 );
 CREATE TABLE runs (
@@ -36,6 +41,10 @@ CREATE TABLE runs (
 
 class StoreError(RuntimeError):
     """The store cannot be opened, read or written; the message says why. Nothing committed is lost."""
+
+
+class DamagedRecords(UserWarning):
+    """Records whose checksum is wrong: they are not used, and the next run computes them again."""
 
 
 class Store:
@@ -63,25 +72,27 @@ class Store:
         self.path = Path(path)
         self._lock: sqlite3.Connection | None = None
         self._layouts: dict[str, int] = {}
+        self._files: list[tuple[int, int]] = []
         try:
             with self._legible():
                 if write:
                     self._open_writer(wait)
                 else:
                     self._connection = _open_reader(self.path)
-                self._check_header()
-                if write:
-                    self._check_pages()
+                    self._version = self._check_header()
         except BaseException:
             self.close()
             raise
 
     def _open_writer(self, wait: float) -> None:
+        real = os.path.realpath(
+            self.path
+        )  # whatever links lead there, the lock stands beside the file itself
         try:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
+            Path(real).parent.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise StoreError(f"{self.path}: cannot make the folder ({error.strerror})") from error
-        self._lock = sqlite3.connect(f"{self.path}.lock", timeout=wait, isolation_level=None)
+        self._lock = sqlite3.connect(f"{real}.lock", timeout=wait, isolation_level=None)
         try:
             self._lock.execute("BEGIN EXCLUSIVE")
         except sqlite3.OperationalError as error:
@@ -90,12 +101,22 @@ class Store:
                     f"{self.path}: {self._holder()}; waited {wait:g} s. Try again later."
                 ) from error
             raise
-        self._connection = sqlite3.connect(self.path, timeout=wait, isolation_level=None)
+        self._connection = _connect(real, timeout=wait)
+        if (names := os.stat(real).st_nlink) > 1:
+            raise StoreError(
+                f"{self.path}: has {names} names (hard links), but SQLite keeps its log and we keep our lock "
+                "beside one of them; remove the others, or write to a copy"
+            )
         if not _value(self._connection, "SELECT count(*) FROM sqlite_master"):
             self._create()
+        self._version = self._check_header()
+        self._check_pages()
         self._connection.execute("PRAGMA journal_mode = WAL")
         # NORMAL survives a killed process; only a power cut may cost the last commits, never the file.
         self._connection.execute("PRAGMA synchronous = NORMAL")
+        self._upgrade()
+        _value(self._connection, "SELECT count(*) FROM sqlite_master")  # from now on the log is there
+        self._files = self._identities()
 
     def _create(self) -> None:
         if _value(self._connection, "PRAGMA application_id") or _value(
@@ -114,7 +135,8 @@ class Store:
                     return f"process {run['process']} on {run['host']} is writing it (study {run['study']})"
         return "another process is writing it"
 
-    def _check_header(self) -> None:
+    def _check_header(self) -> int:
+        """Return the version of the store, if this is one that we can read."""
         application, version = (
             _value(self._connection, "PRAGMA application_id"),
             _value(self._connection, "PRAGMA user_version"),
@@ -125,6 +147,35 @@ class Store:
             raise StoreError(
                 f"{self.path}: was made by a newer firstlight (store version {version}, this one reads "
                 f"{VERSION}); upgrade firstlight, or choose another file with --store"
+            )
+        if version < 1:
+            raise StoreError(f"{self.path}: is damaged (store version {version})")
+        return int(version)
+
+    def _upgrade(self) -> None:
+        """Bring an older store to this version, one step after the other, each whole or not at all."""
+        while self._version < VERSION:
+            with self._transaction():
+                _UPGRADES[self._version](self._connection)
+                self._connection.execute(f"PRAGMA user_version = {self._version + 1}")
+            self._version += 1
+
+    def _identities(self) -> list[tuple[int, int]]:
+        """Return which files now have the names of the store, its log and its lock."""
+        real = os.path.realpath(self.path)
+        found = [os.stat(f"{real}{ending}") for ending in ("", "-wal", ".lock")]
+        return [(status.st_dev, status.st_ino) for status in found]
+
+    def _check_present(self) -> None:
+        """Refuse to write on into a file that nobody can find any more."""
+        try:
+            same = not self._files or self._identities() == self._files
+        except OSError:
+            same = False
+        if not same:
+            raise StoreError(
+                f"{self.path}: was deleted, moved or replaced while it was being written (the file, its -wal "
+                "or its .lock); what this run computed may be lost: run again"
             )
 
     def _check_pages(self) -> None:
@@ -138,61 +189,82 @@ class Store:
     def _legible(self) -> Iterator[None]:
         try:
             yield
-        except sqlite3.Error as error:
+        except (sqlite3.Error, UnicodeDecodeError) as error:  # the latter for SQLite's own message
+            self._check_present()
             raise StoreError(f"{self.path}: {_explain(error)}") from error
+        self._check_present()
 
     def put(self, records: Iterable[Record]) -> None:
         """Write records in one transaction: all or none. A known address is written over."""
-        with self._legible():
-            self._connection.execute("BEGIN IMMEDIATE")
-            try:
-                self._connection.executemany(
-                    "INSERT OR REPLACE INTO records VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                    map(self._row, records),
-                )
-                self._connection.execute("COMMIT")
-            except BaseException:
-                self._layouts.clear()
-                with contextlib.suppress(sqlite3.Error):  # a full disk has rolled back already
-                    self._connection.execute("ROLLBACK")
-                raise
+        with self._legible(), self._transaction():
+            self._connection.executemany(
+                "INSERT OR REPLACE INTO records VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                map(self._row, records),
+            )
+
+    @contextlib.contextmanager
+    def _transaction(self) -> Iterator[None]:
+        self._connection.execute("BEGIN IMMEDIATE")
+        try:
+            yield
+            self._connection.execute("COMMIT")
+        except BaseException:
+            self._layouts.clear()
+            with contextlib.suppress(sqlite3.Error):  # a full disk has rolled back already
+                self._connection.execute("ROLLBACK")
+            raise
 
     def _row(self, record: Record) -> tuple[Any, ...]:
         place = (record.address, record.study, record.point, record.arm, record.trial)
-        content = (self._layout(record.layout), record.body, record.message)
-        return (*place, *content, record.seconds, _now())
+        rest = (record.body, record.message, record.seconds, _now())
+        return (*place, self._layout(record.layout), *rest, checksum(*place, record.layout, *rest))
 
     def _layout(self, text: str | None) -> int | None:
         if text is None:
             return None
+        if not self._layouts:
+            self._layouts = {known: number for number, known in self._known_layouts().items()}
         if text not in self._layouts:
-            self._connection.execute("INSERT OR IGNORE INTO layouts (text) VALUES (?)", (text,))
-            found = self._connection.execute("SELECT id FROM layouts WHERE text = ?", (text,)).fetchone()
-            self._layouts[text] = found[0]
+            added = self._connection.execute("INSERT INTO layouts (text) VALUES (?)", (text,))
+            self._layouts[text] = int(added.lastrowid or 0)
         return self._layouts[text]
+
+    def _known_layouts(self) -> dict[int, str]:
+        return dict(self._connection.execute("SELECT id, text FROM layouts"))
 
     def finished(self, addresses: Sequence[bytes]) -> dict[bytes, bool]:
         """Return which addresses have a record, and whether it is a result (True) or a failure (False)."""
-        rows = self._rows("address, message IS NULL", addresses)
-        return {address: bool(ok) for address, ok in rows}
+        return {address: message is None for address, _, _, message in self.bodies(addresses)}
 
     def bodies(
         self, addresses: Sequence[bytes]
     ) -> Iterator[tuple[bytes, str | None, bytes | None, str | None]]:
-        """Yield (address, layout, body, message) of those addresses that have a record."""
-        with self._legible():
-            layouts = dict(self._connection.execute("SELECT id, text FROM layouts"))
-        for address, layout, body, message in self._rows("address, layout, body, message", addresses):
-            yield address, layouts.get(layout), body, message
+        """Yield (address, layout, body, message) of addresses that have a record; warn of damaged ones."""
+        damaged: list[str] = []
+        for start in range(0, len(addresses), _CHUNK):
+            chunk = addresses[start : start + _CHUNK]
+            wanted = set(chunk)
+            for row, intact in self._rows(f"WHERE address IN ({','.join('?' * len(chunk))})", chunk):
+                address, _, _, _, _, layout, body, message, _, _ = row
+                if intact and address in wanted:
+                    yield address, layout, body, message
+                elif not intact:
+                    damaged.append(_place(row))
+        if damaged:
+            warnings.warn(
+                f"{self.path}: {_listed(damaged)} (wrong checksum): not used; run again to compute anew",
+                DamagedRecords, stacklevel=3,
+            )  # fmt: skip
 
-    def _rows(self, columns: str, addresses: Sequence[bytes]) -> Iterator[tuple[Any, ...]]:
+    def _rows(self, where: str = "", values: Sequence[Any] = ()) -> Iterator[tuple[tuple[Any, ...], bool]]:
+        """Yield records with their layout's text, and whether their checksum is right (version 1: none)."""
+        checked = self._version > 1
         with self._legible():
-            for start in range(0, len(addresses), _CHUNK):
-                chunk = addresses[start : start + _CHUNK]
-                marks = ",".join("?" * len(chunk))
-                yield from self._connection.execute(
-                    f"SELECT {columns} FROM records WHERE address IN ({marks})", chunk
-                )
+            layouts = self._known_layouts()
+            query = f"SELECT {_FIELDS}, {'checksum' if checked else 'NULL'} FROM records {where}"
+            for *fields, found in self._connection.execute(query, values):
+                fields[5] = layouts.get(fields[5])
+                yield tuple(fields), not checked or found == checksum(*fields)
 
     def counts(self) -> dict[str, tuple[int, int, float]]:
         """Return (results, failures, seconds of work) by study."""
@@ -227,9 +299,11 @@ class Store:
             return [dict(zip(names, row, strict=True)) for row in cursor]
 
     def check(self) -> str:
-        """Return "ok", or what SQLite's integrity check found."""
+        """Return "ok", or what SQLite's integrity check and the records' checksums found."""
         with self._legible():
-            return str(_value(self._connection, "PRAGMA integrity_check(1)"))
+            said = str(_value(self._connection, "PRAGMA integrity_check(1)"))
+        damaged = [_place(row) for row, intact in self._rows() if not intact]
+        return said if not damaged or said != "ok" else f"{_listed(damaged)} (wrong checksum)"
 
     def close(self) -> None:
         """Close the file and let the next writer in."""
@@ -244,31 +318,79 @@ class Store:
         self.close()
 
 
+def checksum(*fields: Any) -> bytes:
+    """Return the checksum of a record: of all its fields, with the text of its layout.
+
+    Examples
+    --------
+    >>> checksum(b"a", 1, 0.5, None) == checksum(b"a", 1, 0.5, "")
+    False
+    """
+    legible = ascii([(len(field),) if isinstance(field, bytes) else field for field in fields])
+    blobs = [field for field in fields if isinstance(field, bytes)]
+    return hashlib.blake2b(b"".join([legible.encode(), *blobs]), digest_size=16).digest()
+
+
+def _add_checksums(connection: sqlite3.Connection) -> None:
+    """Go from version 1 to 2; a layout's text then stands in one place only, not in an index as well."""
+    connection.create_function("checksum", 10, checksum)
+    texts = "(SELECT text FROM layouts WHERE id = layout)"
+    for statement in (
+        "CREATE TABLE new (id INTEGER PRIMARY KEY, text TEXT NOT NULL)",
+        "INSERT INTO new SELECT id, text FROM layouts",
+        "DROP TABLE layouts",
+        "ALTER TABLE new RENAME TO layouts",
+        "ALTER TABLE records ADD COLUMN checksum BLOB",
+        f"UPDATE records SET checksum = checksum({_FIELDS.replace('layout', texts, 1)})",
+    ):
+        connection.execute(statement)
+
+
+_UPGRADES: dict[int, Callable[[sqlite3.Connection], None]] = {1: _add_checksums}
+
+
+def _place(fields: Sequence[Any]) -> str:
+    _, study, point, arm, trial, *_ = fields
+    return f"{study} at {point}, {arm}, trial {trial}"
+
+
+def _listed(damaged: Sequence[str], most: int = 3) -> str:
+    named = "; ".join(damaged[:most]) + ("; ..." if len(damaged) > most else "")
+    return f"{len(damaged)} damaged record{'s' * (len(damaged) > 1)}: {named}"
+
+
+def _connect(database: str, **options: Any) -> sqlite3.Connection:
+    connection = sqlite3.connect(database, isolation_level=None, **options)
+    # A damaged text is for the checksum to find; it must not stop the reading of all others.
+    connection.text_factory = lambda raw: raw.decode("utf-8", "backslashreplace")
+    return connection
+
+
 def _open_reader(path: Path) -> sqlite3.Connection:
     if not path.exists():
         raise StoreError(f"{path}: no such store; run a study first, or name another with --store")
     uri = path.absolute().as_uri()
     try:
-        connection = sqlite3.connect(f"{uri}?mode=ro", uri=True, timeout=5.0, isolation_level=None)
+        connection = _connect(f"{uri}?mode=ro", uri=True, timeout=5.0)
         _value(connection, "SELECT count(*) FROM sqlite_master")
     except sqlite3.OperationalError:
         # In a read-only folder SQLite cannot make its shared index; a cleanly closed store needs none.
         if Path(f"{path}-wal").exists():
             raise
-        connection = sqlite3.connect(f"{uri}?immutable=1", uri=True, isolation_level=None)
+        connection = _connect(f"{uri}?immutable=1", uri=True)
     return connection
 
 
-def _explain(error: sqlite3.Error) -> str:
+def _explain(error: Exception) -> str:
     """Put SQLite's message in a user's words."""
-    text = str(error)
+    text = ascii(error.object)[2:-1] if isinstance(error, UnicodeDecodeError) else str(error)
     words = {
         "not a database": "is not a database, or its beginning is damaged",
         "malformed": "is damaged; what it still holds was left alone",
         "full": "the disk is full; everything committed before is safe: free some space and run again",
         "readonly": "cannot be written; is the folder or the file read-only?",
         "unable to open": "cannot be opened; is the folder or the file read-only, or the path a folder?",
-        "no such table": "is damaged: a table is missing",
+        "no such": "is damaged: a table or column is missing",
         "disk I/O error": "the disk refused (full, or failing); everything committed before is safe",
     }
     return next((f"{said} ({text})" for key, said in words.items() if key in text), text)
