@@ -78,6 +78,91 @@ def test_pairing_cancels_the_shared_noise():
     assert paired["mean_predicted"].dims == ("trial",)
 
 
+class Announced(Conditioned):
+    """The same, and it says so."""
+
+    def conditional(self, **options):
+        return True
+
+
+def test_a_theory_that_says_it_is_conditional_is_paired_by_itself():
+    problem = Announced(samples=10)
+    by_itself = firstlight.compare(problem, rng=0)
+    assert by_itself["mean_verdict"] == "agrees"
+    assert by_itself["mean_predicted"].dims == ("trial",)
+    averaged = firstlight.compare(problem, trials=30, rng=0, paired=False)
+    # independent draws: both means spread by 1/sqrt(10 · 30) = 0.06, and the gap by both
+    assert averaged["mean_predicted"].dims == ()
+    both = np.hypot(averaged["mean_sem"], averaged["mean_predicted_sem"])
+    np.testing.assert_allclose(averaged["mean_gap_sem"], both / averaged["mean_predicted"], rtol=1e-12)
+    assert averaged["mean_verdict"] == "undecided"
+
+
+class Estimated(Tiny):
+    """A theory with an error of its own."""
+
+    def predict(self, rng=None, **options):
+        return xr.Dataset({"mean": 0.9, "mean_sem": options.get("error", 0.0)})
+
+
+def test_the_error_of_a_prediction_counts():
+    sharp, blurred = (
+        firstlight.compare(Estimated(1.0, 100_000), rng=0, predict={"error": error}) for error in (0.0, 0.05)
+    )
+    assert sharp["mean_verdict"] == "differs"
+    assert blurred["mean_verdict"] == "undecided"
+    assert np.isinf(blurred["mean_trials_needed"])  # no number of trials can decide
+    assert "mean_sem_predicted" not in blurred
+
+
+def test_undecided_says_how_many_trials_would_decide():
+    problem, few = Tiny(1.0, samples=100), 4
+    found = firstlight.compare(problem, trials=few, rng=0)
+    assert found["mean_verdict"] == "undecided"
+    needed = int(found["mean_trials_needed"])
+    # the guess takes the gap of four trials for the true one, so a few times more are sure to do
+    assert firstlight.compare(problem, trials=4 * needed, rng=0)["mean_verdict"] == "agrees"
+    assert np.isnan(firstlight.compare(problem, trials=1, rng=0)["mean_trials_needed"])
+    assert np.isnan(firstlight.compare(Tiny(1.0, 100_000), rng=0)["mean_trials_needed"])
+
+
+@pytest.mark.parametrize(
+    ("words", "needed", "said"),
+    [
+        ("uuuuu", [20, 30, 40, 50, 60], "undecided at 5 of 5 points (about 20 to 60 trials would decide)"),
+        ("uu", [np.nan, np.nan], "undecided at 2 of 2 points (one trial has no standard error)"),
+        ("uu", [np.inf, 20], "undecided at 2 of 2 points (about 20 trials would decide)"),
+        ("u", [np.inf], "undecided at 1 of 1 points (the prediction's own error is too large to decide)"),
+        ("ddu", [np.nan, np.nan, 9], "differs at 2 of 3 points (1 undecided, about 9 trials would decide)"),
+        ("au", [np.nan, 12345], "agrees at 1 of 2 points (1 undecided, about 12,000 trials would decide)"),
+        ("nnd", [np.nan] * 3, "differs at 1 of 1 points (no prediction at 2)"),
+        ("nn", [np.nan] * 2, "has nothing to compare with"),
+    ],
+)
+def test_too_few_trials_never_read_as_no_agreement(words, needed, said):
+    spelled = {"a": "agrees", "d": "differs", "u": "undecided", "n": "no prediction"}
+    assert overall(np.array([spelled[word] for word in words]), np.array(needed, dtype=float)) == said
+
+
+def test_intervals_hold_their_level_with_few_trials():
+    # without tolerance "differs" must come in 5 % of cases, whatever the number of trials; with 2000 cases
+    # its rate is good to 0.5 %
+    rng = np.random.default_rng(0)
+    for trials in (2, 3, 8):
+        values = xr.DataArray(rng.normal(size=(trials, 2000)), dims=("trial", "case"))
+        found = judge(values, xr.zeros_like(values.isel(trial=0)))
+        assert abs(float((found["verdict"] == "differs").mean()) - 0.05) < 0.015
+
+
+def test_yes_or_no_in_every_trial_is_no_certainty():
+    all_yes = xr.DataArray(np.ones(8), dims="trial", attrs={"binary": True})
+    # eight of eight come in 43 % of cases where the chance is 0.9
+    assert judge(all_yes, xr.DataArray(0.9))["verdict"] == "undecided"
+    assert judge(all_yes, xr.DataArray(0.2))["verdict"] == "differs"
+    certain = xr.DataArray(np.ones(1000), dims="trial", attrs={"binary": True})
+    assert judge(certain, xr.DataArray(1.0))["verdict"] == "agrees"
+
+
 class Misshapen(Tiny):
     def predict(self, rng=None, **options):
         return xr.Dataset({"mean": ("x", [1.0, 2.0])})
@@ -106,7 +191,8 @@ def test_refusals(call, match):
 
 
 def test_judging_arrays_point_by_point():
-    values = xr.DataArray([[1.0, 5.0, 0.0, 1.0], [1.01, 5.01, 0.0, np.nan]], dims=("trial", "x"))
+    # of two trials Student's interval reaches 12.7 standard errors, here 0.0005
+    values = xr.DataArray([[1.0, 5.0, 0.0, 1.0], [1.001, 5.001, 0.0, np.nan]], dims=("trial", "x"))
     found = judge(values, xr.DataArray([1.0, 1.0, 0.0, np.nan], dims="x"))
     assert found["verdict"].values.tolist() == ["agrees", "differs", "agrees", "no prediction"]
     assert overall(found["verdict"]) == "agrees at 2 of 3 points (1 differ, no prediction at 1)"

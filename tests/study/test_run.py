@@ -19,7 +19,7 @@ from firstlight.study.rounds import Outcome
 from firstlight.study.run import advance, dataset, run
 from firstlight.study.spec import Arm, Refine
 from firstlight.study.store import DamagedRecords, Store, StoreError
-from firstlight.study.summary import verdict
+from firstlight.study.summary import summarise, table, verdict
 from firstlight.study.sweep import Study
 
 STUDY = Study("tiny/x", "x", Tiny, axes={"rate": [0.5, 1.0, 2.0], "samples": [10, 100]}, trials=3)
@@ -267,3 +267,42 @@ def test_a_store_deleted_after_the_last_record_is_noticed_too(path):
 
     with Store(path, write=True) as store, pytest.raises(StoreError, match="deleted, moved or replaced"):
         advance(STUDY, store, Serial(), tell=tell)
+
+
+class Announced(Tiny):
+    """A theory that sees the trial's own draw, and says so."""
+
+    def conditional(self, **options):
+        return True
+
+    def predict(self, rng=None, **options):
+        return self.simulate(rng) * 1.01
+
+
+class Estimated(Tiny):
+    """A theory with an error of its own, too large to decide anything."""
+
+    def predict(self, rng=None, **options):
+        return super().predict(rng).assign(mean_sem=10.0)
+
+
+def test_a_conditional_theory_is_paired_by_itself(path):
+    study = Study("tiny/pair", "x", Announced, axes={"rate": [1.0, 2.0]}, fixed={"samples": 10}, trials=4)
+    assert study.records == 2 * (4 + 4)
+    found = run(study, path, workers=0)
+    assert (summarise(study, found)["mean_verdict"] == "agrees").all()
+    # one prediction for all trials, asked for by hand, has no error to judge by
+    once = replace(study, arms={**study.arms, "theory": Arm("predict", paired=False)})
+    assert once.records == 2 * (4 + 1)
+    assert (summarise(once, run(once, path, workers=0))["mean_verdict"] == "undecided").all()
+
+
+def test_the_error_of_a_prediction_is_kept_and_counts(path):
+    axes = {"rate": [1.0, 2.0]}
+    study = Study("tiny/error", "x", Estimated, axes=axes, fixed={"samples": 10_000}, observables=["mean"])
+    found = run(study, path, workers=0)
+    summary = summarise(study, found)
+    assert (summary["mean_sem"].sel(arm="theory") == 10.0).all()
+    assert (summary["mean_verdict"] == "undecided").all()
+    assert "own error is too large" in verdict(study, found)
+    assert set(table(study, found)["observable"]) == {"mean"}

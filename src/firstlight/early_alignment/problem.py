@@ -47,6 +47,10 @@ class Problem(Setting):
     room_version: ClassVar[int] = 3
     references: ClassVar[tuple[str, ...]] = ("min2024early",)
 
+    def conditional(self, **options: Any) -> bool:
+        """Say that `predict` speaks of the data and the start that `rng` draws."""
+        return True
+
     def predict(
         self, rng: RNGLike | SeedLike = None, *, form: str = "exact", neurons: bool = False
     ) -> xr.Dataset:

@@ -101,6 +101,10 @@ class Problem(Setting):
         step_size = float(n ** (beta * alpha))
         return cls(mixture, labels, k, m, m_gradient, activation, step_size, ridge, beta=beta)
 
+    def conditional(self, method: str = "deterministic", **options: Any) -> bool:
+        """Say whether `predict` speaks of the first layer that `rng` draws, and not of their average."""
+        return method == "deterministic"
+
     def simulate(
         self,
         rng: RNGLike | SeedLike = None,

@@ -85,7 +85,8 @@ class LearningProblem(Model):
     def simulate(self, rng: RNGLike | SeedLike = None) -> xr.Dataset:
         """Train one network until it has found the hard directions; success is 0 or 1."""
         time = self.found_at(self.delta, self.d, self.step_size, self.steps, generator(rng))
-        return xr.Dataset({"success": float(np.isfinite(time)), "escape_time": time})
+        success = xr.DataArray(float(np.isfinite(time)), attrs={"binary": True})
+        return xr.Dataset({"success": success, "escape_time": time})
 
     def cost(self, door: str, **options: Any) -> Cost:
         """Tell what a trial costs."""

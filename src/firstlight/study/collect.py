@@ -53,7 +53,7 @@ def collect(study: Study, store: Store, points: Iterable[Point] | None = None) -
     """
     chosen = list(study.points() if points is None else points)
     axes = _axes(study, chosen)
-    shape = (len(study.arms), *(len(values) for values in axes.values()), _most_trials(study))
+    shape = (len(study.arms), *(len(values) for values in axes.values()), max(map(study.count, study.arms)))
     addresses, places = _places(study, chosen, axes, shape)
     status = np.full(shape, _UNPLANNED, dtype=np.int8)
     status.reshape(-1)[places] = _MISSING
@@ -62,10 +62,6 @@ def collect(study: Study, store: Store, points: Iterable[Point] | None = None) -
     coords = {"arm": list(study.arms), **{name: list(values) for name, values in axes.items()}}
     found = xr.Dataset({"status": (dims, _WORDS[status])}, coords={**coords, "trial": range(shape[-1])})
     return _assemble(found, blocks, dims, shape)
-
-
-def _most_trials(study: Study) -> int:
-    return max(arm.count(study.trials) for arm in study.arms.values())
 
 
 def _axes(study: Study, points: Sequence[Point]) -> dict[str, list[Any]]:

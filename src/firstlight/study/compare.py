@@ -8,8 +8,8 @@ import xarray as xr
 
 from firstlight.maths.checks import check_count
 from firstlight.rng import RNGLike, SeedLike, generator, stream
-from firstlight.study.judge import judge
-from firstlight.study.problem import Problem
+from firstlight.study.judge import judge, trial_mean
+from firstlight.study.problem import Problem, is_conditional
 from firstlight.study.provenance import provenance
 
 
@@ -20,7 +20,7 @@ def compare(
     *,
     predict: Mapping[str, Any] | None = None,
     simulate: Mapping[str, Any] | None = None,
-    paired: bool = False,
+    paired: bool | None = None,
     tolerance: float = 0.05,
     absolute: float = 0.0,
     progress: bool = False,
@@ -37,9 +37,11 @@ def compare(
         The seed of all streams; from anything but an int one seed is drawn, and kept in ``attrs``.
     predict, simulate : mapping, optional
         Options for the two doors.
-    paired : bool, default False
-        Predict once per trial with that trial's own stream, for a theory that is conditioned on what was
-        drawn; the gap is then that of the paired differences.
+    paired : bool, optional
+        Predict once per trial with that trial's own stream; the gap is then that of the paired differences.
+        Default: where the theory speaks of what was drawn, and not of its average, as the Problem announces
+        (see `firstlight.study.problem.is_conditional`). Such a theory, if it is not to be paired, is averaged
+        over as many draws of its own, whose spread is counted.
     tolerance : float, default 0.05
         Relative gap up to which the verdict is "agrees".
     absolute : float, default 0.0
@@ -51,7 +53,8 @@ def compare(
     -------
     xarray.Dataset
         For each observable ``o`` that both doors return: ``o`` (trials first), ``o_predicted``, ``o_mean``,
-        ``o_sem``, ``o_z``, ``o_gap`` (relative, signed), ``o_gap_sem`` and ``o_verdict`` (see `judge`).
+        ``o_sem``, ``o_z``, ``o_gap`` (relative, signed), ``o_gap_sem``, ``o_verdict`` and
+        ``o_trials_needed`` (see `judge`), and ``o_predicted_sem`` if the prediction has an error of its own.
         ``attrs`` tell how to make it again.
 
     Examples
@@ -68,9 +71,12 @@ def compare(
     streams = [stream(seed, "trial", trial) for trial in range(trials)]
     shown = _bar(streams, trials) if progress else streams
     simulated = _stack([problem.simulate(each, **(simulate or {})) for each in shown])
-    if paired:
-        again = [stream(seed, "trial", trial) for trial in range(trials)]
+    conditional = is_conditional(problem, predict or {})
+    paired = conditional if paired is None else paired
+    if paired or conditional:
+        again = [stream(seed, "trial" if paired else "predict", trial) for trial in range(trials)]
         predicted = _stack([converged_only(problem.predict(each, **(predict or {}))) for each in again])
+        predicted = predicted if paired else _averaged(predicted)
     else:
         predicted = converged_only(problem.predict(stream(seed, "predict"), **(predict or {})))
     found = _side_by_side(simulated, predicted, tolerance, absolute)
@@ -135,6 +141,15 @@ def _stack(trials: list[xr.Dataset]) -> xr.Dataset:
     return xr.concat(trials, dim="trial", data_vars="all", coords="minimal", compat="override", join="exact")
 
 
+def _averaged(draws: xr.Dataset) -> xr.Dataset:
+    """Average a prediction over its draws, with standard errors."""
+    numbers = {name: trial_mean(values) for name, values in draws.items() if values.dtype.kind in "iuf"}
+    return xr.Dataset(
+        {name: mean for name, (mean, _) in numbers.items()}
+        | {f"{name}_sem": sem for name, (_, sem) in numbers.items()}
+    )
+
+
 def _side_by_side(
     simulated: xr.Dataset, predicted: xr.Dataset, tolerance: float, absolute: float
 ) -> xr.Dataset:
@@ -153,7 +168,10 @@ def _side_by_side(
                 f"observable {name}: simulate has {dict(values.sizes)}, predict {dict(theory.sizes)}"
             )
         found[name], found[f"{name}_predicted"] = values, theory
-        for part, column in judge(values, theory, tolerance=tolerance, absolute=absolute).items():
+        error = None if "trial" in theory.dims else predicted.get(f"{name}_sem")
+        if error is not None:
+            found[f"{name}_predicted_sem"] = error
+        for part, column in judge(values, theory, error, tolerance=tolerance, absolute=absolute).items():
             found[f"{name}_{part}"] = column
     return found
 

@@ -103,9 +103,9 @@ def estimate(
     first = _first_trials(study, points)
     small = [] if probe is None else _first_trials(probe, sample(probe))
     needs = []
-    for name, arm in study.arms.items():
+    for name in study.arms:
         mine, extra = ([task for task in found if task.arm == name] for found in (first, small))
-        lacking = [arm.count(study.trials) - done[name, tuple(task.point.values())] for task in mine]
+        lacking = [study.count(name) - done[name, tuple(task.point.values())] for task in mine]
         needs.append(_need(mine, lacking, extra))
     missing = share * sum(need.missing for need in needs)
     lanes, longest = min(slots, cores()), max(need.longest for need in needs)

@@ -1,7 +1,11 @@
 """The verdict: does an experiment agree with a theory, given its noise?"""
 
+from typing import Any
+
 import numpy as np
 import xarray as xr
+from numpy.typing import ArrayLike
+from scipy.special import stdtrit
 
 AGREES, DIFFERS, UNDECIDED, NO_PREDICTION = "agrees", "differs", "undecided", "no prediction"
 
@@ -33,17 +37,26 @@ def trial_mean(values: xr.DataArray) -> tuple[xr.DataArray, xr.DataArray]:
 
 
 def judge(
-    values: xr.DataArray, predicted: xr.DataArray, *, tolerance: float = 0.05, absolute: float = 0.0
+    values: xr.DataArray,
+    predicted: xr.DataArray,
+    predicted_sem: xr.DataArray | None = None,
+    *,
+    tolerance: float = 0.05,
+    absolute: float = 0.0,
 ) -> xr.Dataset:
     """Compare trials with a prediction.
 
     Parameters
     ----------
     values : DataArray
-        The experiment, with a dimension ``trial``.
+        The experiment, with a dimension ``trial``. With ``attrs["binary"]`` each trial is a yes or no (1 or
+        0); its error then is that of two more trials of either kind (Agresti and Coull), and never zero.
     predicted : DataArray
         The theory; NaN where it has nothing to say. With a dimension ``trial`` the comparison is paired: the
         noise that both share cancels in the differences.
+    predicted_sem : DataArray, optional
+        The prediction's own standard error; default 0. Not for a paired comparison, whose differences already
+        spread by it.
     tolerance : float, default 0.05
         Relative gap up to which they agree.
     absolute : float, default 0.0
@@ -53,40 +66,66 @@ def judge(
     -------
     Dataset
         ``mean``, ``sem`` (of the trials), ``z`` (gap over its standard error), ``gap`` (relative, signed),
-        ``gap_sem``, and ``verdict``: "agrees" where the interval gap ± 2 standard errors lies within the
-        tolerance, "differs" where it lies wholly outside, "undecided" otherwise (more trials would tell), and
-        "no prediction".
+        ``gap_sem``, and ``verdict``: "agrees" where the 95 % interval of the gap (Student's, all errors
+        counted) lies within the tolerance, "differs" where it lies wholly outside, "undecided" otherwise, and
+        "no prediction". Where it is undecided ``trials_needed`` says about how many trials in all would
+        decide if the gap stayed as it is (infinitely many where the prediction's own error is too large); it
+        is NaN elsewhere, and where a single trial tells no error.
 
     Examples
     --------
     >>> found = judge(xr.DataArray([1.0, 1.02, 0.99], dims="trial"), xr.DataArray(1.0))
     >>> round(float(found["gap"]), 4), str(found["verdict"].values)
     (0.0033, 'agrees')
+    >>> found = judge(xr.DataArray([1.0, 1.1, 0.9], dims="trial"), xr.DataArray(1.0))
+    >>> str(found["verdict"].values), float(found["trials_needed"])
+    ('undecided', 18.0)
     """
+    own = xr.DataArray(0.0) if predicted_sem is None else predicted_sem
     with xr.set_options(arithmetic_join="exact"):
         mean, sem = trial_mean(values)
-        difference, difference_sem = trial_mean(values - predicted)
+        difference, noise = trial_mean(values - predicted)
+        if values.attrs.get("binary"):
+            noise = _binomial_sem(values)
         level = abs(trial_mean(predicted)[0] if "trial" in predicted.dims else predicted.astype(float))
-        allowed = tolerance * level + absolute
-        inside = abs(difference) + 2 * difference_sem <= allowed
-        outside = abs(difference) - 2 * difference_sem > allowed
+        count = (values - predicted).notnull().sum("trial")
+        margin = abs(difference) - (tolerance * level + absolute)
+        error = (noise**2 + own**2) ** 0.5
+        reach = _student(count) * error
     with np.errstate(divide="ignore", invalid="ignore"):
-        z, gap, gap_sem = difference / difference_sem, difference / level, difference_sem / level
-    silent, inside, outside = xr.broadcast(level.isnull(), inside, outside)
+        z, gap, gap_sem = difference / error, difference / level, error / level
+        needed: Any = count * np.inf
+        for _ in range(4):  # Student's factor depends on the answer
+            left = (margin / _student(needed)) ** 2 - own**2  # for the variance of the mean over trials
+            needed = np.ceil(count * noise**2 / left).where(left > 0, np.inf)
+    silent, inside, outside = xr.broadcast(level.isnull(), margin + reach <= 0, margin - reach > 0)
     words = np.select([silent, inside, outside], [NO_PREDICTION, AGREES, DIFFERS], UNDECIDED)
     verdict = silent.copy(data=words)
-    return xr.Dataset(
-        {"mean": mean, "sem": sem, "z": z, "gap": gap, "gap_sem": gap_sem, "verdict": verdict},
-    )
+    needed = np.maximum(needed, count + 1).where((verdict == UNDECIDED) & noise.notnull())
+    parts = {"z": z, "gap": gap, "gap_sem": gap_sem, "verdict": verdict, "trials_needed": needed}
+    return xr.Dataset({"mean": mean, "sem": sem, **parts})
 
 
-def overall(verdicts: xr.DataArray | np.ndarray) -> str:
+def _binomial_sem(values: xr.DataArray) -> xr.DataArray:
+    count = values.notnull().sum("trial") + 4
+    share = (values.sum("trial") + 2) / count
+    return (share * (1 - share) / count) ** 0.5
+
+
+def _student(count: Any) -> Any:
+    """Half the length of a 95 % interval of a mean over `count` values, in standard errors."""
+    return stdtrit(np.maximum(count - 1, 1), 0.975)
+
+
+def overall(verdicts: ArrayLike, trials_needed: ArrayLike | None = None) -> str:
     """Sum up many verdicts in one line.
 
     Parameters
     ----------
     verdicts : array of str
         As `judge` gives them.
+    trials_needed : array of float, optional
+        As `judge` gives them; of the same shape.
 
     Returns
     -------
@@ -98,6 +137,8 @@ def overall(verdicts: xr.DataArray | np.ndarray) -> str:
     'agrees at 2 of 3 points (1 undecided)'
     >>> overall(np.array(["agrees", "no prediction", "no prediction"]))
     'agrees at 1 of 1 points (no prediction at 2)'
+    >>> overall(np.array(["undecided", "undecided"]), np.array([30.0, 50.0]))
+    'undecided at 2 of 2 points (about 30 to 50 trials would decide)'
     """
     words = np.asarray(verdicts).ravel()
     agreeing, differing, open_, silent = (
@@ -105,10 +146,27 @@ def overall(verdicts: xr.DataArray | np.ndarray) -> str:
     )
     if silent == words.size:
         return "has nothing to compare with"
-    counts = {
-        f"{differing} differ": differing,
-        f"{open_} undecided": open_,
+    # the first of these leads, so that "agrees at 0" never stands for "too few trials"
+    counts = {"agrees": agreeing, "differs": differing, "undecided": open_}
+    lead = next(word for word, count in counts.items() if count)
+    rest = {
+        f"{differing} differ": differing and lead != "differs",
+        f"{open_} undecided": open_ and lead != "undecided",
+        _how_many(trials_needed): open_ and trials_needed is not None,
         f"no prediction at {silent}": silent,
     }
-    rest = ", ".join(text for text, count in counts.items() if count)
-    return f"agrees at {agreeing} of {words.size - silent} points" + (f" ({rest})" if rest else "")
+    said = ", ".join(text for text, wanted in rest.items() if wanted)
+    return f"{lead} at {counts[lead]} of {words.size - silent} points" + (f" ({said})" if said else "")
+
+
+def _how_many(trials_needed: ArrayLike | None) -> str:
+    """Say how many trials would decide the undecided ones."""
+    needed = np.asarray([] if trials_needed is None else trials_needed, dtype=float).ravel()
+    needed = needed[~np.isnan(needed)]
+    if not needed.size:
+        return "one trial has no standard error"
+    finite = needed[np.isfinite(needed)]
+    if not finite.size:
+        return "the prediction's own error is too large to decide"
+    low, high = (f"{float(f'{value:.2g}'):,.0f}" for value in (finite.min(), finite.max()))
+    return f"about {low} trials would decide" if low == high else f"about {low} to {high} trials would decide"

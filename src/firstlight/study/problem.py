@@ -1,5 +1,6 @@
 """The doors that every room has: Problem, predict, simulate, assumptions, references."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, Protocol, runtime_checkable
 
@@ -44,7 +45,12 @@ class Problem(Protocol):
     `predict` is theory: it never trains a network and never looks at simulated data. `simulate` is
     experiment: it never calls theory. Both return an `xarray.Dataset` with the same observables as variables.
     A prediction that comes from an iteration carries a boolean variable ``converged``, and NaN where that is
-    False.
+    False. A prediction that is itself an estimate carries, beside an observable ``o``, its standard error as
+    ``o_sem``; verdicts count it.
+
+    Some theories speak of the very data and start that `rng` draws, and not of their average. Such a Problem
+    has a method ``conditional(**options) -> bool`` that says so for these options of `predict`: its
+    predictions are then compared trial by trial, on the experiment's own draws (see `is_conditional`).
 
     `room` names the room in records and file names; `room_version` is raised by hand whenever a change to the
     room changes its numbers, so that old and new records never mix.
@@ -65,3 +71,28 @@ class Problem(Protocol):
     def assumptions(self) -> tuple[Assumption, ...]:
         """Return what the theory assumes, each checked for this problem."""
         ...
+
+
+def is_conditional(problem: Problem, options: Mapping[str, Any]) -> bool:
+    """Say whether a prediction holds for what its `rng` draws, and not for the average over all draws.
+
+    Parameters
+    ----------
+    problem : Problem
+    options : mapping
+        Of `predict`.
+
+    Returns
+    -------
+    bool
+        False for a Problem without a method ``conditional``.
+
+    Examples
+    --------
+    >>> from firstlight.one_step import Problem
+    >>> problem = Problem.scaled(n=20, k=20, m=20, alpha=0.5, beta=0.5)
+    >>> is_conditional(problem, {}), is_conditional(problem, {"method": "asymptotic"})
+    (True, False)
+    """
+    announced = getattr(problem, "conditional", None)
+    return announced is not None and bool(announced(**options))

@@ -28,7 +28,7 @@ class Bar:
         from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
         console = Console(stderr=True)
-        self._per_point = sum(arm.count(study.trials) for arm in study.arms.values())
+        self._per_point = sum(map(study.count, study.arms))
         self._left: dict[tuple[Scalar, ...], int] = {}
         self._points, self._size, self._total = 0, study.size, study.records
         self._progress = Progress(

@@ -23,11 +23,12 @@ class Arm:
     options : mapping, optional
         Keyword options handed to that door.
     trials : int, optional
-        Default: the study's trials for "simulate", one for "predict".
+        Default: the study's trials for "simulate", and for a "predict" that is paired; else one.
     label : str, optional
         What the figure's legend calls it; default: the arm's name.
-    paired : bool, default False
+    paired : bool, optional
         For a prediction: one for every trial of the study, on that trial's own stream, at every scale.
+        Default: where the Problem says that its prediction is conditional on what is drawn.
 
     Examples
     --------
@@ -39,7 +40,7 @@ class Arm:
     options: Mapping[str, Any] = field(default_factory=dict)
     trials: int | None = None
     label: str | None = None
-    paired: bool = False
+    paired: bool | None = None
 
     def __post_init__(self) -> None:
         if self.door not in ("simulate", "predict"):
@@ -50,14 +51,15 @@ class Arm:
             check_count("trials", self.trials, 1)
         if self.label is not None and not isinstance(self.label, str):
             raise ValueError(f"label = {self.label!r}: must be a string")
-        if not isinstance(self.paired, bool) or (self.paired and self.trials is not None):
+        if not isinstance(self.paired, (bool, type(None))) or (self.paired and self.trials is not None):
             raise ValueError(f"paired = {self.paired!r}: must be true or false, and trials not given with it")
 
-    def count(self, trials: int) -> int:
+    def count(self, trials: int, conditional: bool = False) -> int:
         """Return how many trials the arm runs at each point of a study with that many trials."""
         if self.trials is not None:
             return self.trials
-        return trials if self.door == "simulate" or self.paired else 1
+        paired = conditional if self.paired is None else self.paired
+        return trials if self.door == "simulate" or paired else 1
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from firstlight.study.sweep import Study
 if TYPE_CHECKING:
     import pandas as pd
 
-_PARTS = ("gap", "gap_sem", "z", "verdict")
+_PARTS = ("gap", "gap_sem", "z", "verdict", "trials_needed")
 
 
 def observables(found: xr.Dataset) -> list[str]:
@@ -25,10 +25,11 @@ def observables(found: xr.Dataset) -> list[str]:
     >>> observables(xr.Dataset({"error": ("trial", [0.5]), "status": ("trial", ["ok"])}))
     ['error']
     """
+    beside = {"converged", "status", *(f"{name}_sem" for name in found.data_vars)}
     return [
         str(name)
         for name, values in found.data_vars.items()
-        if name not in ("converged", "status") and values.dtype.kind in "biuf"
+        if name not in beside and values.dtype.kind in "biuf"
     ]
 
 
@@ -45,7 +46,8 @@ def summarise(study: Study, found: xr.Dataset) -> xr.Dataset:
     -------
     Dataset
         For each observable ``o``: ``o_mean`` and ``o_sem`` by arm; and, with a reference, ``o_gap``,
-        ``o_gap_sem``, ``o_z`` and ``o_verdict`` along ``experiment``, the "simulate" arms.
+        ``o_gap_sem``, ``o_z``, ``o_verdict`` and ``o_trials_needed`` along ``experiment``, the "simulate"
+        arms (see `judge`).
 
     Examples
     --------
@@ -56,16 +58,20 @@ def summarise(study: Study, found: xr.Dataset) -> xr.Dataset:
     result = xr.Dataset(attrs=found.attrs)
     experiments = [name for name, arm in study.arms.items() if arm.door == "simulate"]
     for name in observables(found):
-        result[f"{name}_mean"], result[f"{name}_sem"] = trial_mean(found[name])
+        mean, sem = trial_mean(found[name])
+        if f"{name}_sem" in found:  # a single prediction's own error
+            sem = sem.fillna(found[f"{name}_sem"].mean("trial"))
+        result[f"{name}_mean"], result[f"{name}_sem"] = mean, sem
         if study.reference is None or not experiments:
             continue
-        theory = found[name].sel(arm=study.reference, drop=True)
-        if study.arms[study.reference].count(study.trials) == 1:
-            theory = theory.isel(trial=0, drop=True)
+        paired = study.conditional(study.reference)
+        theory = (found[name] if paired else mean).sel(arm=study.reference, drop=True)
+        error = None if paired else sem.sel(arm=study.reference, drop=True).fillna(0)
         judged = [
             judge(
                 found[name].sel(arm=arm, drop=True),
                 theory,
+                error,
                 tolerance=study.tolerance,
                 absolute=study.allowance(name),
             )
@@ -101,7 +107,7 @@ def table(study: Study, found: xr.Dataset) -> "pd.DataFrame":
     -------
     pandas.DataFrame
         Columns: the observable, the axes, the observables' own dimensions, then per arm ``arm`` and
-        ``arm_sem``, and per experiment ``arm_gap`` and ``arm_verdict``.
+        ``arm_sem``, and per experiment ``arm_gap``, ``arm_verdict`` and ``arm_trials_needed``.
 
     Examples
     --------
@@ -123,8 +129,8 @@ def table(study: Study, found: xr.Dataset) -> "pd.DataFrame":
             columns[f"{arm}_sem"] = summary[f"{name}_sem"].sel(arm=arm, drop=True)
         if f"{name}_gap" in summary:
             for arm in summary["experiment"].values.tolist():
-                columns[f"{arm}_gap"] = summary[f"{name}_gap"].sel(experiment=arm, drop=True)
-                columns[f"{arm}_verdict"] = summary[f"{name}_verdict"].sel(experiment=arm, drop=True)
+                for part in ("gap", "verdict", "trials_needed"):
+                    columns[f"{arm}_{part}"] = summary[f"{name}_{part}"].sel(experiment=arm, drop=True)
         frame = xr.Dataset({**columns, "_kept": kept}).to_dataframe().reset_index()
         frame = frame[frame.pop("_kept")]
         frame.insert(0, "observable", name)
@@ -189,8 +195,8 @@ def verdict(study: Study, found: xr.Dataset) -> str:
     --------
     >>> from firstlight.study import demo
     >>> print(verdict(demo.STUDY, demo.found()))
-    mean: experiment agrees at 3 of 3 points; tolerance 5%
-    variance: experiment agrees at 0 of 3 points (3 undecided); tolerance 5%
+    mean: experiment agrees at 1 of 3 points (2 undecided, about 7 to 11 trials would decide); tolerance 5%
+    variance: experiment undecided at 3 of 3 points (about 20 to 56 trials would decide); tolerance 5%
     """
     summary, kept = summarise(study, found), planned(found)
     lines = []
@@ -199,9 +205,11 @@ def verdict(study: Study, found: xr.Dataset) -> str:
             continue
         said = []
         for arm in summary["experiment"].values.tolist():
-            words = summary[f"{name}_verdict"].sel(experiment=arm)
-            visited = words.values[kept.broadcast_like(words).transpose(*words.dims).values]
-            said.append(f"{arm} {overall(visited)}{_rate(study, summary, name, arm)}")
+            judged = summary.sel(experiment=arm)
+            words, needed = judged[f"{name}_verdict"], judged[f"{name}_trials_needed"]
+            visited = kept.broadcast_like(words).transpose(*words.dims).values
+            text = overall(words.values[visited], needed.values[visited])
+            said.append(f"{arm} {text}{_rate(study, summary, name, arm)}")
         extra = study.allowance(name)
         allowed = f"{study.tolerance:.0%}" + (f" + {extra:g}" if extra else "")
         lines.append(f"{name}: {'; '.join(said)}; tolerance {allowed}")

@@ -5,13 +5,14 @@ import math
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from firstlight.maths.checks import check_count, check_names, unknown
 from firstlight.study.build import build
-from firstlight.study.problem import Problem
+from firstlight.study.problem import Problem, is_conditional
 from firstlight.study.spec import Arm, FigureSpec, Range, Refine, Scalar, Scale
 
 if TYPE_CHECKING:
@@ -166,7 +167,24 @@ class Study:
     @property
     def records(self) -> int:
         """How many records a full run of the grid makes: points × arms × trials."""
-        return self.size * sum(arm.count(self.trials) for arm in self.arms.values())
+        return self.size * sum(map(self.count, self.arms))
+
+    @cached_property
+    def _first_problem(self) -> Problem:
+        return self.build(self.point(0))
+
+    def conditional(self, arm: str) -> bool:
+        """Say whether an arm predicts for what each trial draws, so that it is judged trial by trial."""
+        asked = self.arms[arm]
+        if asked.door == "simulate" or asked.paired:
+            return bool(asked.paired)
+        return is_conditional(self._first_problem, asked.options)
+
+    def count(self, arm: str) -> int:
+        """Return how many trials an arm runs at each point."""
+        asked = self.arms[arm]
+        open_ = asked.door == "predict" and asked.paired is None and asked.trials is None
+        return asked.count(self.trials, open_ and self.conditional(arm))
 
     @property
     def reference(self) -> str | None:

@@ -108,7 +108,7 @@ def tasks(study: Study, points: Iterable[Point]) -> Iterator[Task]:
         _remember(key.hex(), problem)
         for name, arm in study.arms.items():
             base = address(_FORMAT, room, key, arm.door, dict(arm.options), study.seed, sorted(kept))
-            for trial in range(arm.count(study.trials)):
+            for trial in range(study.count(name)):
                 place = hashlib.sha256(base + trial.to_bytes(8, "little")).digest()
                 yield Task(
                     place, study.name, point, name, trial, arm.door, arm.options, study.seed, kept,
@@ -182,7 +182,8 @@ def _kept(found: xr.Dataset, observables: tuple[str, ...]) -> xr.Dataset:
     for name in observables:
         if name not in found.data_vars:
             raise unknown("observable", name, map(str, found.data_vars))
-    return found[[*observables, *({"converged"} & set(found.data_vars))]]
+    beside = {"converged", *(f"{name}_sem" for name in observables)} - set(observables)
+    return found[[*observables, *sorted(beside & set(found.data_vars))]]
 
 
 def one_thread() -> AbstractContextManager[Any]:

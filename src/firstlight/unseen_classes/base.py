@@ -33,6 +33,10 @@ class UnseenProblem(Step):
         """Training samples, input dimension, unseen samples."""
         raise NotImplementedError
 
+    def conditional(self, **options: object) -> bool:
+        """Say that `predict` speaks of the samples that `rng` draws."""
+        return True
+
     def predict(self, rng: RNGLike | SeedLike = None) -> xr.Dataset:
         """Theory on samples drawn from `rng`: see `predict_classes`. No network is drawn."""
         return self.told(predict_classes(self.sample(generator(rng)), self))

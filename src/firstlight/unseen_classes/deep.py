@@ -72,6 +72,10 @@ class DeepProblem(Training):
         classes = [str(c) for c in rng.choice(10, 5, replace=False)] if drawn else self._classes
         return image_classes(rng, self.images, classes, self.per_class)
 
+    def conditional(self, **options: object) -> bool:
+        """Say that `predict` speaks of the samples that `rng` draws."""
+        return True
+
     def predict(self, rng: RNGLike | SeedLike = None) -> xr.Dataset:
         """Return what one step of a two-layer network on the pixels would give, the same at every epoch."""
         found = predict_classes(prepared(self.sample(generator(rng))), Step(loss="softmax"))

@@ -72,6 +72,10 @@ class GradientProblem:
         noise = rng.standard_normal(shape) if self.inputs == "normal" else rng.choice([-1.0, 1.0], shape)
         return y[:, None] * mean + noise, y
 
+    def conditional(self, **options: object) -> bool:
+        """Say that `predict` speaks of the samples that `rng` draws."""
+        return True
+
     def predict(self, rng: RNGLike | SeedLike = None) -> xr.Dataset:
         """Return the Frobenius error in closed form, and the operator error of an equivalent random matrix.
 
