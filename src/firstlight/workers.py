@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
+from itertools import pairwise
 from threading import local
 from typing import Any, TypeVar
 
@@ -10,6 +11,7 @@ import numpy as np
 from threadpoolctl import ThreadpoolController
 
 Result = TypeVar("Result")
+BLOCK = 625  # rows that a thread works on at once, at most
 _entered = local()  # the Workers whose block a thread is in
 
 
@@ -71,3 +73,16 @@ class Workers:
         if name not in kept or kept[name].size < rows * columns:
             kept[name] = np.empty(rows * columns)
         return kept[name][: rows * columns].reshape(rows, columns)
+
+
+def blocks(count: int) -> list[slice]:
+    """Cut `count` rows into equal blocks that a thread works on at once.
+
+    Examples
+    --------
+    >>> blocks(700)
+    [slice(0, 350, None), slice(350, 700, None)]
+    """
+    parts = -(-count // BLOCK)
+    ends = [count * part // parts for part in range(parts + 1)]
+    return [slice(start, stop) for start, stop in pairwise(ends)]

@@ -5,7 +5,8 @@ import pytest
 
 from firstlight import unseen_classes as room
 from firstlight.activations import activation
-from firstlight.measure.similarity import gram_alignment
+from firstlight.data.class_pairs import gram_alignment
+from firstlight.theory.unseen_classes.bulk import step_bulk
 
 N, D, COSINES = 8192, 512, (0.0, 0.25, 0.5, 1.0)
 
@@ -160,10 +161,10 @@ def test_why_images_are_off_by_a_few_per_cent(train):
     dealt = network.weights + spike * (beta[:, None] + bulk[:, rng.permutation(width)])
     before, labels = network.features(data.unseen), data.unseen_labels
     moved = room.predicted_movement(
-        data.unseen, beta, tau, sigma, problem.bulk_matrix(data), head=network.heads
+        data.unseen, beta, tau, sigma, step_bulk(problem, data), head=network.heads
     )
     expected = np.array([moved[labels == c].mean() for c in np.unique(labels)])
-    gram = room.spiked_kernel(data.unseen, None, beta, tau, sigma, problem.bulk_matrix(data))
+    gram = room.spiked_kernel(data.unseen, None, beta, tau, sigma, step_bulk(problem, data))
     size = np.sqrt(np.diag(gram))
     cosine = np.diag(gram_alignment(gram / np.outer(size, size), labels))
     gaps, apart = {}, {}

@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
-from firstlight.network.descent import gaussian_start, iterations, polar, train
-from firstlight.network.losses import margin_loss
+from firstlight.early_alignment.definitions.start import gaussian_start, polar
+from firstlight.maths.margin_losses import margin_loss
+from firstlight.network.descent import iterations, train
 
 X, Y = np.array([[1, 0], [1, 1], [-1, -0.5]]), np.array([1.0, 1.0, -1.0])
 START, SECOND = np.array([[1.0, 2.0], [-1.0, 1.0], [-1.0, -2.0]]), np.array([1.0, 1.5, -1.0])

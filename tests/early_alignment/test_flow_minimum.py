@@ -5,9 +5,9 @@ import pytest
 from scipy.integrate import quad
 
 from firstlight import early_alignment as room
+from firstlight.maths.margin_losses import margin_loss
 from firstlight.network.flow_clock import Clock
 from firstlight.network.flow_equations import WALL, Equations
-from firstlight.network.losses import margin_loss
 
 CONTRADICTORY = [[1]] * 3, [1, 1, -1]  # the least of 2 e^-f + e^f is 2 √2, at f = log(2)/2
 

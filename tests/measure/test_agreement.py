@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from firstlight.measure.agreement import rank_agreement
+from firstlight.maths.agreement import rank_agreement
 
 
 def test_equals_scipy_with_ties():

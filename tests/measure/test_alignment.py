@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from firstlight.measure.alignment import cosines, regions, right_sign_fraction
-from firstlight.measure.rank import stable_rank
-from firstlight.measure.trajectory import Observer
+from firstlight.early_alignment.definitions.alignment import cosines, regions, right_sign_fraction
+from firstlight.early_alignment.definitions.rank import stable_rank
+from firstlight.early_alignment.definitions.trajectory import Observer
 
 
 def test_stable_rank():
@@ -23,7 +23,7 @@ def test_right_sign_fraction_against_a_loop(monkeypatch):
     X, y = rng.normal(size=(23, 4)), rng.choice([-1, 1], 23)
     pairs = [y[i] * y[k] * (X[i] @ X[k]) > 0 for i in range(23) for k in range(23) if i != k]
     assert right_sign_fraction(X, y) == pytest.approx(np.mean(pairs))
-    monkeypatch.setattr("firstlight.measure.alignment._BLOCK", 5)
+    monkeypatch.setattr("firstlight.early_alignment.definitions.alignment._BLOCK", 5)
     assert right_sign_fraction(X, y) == pytest.approx(np.mean(pairs))
     with pytest.raises(ValueError, match="at least 2"):
         right_sign_fraction(X[:1], y[:1])

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from firstlight.measure.similarity import alignment, cohesion, gram_alignment, separability_score
+from firstlight.data.class_pairs import gram_alignment
+from firstlight.measure.similarity import alignment, cohesion, separability_score
 
 
 def loop(x, y, kind):

@@ -5,9 +5,10 @@ import pytest
 
 from firstlight import early_alignment as room
 from firstlight.data.separable import separable, toy
-from firstlight.network.descent import gaussian_start, train
+from firstlight.early_alignment.definitions.start import gaussian_start
+from firstlight.maths.margin_losses import margin_loss
+from firstlight.network.descent import train
 from firstlight.network.flow import integrate
-from firstlight.network.losses import margin_loss
 
 
 def nothing(W, v, f):

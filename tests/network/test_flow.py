@@ -6,9 +6,9 @@ from scipy.integrate import solve_ivp
 
 from firstlight import early_alignment as room
 from firstlight.data.separable import separable, toy
+from firstlight.maths.margin_losses import MARGIN_LOSSES
 from firstlight.network.flow import integrate, outputs
 from firstlight.network.flow_classes import class_moments, integrate_classes
-from firstlight.network.losses import MARGIN_LOSSES
 
 
 def start(h, d, seed=0):

@@ -10,6 +10,7 @@ from firstlight import MultiIndex
 from firstlight.measure.hessian import extreme_eigenpairs, hessian_operator
 from firstlight.network.phase_descent import Network, orthogonal_rows
 from firstlight.network.phase_descent import descend as train
+from firstlight.phase_transition.definitions import Student
 from firstlight.theory.phase_transition.cholesky import GrowingFactor
 from firstlight.theory.phase_transition.criterion import last_crossing, outlier_margin
 from firstlight.theory.phase_transition.delta_nn import delta_nn
@@ -33,7 +34,6 @@ from firstlight.theory.phase_transition.labels import draw, label_law
 from firstlight.theory.phase_transition.process import Process
 from firstlight.theory.phase_transition.resolvent import Bulk
 from firstlight.theory.phase_transition.static import half_width, static_point
-from firstlight.theory.phase_transition.student import Student
 
 TARGET = MultiIndex("sign(abs(z1) - 1.4820733)")
 BASE = Student("tanh_squared", 1.0, 0.8)

@@ -7,11 +7,11 @@ from scipy.optimize import minimize
 from firstlight import MultiIndex
 from firstlight.losses import Loss
 from firstlight.phase_transition import SpectrumProblem
+from firstlight.phase_transition.definitions import Student
 from firstlight.theory.phase_transition.hessian import empirical_law, hessian_spectrum, initial_law
 from firstlight.theory.phase_transition.law import CurvatureLaw, visible
 from firstlight.theory.phase_transition.resolvent import Bulk
 from firstlight.theory.phase_transition.stacks import definite, inverse
-from firstlight.theory.phase_transition.student import Student
 
 TARGET = MultiIndex("sign(abs(z1) - 1.4820733)")
 ONE = Student("tanh_squared", 1.0, 0.8)

@@ -12,7 +12,7 @@ from firstlight.study.catalogue import catalogue, find
 from firstlight.study.claims import claims_of
 from firstlight.study.run import run
 from firstlight.unseen_classes import claims
-from firstlight.unseen_classes.doors import RELATIONS
+from firstlight.unseen_classes.definitions.observables import RELATIONS
 
 RNG = np.random.default_rng(0)
 

@@ -119,8 +119,8 @@ def delta_nn(
     as_json: Json = False,
 ) -> None:
     """Print the samples per dimension above which gradient descent finds a hard direction."""
+    from firstlight.phase_transition.definitions import Student
     from firstlight.theory.phase_transition.delta_nn import delta_nn
-    from firstlight.theory.phase_transition.student import Student
 
     try:
         try:

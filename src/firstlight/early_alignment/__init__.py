@@ -4,17 +4,36 @@ The theory is exact in the limit of small initialisation (`align`); the experime
 `flow` joins the two: the exact path while outputs are negligible, integration in log time after it.
 """
 
-from firstlight.data.separable import separability
-from firstlight.early_alignment.problem import Problem
-from firstlight.early_alignment.setting import Setting
-from firstlight.early_alignment.training import descent
-from firstlight.early_alignment.trajectory import flow
-from firstlight.network.descent import gaussian_start
-from firstlight.theory.early_alignment.align import align
-from firstlight.theory.early_alignment.bounds import Bounds, bounds
-from firstlight.theory.early_alignment.geometry import Geometry, geometry
-from firstlight.theory.early_alignment.limits import Limits, limits
-from firstlight.theory.early_alignment.path import AlignmentPath
+from typing import TYPE_CHECKING
+
+import lazy_loader
+
+if TYPE_CHECKING:
+    from firstlight.data.separable import separability
+    from firstlight.early_alignment.definitions.start import gaussian_start
+    from firstlight.early_alignment.problem import Problem
+    from firstlight.early_alignment.setting import Setting
+    from firstlight.early_alignment.training import descent
+    from firstlight.early_alignment.trajectory import flow
+    from firstlight.theory.early_alignment.align import align
+    from firstlight.theory.early_alignment.bounds import Bounds, bounds
+    from firstlight.theory.early_alignment.geometry import Geometry, geometry
+    from firstlight.theory.early_alignment.limits import Limits, limits
+    from firstlight.theory.early_alignment.path import AlignmentPath
+
+_NAMES = {
+    "data.separable": ["separability"],
+    "early_alignment.problem": ["Problem"],
+    "early_alignment.setting": ["Setting"],
+    "early_alignment.training": ["descent"],
+    "early_alignment.trajectory": ["flow"],
+    "early_alignment.definitions.start": ["gaussian_start"],
+    "theory.early_alignment.align": ["align"],
+    "theory.early_alignment.bounds": ["Bounds", "bounds"],
+    "theory.early_alignment.geometry": ["Geometry", "geometry"],
+    "theory.early_alignment.limits": ["Limits", "limits"],
+    "theory.early_alignment.path": ["AlignmentPath"],
+}
 
 __all__ = [
     "AlignmentPath",
@@ -32,3 +51,5 @@ __all__ = [
     "limits",
     "separability",
 ]
+
+__getattr__, __dir__, _ = lazy_loader.attach("firstlight", submod_attrs=_NAMES)

@@ -8,15 +8,15 @@ from typing import Any, ClassVar
 import numpy as np
 import xarray as xr
 
+from firstlight.early_alignment.definitions.alignment import right_sign_fraction
+from firstlight.early_alignment.definitions.trajectory import Observer
 from firstlight.early_alignment.setting import Setting
 from firstlight.early_alignment.tables import one_by_one, stack, table
 from firstlight.early_alignment.training import descent
 from firstlight.early_alignment.trajectory import arrived, check_scale, settling_time
 from firstlight.losses import gain
-from firstlight.measure.alignment import right_sign_fraction
-from firstlight.measure.trajectory import Observer
+from firstlight.maths.margin_losses import margin_loss
 from firstlight.network.flow import headroom, integrate
-from firstlight.network.losses import margin_loss
 from firstlight.rng import RNGLike, SeedLike, generator
 from firstlight.study.cost import Cost
 from firstlight.study.problem import Assumption

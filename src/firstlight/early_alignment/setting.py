@@ -6,9 +6,9 @@ import numpy as np
 
 from firstlight.data.images import pair
 from firstlight.data.separable import separable, toy, two_points
+from firstlight.early_alignment.definitions.start import gaussian_start
 from firstlight.maths.checks import check_choice, check_count, check_number
-from firstlight.network.descent import gaussian_start
-from firstlight.network.losses import MARGIN_LOSSES
+from firstlight.maths.margin_losses import MARGIN_LOSSES
 from firstlight.rng import RNGLike, SeedLike, generator
 
 IMAGES = ("digits", "mnist", "fashion-mnist")

@@ -6,11 +6,12 @@ import numpy as np
 import xarray as xr
 
 from firstlight.data.separable import two_classes
+from firstlight.early_alignment.definitions.start import polar
+from firstlight.early_alignment.definitions.trajectory import Observer
 from firstlight.early_alignment.tables import one_by_one, stack, table
 from firstlight.maths.checks import check_neurons, check_reals
-from firstlight.measure.trajectory import Observer
-from firstlight.network.descent import iterations, polar, train
-from firstlight.network.losses import margin_loss
+from firstlight.maths.margin_losses import margin_loss
+from firstlight.network.descent import iterations, train
 from firstlight.rng import RNGLike, SeedLike
 
 
@@ -61,7 +62,7 @@ def descent(
 
     Examples
     --------
-    >>> from firstlight.network.descent import gaussian_start
+    >>> from firstlight.early_alignment.definitions.start import gaussian_start
     >>> W, v = gaussian_start(50, 2, 1e-6, rng=0)
     >>> X, y = [[1, 0], [1, 1], [-1, -0.5]], [1, 1, -1]
     >>> descent(X, y, W, v, steps=20_000, step_size=5e-3, outputs=3).loss.values.round(3).tolist()

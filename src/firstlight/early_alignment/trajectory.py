@@ -6,16 +6,16 @@ import numpy as np
 import xarray as xr
 
 from firstlight.data.separable import separability, two_classes
+from firstlight.early_alignment.definitions.alignment import regions
+from firstlight.early_alignment.definitions.start import lengths
+from firstlight.early_alignment.definitions.trajectory import Observer
 from firstlight.early_alignment.tables import stack, table
 from firstlight.maths.checks import as_numbers, check_choice, check_neurons, check_number
-from firstlight.measure.alignment import regions
-from firstlight.measure.trajectory import Observer
+from firstlight.maths.margin_losses import MARGIN_LOSSES, margin_loss
 from firstlight.network.flow import headroom
 from firstlight.network.flow_equations import WALL
 from firstlight.network.handover import Followed, follow_classes, follow_neurons
-from firstlight.network.losses import MARGIN_LOSSES, margin_loss
 from firstlight.theory.early_alignment.align import align
-from firstlight.theory.early_alignment.geometry import lengths
 from firstlight.theory.early_alignment.limits import limits
 from firstlight.theory.early_alignment.path import AlignmentPath
 

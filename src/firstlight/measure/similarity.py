@@ -5,8 +5,8 @@ from typing import Literal
 import numpy as np
 import xarray as xr
 from numpy.typing import ArrayLike
-from scipy import sparse
 
+from firstlight.data.class_pairs import class_pairs, membership
 from firstlight.data.labelled import MEMORY, Labelled, labelled, moderate, row_chunks
 
 Kind = Literal["inner", "cosine"]
@@ -109,52 +109,6 @@ def separability_score(
     return score
 
 
-def gram_alignment(gram: ArrayLike, labels: ArrayLike) -> xr.DataArray:
-    """Class-pair means of a given similarity matrix, pairs of a sample with itself left out.
-
-    Parameters
-    ----------
-    gram : array_like, shape (n, n)
-        Similarities, such as a kernel; need not be symmetric.
-    labels : array_like, shape (n,)
-        The class of each sample.
-
-    Returns
-    -------
-    DataArray, dims ("class", "other")
-        As `alignment` gives from the features themselves.
-
-    Examples
-    --------
-    >>> gram_alignment([[1, 2, 0], [2, 4, 0], [0, 0, 9]], ["a", "a", "b"]).values.tolist()
-    [[2.0, 0.0], [0.0, nan]]
-    """
-    data = labelled(gram, labels)
-    if data.features.shape[0] != data.features.shape[1]:
-        raise ValueError(f"gram: shape {data.features.shape}; must be square")
-    member = _membership(data.index, len(data.classes))
-    total = np.asarray(member.T @ (member.T @ data.features.T).T)
-    pairs = np.outer(data.counts, data.counts).astype(float)
-    diagonal = np.diag_indices(len(data.classes))
-    total[diagonal] -= member.T @ np.diag(data.features)
-    pairs[diagonal] -= data.counts
-    mean = np.divide(total, pairs, out=np.full(pairs.shape, np.nan), where=pairs > 0)
-    return class_pairs(mean, data, "alignment")
-
-
-def class_pairs(matrix: np.ndarray, data: Labelled, name: str) -> xr.DataArray:
-    """Name the axes of a class-by-class matrix, and say how many classes have one member only."""
-    return xr.DataArray(
-        matrix, {"class": data.classes, "other": data.classes}, ("class", "other"), name,
-        {"classes_of_one": int((data.counts == 1).sum())},
-    )  # fmt: skip
-
-
-def _membership(index: np.ndarray, classes: int) -> sparse.csr_array:
-    """One-hot rows: (n, C)."""
-    return sparse.csr_array((np.ones(len(index)), (np.arange(len(index)), index)), (len(index), classes))
-
-
 def _class_sums(data: Labelled, unit: bool, memory: int) -> tuple[np.ndarray, np.ndarray, int]:
     """Sum of rows and of squared norms per class, in float64 by chunks; and how many rows are zero."""
     rows, width = data.features.shape
@@ -166,7 +120,7 @@ def _class_sums(data: Labelled, unit: bool, memory: int) -> tuple[np.ndarray, np
         if unit:
             block /= np.where(norms > 0, np.sqrt(norms), 1.0)[:, None]
             norms = (norms > 0).astype(float)
-        member = _membership(data.index[part], len(data.classes))
+        member = membership(data.index[part], len(data.classes))
         sums += member.T @ block
         squares += member.T @ norms
     return sums, squares, zeros

@@ -21,24 +21,6 @@ class Differentiable(Protocol):
 Observe = Callable[[np.ndarray, np.ndarray, np.ndarray], Mapping[str, float | np.ndarray]]
 
 
-def gaussian_start(
-    width: int, dimension: int, scale: float, rng: RNGLike | SeedLike = None
-) -> tuple[np.ndarray, np.ndarray]:
-    """Draw both layers from N(0, scale²): small, and not balanced.
-
-    Examples
-    --------
-    >>> W, v = gaussian_start(3, 2, 1e-6, rng=0)
-    >>> W.shape, v.shape
-    ((3, 2), (3,))
-    """
-    check_count("width", width)
-    check_count("dimension", dimension)
-    check_positive("scale", scale)
-    draw = generator(rng).normal(size=(width, dimension + 1))
-    return scale * draw[:, :-1], scale * draw[:, -1]
-
-
 def iterations(steps: int, outputs: int | Sequence[int] | np.ndarray) -> np.ndarray:
     """Return the iterations to observe: as many as asked for, evenly from 0 to `steps`, or those given.
 
@@ -60,21 +42,6 @@ def iterations(steps: int, outputs: int | Sequence[int] | np.ndarray) -> np.ndar
     if not known or not ((marks >= 0) & (marks < 2**53) & (marks == np.floor(marks))).all():
         raise ValueError(f"outputs = {outputs!r}: must be their number, or whole numbers of at least 0")
     return np.unique(marks.astype(int))
-
-
-def polar(first_layer: np.ndarray, second_layer: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Split a network into unit rows w/‖w‖, log ‖w‖ and v/‖w‖, though the squares of w may underflow.
-
-    Examples
-    --------
-    >>> rows, log_norms, ratios = polar(np.array([[3e-200, 4e-200]]), np.array([1e-199]))
-    >>> rows.round(6).tolist(), (log_norms / np.log(10)).round(6).tolist(), ratios.round(6).tolist()
-    ([[0.6, 0.8]], [-199.30103], [2.0])
-    """
-    largest = np.abs(first_layer).max(axis=1)
-    rows = first_layer / largest[:, None]
-    norms = np.linalg.norm(rows, axis=1)
-    return rows / norms[:, None], np.log(largest) + np.log(norms), second_layer / largest / norms
 
 
 def train(
@@ -125,7 +92,7 @@ def train(
 
     Examples
     --------
-    >>> from firstlight.network.losses import margin_loss
+    >>> from firstlight.maths.margin_losses import margin_loss
     >>> seen, W, v = train(np.eye(2), np.array([1.0, -1.0]), np.eye(2), np.array([0.1, -0.1]),
     ...     loss=margin_loss("exp"), step_size=0.1, record=[0, 100], observe=lambda W, v, f: {"f": f[0]})
     >>> [round(float(one["f"]), 2) for one in seen]

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from firstlight.maths.margin_losses import margin_loss
 from firstlight.network.flow_clock import EXPONENT, Clock, check_times
 from firstlight.network.flow_equations import Equations
 from firstlight.network.flow_solver import solve
-from firstlight.network.losses import margin_loss
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,82 +12,17 @@ from firstlight.data.labels import Classification, Regression
 from firstlight.data.mixture import GaussianMixture, Spiked
 from firstlight.features import cross_moments, second_moments
 from firstlight.measure.error import ErrorTally, population_error
-from firstlight.network.normals import Normals
-from firstlight.network.setting import Setting
 from firstlight.network.surrogates import ConditionalGaussianFeatures, HermiteFeatures, NetworkFeatures
-from firstlight.network.two_layer import BLOCK, TwoLayer, blocks, ridge_readout
-from firstlight.workers import Workers
+from firstlight.network.two_layer import TwoLayer, ridge_readout
+from firstlight.one_step.definitions import Draws, Setting, Streams
+from firstlight.workers import Workers, blocks
 
 Model = Literal["network", "hermite", "conditional_gaussian"]
 Risk = Literal["sample", "population"]
-Sample = tuple[np.ndarray, np.ndarray, np.ndarray]
 FeatureMap = Callable[[np.ndarray, np.ndarray, np.random.Generator, np.ndarray], np.ndarray]
 
 
 _LARGE = 4_000_000  # entries of a feature matrix from which its Gram matrix is worth the threads of BLAS
-
-
-class Streams:
-    """Random streams by purpose, so that every model of a trial sees the same data and weights.
-
-    Parameters
-    ----------
-    rng : Generator
-        Advanced once; decides all streams.
-
-    Examples
-    --------
-    >>> one, other = (Streams(np.random.default_rng(0)) for _ in range(2))
-    >>> bool(one("test", 3).normal() == other("test", 3).normal())
-    True
-    """
-
-    _PURPOSES = (
-        "first layer", "second layer", "gradient", "training", "training noise", "test", "test noise",
-    )  # fmt: skip
-
-    def __init__(self, rng: np.random.Generator) -> None:
-        self._seed = [int(word) for word in rng.integers(0, 2**32, size=4)]
-
-    def __call__(self, purpose: str, block: int = 0) -> np.random.Generator:
-        """Return the stream of a purpose and a block of samples."""
-        return Normals(np.random.SFC64([*self._seed, self._PURPOSES.index(purpose), block]))
-
-
-class Draws:
-    """Inputs with their classes and labels, block by block; the shares of the classes are kept overall.
-
-    Parameters
-    ----------
-    setting : Setting
-        What is studied.
-    count : int
-        How many samples.
-    stream : callable
-        From a block's number to its random stream.
-    """
-
-    def __init__(self, setting: Setting, count: int, stream: Callable[[int], np.random.Generator]) -> None:
-        self.setting, self.stream = setting, stream
-        classes = np.repeat(np.arange(setting.mixture.classes), setting.mixture.counts(count))
-        parts = -(-count // BLOCK)
-        # dealt out in turn: a rare class has its exact number of samples, whatever the size of the blocks
-        self.sizes = [np.bincount(classes[b::parts], minlength=setting.mixture.classes) for b in range(parts)]
-        stops = np.cumsum([sizes.sum() for sizes in self.sizes])
-        self.rows = [slice(stop - sizes.sum(), stop) for sizes, stop in zip(self.sizes, stops, strict=True)]
-
-    def __len__(self) -> int:
-        return len(self.sizes)
-
-    def scratch(self, workers: Workers, block: int) -> np.ndarray:
-        """Return the calling thread's room for the inputs of a block."""
-        return workers.scratch("inputs", int(self.sizes[block].sum()), self.setting.mixture.dimension)
-
-    def __call__(self, block: int, out: np.ndarray) -> Sample:
-        """Return inputs (in `out`), classes and labels of a block."""
-        rng = self.stream(block)
-        x, classes = self.setting.inputs.draw(self.sizes[block], rng, out)
-        return x, classes, self.setting.labels(x, classes, rng)
 
 
 def first_stage(

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -10,8 +9,8 @@ from scipy import linalg
 from scipy.linalg import blas
 
 from firstlight.activations import Activation
+from firstlight.workers import blocks
 
-BLOCK = 625  # rows that a thread works on at once, at most
 Each = Callable[[Callable[[Any], Any], Iterable[Any]], Iterable[Any]]
 
 
@@ -111,19 +110,6 @@ def chunks(matrix: np.ndarray) -> list[slice]:
     """Rows that fit the cache together: element-wise work on a whole matrix would wait for memory."""
     step = max(1, 32_768 // matrix.shape[1])
     return [slice(start, start + step) for start in range(0, len(matrix), step)]
-
-
-def blocks(count: int) -> list[slice]:
-    """Cut `count` rows into equal blocks that a thread works on at once.
-
-    Examples
-    --------
-    >>> blocks(700)
-    [slice(0, 350, None), slice(350, 700, None)]
-    """
-    parts = -(-count // BLOCK)
-    ends = [count * part // parts for part in range(parts + 1)]
-    return [slice(start, stop) for start, stop in pairwise(ends)]
 
 
 def ridge_readout(phi: np.ndarray, y: np.ndarray, ridges: np.ndarray) -> np.ndarray:

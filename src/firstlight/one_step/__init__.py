@@ -4,17 +4,26 @@ Source: Demir and Dogan, "Asymptotic analysis of two-layer neural networks after
 Gaussian mixtures data with structure", ICLR 2025.
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from firstlight.data.labels import Classification, Regression
-from firstlight.data.mixture import GaussianMixture, Spiked
-from firstlight.one_step.degrees import DegreeWarning, needed_degree
-from firstlight.one_step.problem import Problem
-from firstlight.theory.one_step.degree import hermite_degree
+import lazy_loader
 
 if TYPE_CHECKING:
+    from firstlight.data.labels import Classification, Regression
+    from firstlight.data.mixture import GaussianMixture, Spiked
     from firstlight.network.estimators import OneStepClassifier, OneStepRegressor
+    from firstlight.one_step.degrees import DegreeWarning, needed_degree
+    from firstlight.one_step.problem import Problem
+    from firstlight.theory.one_step.degree import hermite_degree
+
+_NAMES = {
+    "data.labels": ["Classification", "Regression"],
+    "data.mixture": ["GaussianMixture", "Spiked"],
+    "network.estimators": ["OneStepClassifier", "OneStepRegressor"],
+    "one_step.degrees": ["DegreeWarning", "needed_degree"],
+    "one_step.problem": ["Problem"],
+    "theory.one_step.degree": ["hermite_degree"],
+}
 
 __all__ = [
     "Classification",
@@ -29,8 +38,4 @@ __all__ = [
     "needed_degree",
 ]
 
-
-def __getattr__(name: str) -> Any:
-    if name in ("OneStepClassifier", "OneStepRegressor"):  # scikit-learn takes long to import
-        return getattr(import_module("firstlight.network.estimators"), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+__getattr__, __dir__, _ = lazy_loader.attach("firstlight", submod_attrs=_NAMES)

@@ -3,7 +3,7 @@
 import warnings
 
 from firstlight.maths.checks import check_count
-from firstlight.network.setting import Setting
+from firstlight.one_step.definitions import Setting
 from firstlight.rng import generator
 from firstlight.theory.one_step.degree import Degrees, hermite_degree, measured_degrees
 from firstlight.theory.one_step.reduced import reduced_law

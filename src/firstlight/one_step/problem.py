@@ -12,15 +12,15 @@ from threadpoolctl import threadpool_limits
 from firstlight.activations import Activation
 from firstlight.data.structured import structured_data
 from firstlight.maths.checks import check_choice, check_count, check_number
-from firstlight.network.one_step import Model, Risk, Streams, first_stage, run_trial
-from firstlight.network.setting import Setting
+from firstlight.network.one_step import Model, Risk, run_trial
+from firstlight.one_step.definitions import Setting, Streams
 from firstlight.one_step.degrees import degrees_of, surrogate_degree
 from firstlight.one_step.results import Convention, dataset
 from firstlight.rng import RNGLike, SeedLike, generator
 from firstlight.study.cost import Cost
 from firstlight.study.problem import Assumption
 from firstlight.theory.one_step.asymptotic import asymptotic
-from firstlight.theory.one_step.first_layer import stepped_first_layer
+from firstlight.theory.one_step.first_layer import sampled_first_layer, stepped_first_layer
 from firstlight.theory.one_step.predictions import Choice, choose_equivalent, deterministic
 from firstlight.workers import Workers
 
@@ -31,7 +31,7 @@ _SMALL = 2000  # neurons
 class Problem(Setting):
     """One gradient step of the first layer, then ridge regression on fresh samples: what error is left?
 
-    The parameters are those of `firstlight.network.setting.Setting`: mixture, labels, k, m, m_gradient,
+    The parameters are those of `firstlight.one_step.definitions.Setting`: mixture, labels, k, m, m_gradient,
     activation, step_size, ridge, source, beta. `Problem.scaled` builds the source's own family.
 
     Examples
@@ -216,12 +216,10 @@ class Problem(Setting):
         stream = Streams(rng)
         # Up to this size our threads gain more than those of BLAS, which would spin beside them.
         with Workers() if self.k <= _SMALL else nullcontext():
-            with Workers() as workers:
-                start, x, y = first_stage(self, stream, workers)
-            first, second = start.first_layer, start.second_layer
+            first, second, x, y = sampled_first_layer(self, stream)
             trained = stepped_first_layer(first, second, self.sigma, x, y, self.step_size)
             update = (trained - first).T @ second
-            del start, first, x, y
+            del first, x, y
             values = deterministic(
                 trained, update, self.sigma, self.mixture, self.labels, sizes=sizes,
                 ridges=self.ridges, equivalent=chosen, rng=stream("test"),

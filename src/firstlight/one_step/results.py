@@ -8,7 +8,7 @@ import xarray as xr
 
 from firstlight.data.labels import label_variance
 from firstlight.maths.checks import check_choice
-from firstlight.network.setting import Setting
+from firstlight.one_step.definitions import Setting
 
 Convention = Literal["full", "half"]
 

@@ -2,20 +2,35 @@
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
 from firstlight.data.multi_index import MultiIndex
 from firstlight.losses import Loss
 from firstlight.network.phase_descent import Network, descend, orthogonal_rows
+from firstlight.phase_transition.definitions import Student
 from firstlight.study.problem import Assumption
 from firstlight.theory.phase_transition.conditional import far_labels
 from firstlight.theory.phase_transition.relevant import relevant_directions
-from firstlight.theory.phase_transition.student import Student
 from firstlight.theory.phase_transition.subspaces import complement, subspaces
 
 SUCCESS = 0.2  # squared cosine with the hidden directions that counts as having found them
+
+
+class Directions(NamedTuple):
+    """Bases of hidden directions, as columns.
+
+    Attributes
+    ----------
+    easy : ndarray of shape (k, e)
+        Those that a network learns at once.
+    hard : ndarray of shape (k, h)
+        The others that the label depends on, which are held or looked for.
+    """
+
+    easy: np.ndarray
+    hard: np.ndarray
 
 
 @dataclass(frozen=True)
@@ -86,20 +101,19 @@ class Model:
         return Network(student.sigma, student.a, student.penalty, self.ridge, self.offset)
 
     @cached_property
-    def hard(self) -> np.ndarray:
-        """Basis (k, h) of the hard directions that the label depends on, which are held or looked for."""
-        return complement(self.easy, relevant_directions(self.law))
+    def directions(self) -> Directions:
+        """Which directions are easy and which hard: part of the question, so that both sides mean the same.
 
-    @cached_property
-    def easy(self) -> np.ndarray:
-        """Basis (k, e) of the easy directions."""
-        return subspaces(self.law).easy
+        Theory's `subspaces` decide it, once; experiments hold these directions, or look for them.
+        """
+        easy = subspaces(self.law).easy
+        return Directions(easy, complement(easy, relevant_directions(self.law)))
 
     def found_at(self, delta: float, d: int, step_size: float, steps: int, rng: np.random.Generator) -> float:
         """Train one network; return the step at which it has found the hard directions, or NaN."""
         drawn = self.law.sample(round(delta * d), d, rng)
         W = orthogonal_rows(d, self.student.width, self.init_scale, rng)
-        hard = drawn.directions @ self.hard
+        hard = drawn.directions @ self.directions.hard
 
         def found(W: np.ndarray) -> bool:
             return bool(((W.T @ hard) ** 2).sum() >= SUCCESS * (W**2).sum())
@@ -112,7 +126,7 @@ class Model:
 
     def assumptions(self) -> tuple[Assumption, ...]:
         """Return what the theory assumes, each checked for this problem."""
-        hard = self.hard.shape[1]
+        hard = self.directions.hard.shape[1]
         far = far_labels(self.law)
         try:
             self.student.require_labels(self.law.sample(4096, self.law.k, rng=0).y, far, self.target)

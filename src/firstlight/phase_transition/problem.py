@@ -11,10 +11,11 @@ from firstlight.data.multi_index import MultiIndexSample
 from firstlight.maths.checks import check_count, check_positive
 from firstlight.measure.hessian import extreme_eigenpairs, hessian_operator
 from firstlight.network.phase_descent import DescentPath, descend, orthogonal_rows
+from firstlight.phase_transition.definitions import default_times
 from firstlight.phase_transition.model import Model
 from firstlight.rng import RNGLike, SeedLike, generator
 from firstlight.study.cost import Cost
-from firstlight.theory.phase_transition.dmft import default_times, dmft, memory_bytes
+from firstlight.theory.phase_transition.dmft import dmft, memory_bytes
 from firstlight.theory.phase_transition.escape import freedom_of
 from firstlight.theory.phase_transition.path import DmftPath
 
@@ -113,7 +114,7 @@ class Problem(Model):
         _, growth, along = np.linalg.svd(held.start_response[at[join]])
         sizes = np.sqrt(hard[join] * _quarters(freedom_of(held, int(at[join])))) / growth[0]
         sizes = np.minimum(sizes, 0.7 * self.init_scale)  # overlaps cannot exceed the rows
-        unit = along[0].reshape(self.student.width, -1) @ self.hard.T
+        unit = along[0].reshape(self.student.width, -1) @ self.directions.hard.T
         free = xr.concat([_predicted(self._path(seed, samples, size * unit)) for size in sizes], "start")
         found = free.mean("start").assign(converged=True)
         easy = (held.overlap[at] ** 2).sum(axis=(1, 2))
@@ -149,7 +150,7 @@ class Problem(Model):
         drawn = self.law.sample(n, self.d, rng)
         fresh = self.law.sample(max(n // 2, 1000), self.d, rng, drawn.directions)
         W = orthogonal_rows(self.d, self.student.width, self.init_scale, rng)
-        hard = drawn.directions @ self.hard
+        hard = drawn.directions @ self.directions.hard
         path = descend(
             self.network, (drawn.X, drawn.y), (fresh.X, fresh.y), W, drawn.directions, self.step_size,
             self.steps, times=default_times(self.steps), held=hard if self.hold_hard else None,
@@ -164,7 +165,7 @@ class Problem(Model):
 
     def _measured_spectra(self, path: DescentPath, drawn: MultiIndexSample) -> dict[str, Any]:
         rows, m = [], self.student.width
-        hard, easy = drawn.directions @ self.hard, drawn.directions @ self.easy
+        hard, easy = drawn.directions @ self.directions.hard, drawn.directions @ self.directions.easy
         for W in path.weights:
             H = hessian_operator(
                 drawn.X, drawn.y, W, self.student.a, self.student.sigma, self.student.penalty,

@@ -109,8 +109,8 @@ class SpectrumProblem(Model):
         values, vectors = np.linalg.eigh(H.dense())
         few = min(12, values.size)
         low = EigenPairs(values[:few], vectors[:, :few].T.reshape(few, m, self.d), np.zeros(few))
-        known = np.column_stack([W, drawn.directions @ self.easy])
-        hidden = low.lowest_along(drawn.directions @ self.hard, known)
+        known = np.column_stack([W, drawn.directions @ self.directions.easy])
+        hidden = low.lowest_along(drawn.directions @ self.directions.hard, known)
         density = np.histogram(values, self._edges)[0] / (values.size * np.diff(self._edges))
         return self._dataset(density, values[0], values[-1], hidden)
 

@@ -5,39 +5,64 @@ along β decides how its features move and align; how far two new classes lie ap
 they are told apart. Measures work on any features; predictions need no network.
 """
 
-from firstlight.data.unseen import UnseenData, prepared, split_classes
-from firstlight.measure.agreement import rank_agreement
-from firstlight.measure.elasticity import elasticity, local_elasticity
-from firstlight.measure.retrieval import Recall, recall_at_k
-from firstlight.measure.similarity import alignment, cohesion, separability_score
-from firstlight.network.unseen_step import FeatureNetwork, draw_network
-from firstlight.theory.unseen_classes.bulk import bulk_covariance, output_covariance
-from firstlight.theory.unseen_classes.classes import class_alignment, class_elasticity
-from firstlight.theory.unseen_classes.covariance import initial_residual, label_covariance
-from firstlight.theory.unseen_classes.emergence import Emergence, emergence
-from firstlight.theory.unseen_classes.kernel import (
-    predicted_movement,
-    spiked_kernel,
-    step_from_strength,
-    step_size_from_tau,
-)
-from firstlight.theory.unseen_classes.operator_norm import operator_norm_bound, spiked_operator_norm
-from firstlight.theory.unseen_classes.retrieval import predict_recall_at_k
-from firstlight.theory.unseen_classes.similarity import train_unseen_similarity
-from firstlight.theory.unseen_classes.tangent import tangent_kernel
-from firstlight.unseen_classes.analysis import analyse
-from firstlight.unseen_classes.deep import DeepProblem
-from firstlight.unseen_classes.doors import predict_classes, simulate_classes
-from firstlight.unseen_classes.problem import (
-    ClassProblem,
-    ImageProblem,
-    Problem,
-    RotationProblem,
-    SideProblem,
-)
-from firstlight.unseen_classes.sets import SetsProblem
-from firstlight.unseen_classes.step import Step
-from firstlight.unseen_classes.structure import GradientProblem, NormProblem
+from typing import TYPE_CHECKING
+
+import lazy_loader
+
+if TYPE_CHECKING:
+    from firstlight.data.unseen import UnseenData, prepared, split_classes
+    from firstlight.maths.agreement import rank_agreement
+    from firstlight.measure.elasticity import elasticity, local_elasticity
+    from firstlight.measure.retrieval import Recall, recall_at_k
+    from firstlight.measure.similarity import alignment, cohesion, separability_score
+    from firstlight.network.unseen_step import FeatureNetwork, draw_network
+    from firstlight.theory.unseen_classes.bulk import bulk_covariance, output_covariance
+    from firstlight.theory.unseen_classes.classes import class_alignment, class_elasticity
+    from firstlight.theory.unseen_classes.emergence import Emergence, emergence
+    from firstlight.theory.unseen_classes.kernel import predicted_movement, spiked_kernel
+    from firstlight.theory.unseen_classes.operator_norm import operator_norm_bound, spiked_operator_norm
+    from firstlight.theory.unseen_classes.retrieval import predict_recall_at_k
+    from firstlight.theory.unseen_classes.similarity import train_unseen_similarity
+    from firstlight.theory.unseen_classes.tangent import tangent_kernel
+    from firstlight.unseen_classes.analysis import analyse
+    from firstlight.unseen_classes.deep import DeepProblem
+    from firstlight.unseen_classes.definitions.covariance import initial_residual, label_covariance
+    from firstlight.unseen_classes.definitions.step import Step, step_from_strength, step_size_from_tau
+    from firstlight.unseen_classes.doors import predict_classes, simulate_classes
+    from firstlight.unseen_classes.problem import (
+        ClassProblem,
+        ImageProblem,
+        Problem,
+        RotationProblem,
+        SideProblem,
+    )
+    from firstlight.unseen_classes.sets import SetsProblem
+    from firstlight.unseen_classes.structure import GradientProblem, NormProblem
+
+_NAMES = {
+    "data.unseen": ["UnseenData", "prepared", "split_classes"],
+    "maths.agreement": ["rank_agreement"],
+    "measure.elasticity": ["elasticity", "local_elasticity"],
+    "measure.retrieval": ["Recall", "recall_at_k"],
+    "measure.similarity": ["alignment", "cohesion", "separability_score"],
+    "network.unseen_step": ["FeatureNetwork", "draw_network"],
+    "theory.unseen_classes.bulk": ["bulk_covariance", "output_covariance"],
+    "theory.unseen_classes.classes": ["class_alignment", "class_elasticity"],
+    "unseen_classes.definitions.covariance": ["initial_residual", "label_covariance"],
+    "theory.unseen_classes.emergence": ["Emergence", "emergence"],
+    "theory.unseen_classes.kernel": ["predicted_movement", "spiked_kernel"],
+    "theory.unseen_classes.operator_norm": ["operator_norm_bound", "spiked_operator_norm"],
+    "theory.unseen_classes.retrieval": ["predict_recall_at_k"],
+    "theory.unseen_classes.similarity": ["train_unseen_similarity"],
+    "theory.unseen_classes.tangent": ["tangent_kernel"],
+    "unseen_classes.analysis": ["analyse"],
+    "unseen_classes.deep": ["DeepProblem"],
+    "unseen_classes.doors": ["predict_classes", "simulate_classes"],
+    "unseen_classes.problem": ["ClassProblem", "ImageProblem", "Problem", "RotationProblem", "SideProblem"],
+    "unseen_classes.sets": ["SetsProblem"],
+    "unseen_classes.definitions.step": ["Step", "step_from_strength", "step_size_from_tau"],
+    "unseen_classes.structure": ["GradientProblem", "NormProblem"],
+}
 
 __all__ = [
     "ClassProblem",
@@ -84,3 +109,5 @@ __all__ = [
     "tangent_kernel",
     "train_unseen_similarity",
 ]
+
+__getattr__, __dir__, _ = lazy_loader.attach("firstlight", submod_attrs=_NAMES)

@@ -8,11 +8,12 @@ from numpy.typing import ArrayLike
 from scipy.stats import rankdata
 
 from firstlight.data.unseen import UnseenData
+from firstlight.theory.unseen_classes.bulk import step_bulk
 from firstlight.theory.unseen_classes.kernel import predicted_movement, spiked_kernel
 from firstlight.theory.unseen_classes.retrieval import recall_from_gram
 from firstlight.theory.unseen_classes.similarity import train_unseen_similarity
+from firstlight.unseen_classes.definitions.step import Step
 from firstlight.unseen_classes.intervals import across_bounds, mean_bounds, pair_bounds, share_bounds
-from firstlight.unseen_classes.step import Step
 
 RANKED = ("similarity", "alignment", "elasticity", "recall")
 
@@ -50,7 +51,7 @@ def analyse(data: UnseenData, step: Step, *, level: float = 0.95) -> xr.Dataset:
     """
     if not 0 < level < 1:
         raise ValueError(f"level = {level}: must lie in (0, 1)")
-    beta, tau, bulk, sigma = step.covariance(data), step.strength(data), step.bulk_matrix(data), step.sigma
+    beta, tau, bulk, sigma = step.covariance(data), step.strength(data), step_bulk(step, data), step.sigma
     labels = data.unseen_labels
     found = train_unseen_similarity(beta, data.unseen, labels, bulk)
     pairs = list(combinations(range(found.sizes["class"]), 2))

@@ -11,9 +11,9 @@ from firstlight.maths.checks import check_count
 from firstlight.rng import RNGLike, SeedLike, generator
 from firstlight.study.cost import Cost
 from firstlight.study.problem import Assumption
-from firstlight.theory.unseen_classes.covariance import label_covariance
+from firstlight.unseen_classes.definitions.covariance import label_covariance
+from firstlight.unseen_classes.definitions.step import Step
 from firstlight.unseen_classes.doors import predict_classes, simulate_classes
-from firstlight.unseen_classes.step import Step
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -6,7 +6,7 @@ counts as weak: the claim then holds in part.
 
 import xarray as xr
 
-from firstlight.measure.agreement import mean_interval
+from firstlight.maths.agreement import mean_interval
 from firstlight.study.claims import Claim, Estimate, exponent, judged, over_trials, rank_correlation
 
 ALIGNMENT = "alignment of an unseen class rises with its similarity"

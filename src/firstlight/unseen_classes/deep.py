@@ -8,19 +8,19 @@ import xarray as xr
 
 from firstlight.data.images import load_images
 from firstlight.data.unseen import UnseenData, image_classes, prepared
+from firstlight.maths.agreement import rank_agreement
 from firstlight.maths.checks import check_count
-from firstlight.measure.agreement import rank_agreement
 from firstlight.measure.retrieval import recall_at_k
 from firstlight.measure.similarity import alignment
 from firstlight.network.deep import Training, embeddings_along_training
 from firstlight.rng import RNGLike, SeedLike, generator
 from firstlight.study.cost import Cost
 from firstlight.study.problem import Assumption
-from firstlight.theory.unseen_classes.covariance import label_covariance
 from firstlight.theory.unseen_classes.similarity import train_unseen_similarity
 from firstlight.unseen_classes.base import image_sizes
+from firstlight.unseen_classes.definitions.covariance import label_covariance
+from firstlight.unseen_classes.definitions.step import Step
 from firstlight.unseen_classes.doors import predict_classes
-from firstlight.unseen_classes.step import Step
 
 _RELATIONS = ("similarity_alignment", "similarity_recall", "alignment_recall")
 

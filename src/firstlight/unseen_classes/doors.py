@@ -3,29 +3,21 @@
 import numpy as np
 import xarray as xr
 
+from firstlight.data.class_pairs import gram_alignment
 from firstlight.data.unseen import UnseenData
 from firstlight.maths.checks import check_count
-from firstlight.measure.agreement import rank_agreement
 from firstlight.measure.elasticity import elasticity
 from firstlight.measure.retrieval import recall_at_k
-from firstlight.measure.similarity import alignment, gram_alignment
+from firstlight.measure.similarity import alignment
 from firstlight.network.unseen_step import draw_network
 from firstlight.rng import RNGLike, SeedLike, generator
-from firstlight.theory.unseen_classes.covariance import initial_residual
-from firstlight.theory.unseen_classes.kernel import predicted_movement, spiked_kernel, step_size_from_tau
+from firstlight.theory.unseen_classes.bulk import step_bulk
+from firstlight.theory.unseen_classes.kernel import predicted_movement, spiked_kernel
 from firstlight.theory.unseen_classes.retrieval import recall_from_gram
 from firstlight.theory.unseen_classes.similarity import train_unseen_similarity
-from firstlight.unseen_classes.step import Step
-
-RELATIONS = {
-    "similarity_alignment": ("size", "alignment"),
-    "similarity_alignment_change": ("size", "alignment_change"),
-    "snr_alignment": ("snr", "alignment"),
-    "similarity_elasticity": ("size", "elasticity"),
-    "similarity_recall": ("size", "recall"),
-    "similarity_recall_change": ("size", "recall_change"),
-    "alignment_recall": ("alignment", "recall"),
-}
+from firstlight.unseen_classes.definitions.covariance import initial_residual
+from firstlight.unseen_classes.definitions.observables import put, with_relations
+from firstlight.unseen_classes.definitions.step import Step, step_size_from_tau
 
 
 def predict_classes(data: UnseenData, step: Step) -> xr.Dataset:
@@ -54,7 +46,7 @@ def predict_classes(data: UnseenData, step: Step) -> xr.Dataset:
     >>> found.sizes["class"], bool(found.similarity_alignment_change > 0.5)
     (8, True)
     """
-    beta, tau, sigma, bulk = step.covariance(data), step.strength(data), step.sigma, step.bulk_matrix(data)
+    beta, tau, sigma, bulk = step.covariance(data), step.strength(data), step.sigma, step_bulk(step, data)
     found, labels = _similarity(data, beta, bulk), data.unseen_labels
     for name, strength, part in (("_before", 0.0, None), ("", tau, bulk)):
         gram = spiked_kernel(data.unseen, None, beta, strength, sigma, part, head=step.head)
@@ -64,7 +56,7 @@ def predict_classes(data: UnseenData, step: Step) -> xr.Dataset:
         recall = recall_from_gram(gram, labels, step.k, step.metric)
         gram /= size[:, None]
         gram /= size
-        _put(
+        put(
             found,
             name,
             inner,
@@ -75,7 +67,7 @@ def predict_classes(data: UnseenData, step: Step) -> xr.Dataset:
     moved = predicted_movement(data.unseen, beta, tau, sigma, bulk, head=step.head)
     _, index, counts = np.unique(labels, return_inverse=True, return_counts=True)
     found["elasticity"] = ("class", np.bincount(index, moved) / counts)
-    return _with_relations(found)
+    return with_relations(found)
 
 
 def simulate_classes(
@@ -107,7 +99,7 @@ def simulate_classes(
     """
     check_count("steps", steps, 1)
     rng, beta, sigma = generator(rng), step.covariance(data), step.sigma
-    found, labels = _similarity(data, beta, step.bulk_matrix(data)), data.unseen_labels
+    found, labels = _similarity(data, beta, step_bulk(step, data)), data.unseen_labels
     targets = _targets(data.train_labels, step.loss)
     outputs = 1 if targets.ndim == 1 else targets.shape[1]
     network = draw_network(
@@ -121,45 +113,14 @@ def simulate_classes(
         inner = alignment(features, labels).values / step.width
         cosine = alignment(features, labels, "cosine").values
         recall = recall_at_k(features, labels, step.k, step.metric)
-        _put(found, name, inner, cosine, recall.by_class, recall.overall)
+        put(found, name, inner, cosine, recall.by_class, recall.overall)
     found["elasticity"] = ("class", elasticity(before, after, labels).values / step.width)
-    return _with_relations(found)
+    return with_relations(found)
 
 
 def _similarity(data: UnseenData, beta: np.ndarray, bulk: np.ndarray | None) -> xr.Dataset:
     found = train_unseen_similarity(beta, data.unseen, data.unseen_labels, bulk)
     return found[["similarity", "snr"]]
-
-
-def _put(
-    found: xr.Dataset, name: str, inner: np.ndarray, cosine: np.ndarray, recall: np.ndarray, overall: float
-) -> None:
-    """Write the observables of one moment, before or after the step."""
-    found[f"alignment{name}"] = ("class", np.diag(cosine).copy())
-    found[f"cohesion{name}"] = ("class", np.diag(inner).copy())
-    if not name:
-        across = -inner
-        np.fill_diagonal(across, np.nan)
-        found["separability"] = (("class", "other"), across)
-        found.coords["other"] = found["class"].values
-    found[f"recall{name}"] = ("class", np.asarray(recall))
-    found[f"mean_recall{name}"] = overall
-
-
-def _with_relations(found: xr.Dataset) -> xr.Dataset:
-    """Add the rank correlations over classes; a class of one member has no cosine and no recall."""
-    columns = {name: found[name].values for name in ("snr", "alignment", "elasticity", "recall")}
-    columns["size"] = np.abs(found["similarity"].values)
-    for name in ("alignment", "recall"):
-        columns[f"{name}_change"] = found[name].values - found[f"{name}_before"].values
-    known = np.all([np.isfinite(column) for column in columns.values()], axis=0)
-    if known.sum() < 3:
-        return found
-    ranks = {
-        relation: float(rank_agreement(columns[a][known], columns[b][known], resamples=0)["spearman"])
-        for relation, (a, b) in RELATIONS.items()
-    }
-    return found.assign(ranks)
 
 
 def _targets(labels: np.ndarray, loss: str) -> np.ndarray:

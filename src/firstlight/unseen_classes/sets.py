@@ -8,12 +8,13 @@ import numpy as np
 import xarray as xr
 
 from firstlight.data.unseen import UnseenData, image_classes, prepared
+from firstlight.maths.agreement import mean_interval
 from firstlight.maths.checks import check_count
-from firstlight.measure.agreement import mean_interval
 from firstlight.rng import RNGLike, SeedLike, generator
 from firstlight.study.cost import Cost
 from firstlight.unseen_classes.base import UnseenProblem, image_sizes
-from firstlight.unseen_classes.doors import RELATIONS, predict_classes, simulate_classes
+from firstlight.unseen_classes.definitions.observables import RELATIONS
+from firstlight.unseen_classes.doors import predict_classes, simulate_classes
 
 _SCORES = ("alignment", "elasticity", "recall_before", "recall")
 

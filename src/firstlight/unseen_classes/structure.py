@@ -14,8 +14,8 @@ from firstlight.rng import RNGLike, SeedLike, generator
 from firstlight.study.cost import Cost
 from firstlight.study.problem import Assumption
 from firstlight.theory.unseen_classes.bulk import output_covariance
-from firstlight.theory.unseen_classes.covariance import label_covariance, mean_slope
 from firstlight.theory.unseen_classes.operator_norm import spiked_operator_norm
+from firstlight.unseen_classes.definitions.covariance import label_covariance, mean_slope
 
 _REFERENCES = ("unseen2025emergence", "moniri2024theory")
 

@@ -8,7 +8,7 @@ from scipy.optimize import minimize
 from sklearn.svm import SVC
 
 from firstlight.data.separable import separability, separable, toy
-from firstlight.measure.rank import stable_rank
+from firstlight.early_alignment.definitions.rank import stable_rank
 from firstlight.theory.early_alignment.geometry import geometry
 from firstlight.theory.early_alignment.limits import limits, max_margin
 

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 
 from firstlight.activations import activation
 from firstlight.theory.unseen_classes.classes import class_alignment, class_elasticity
-from firstlight.theory.unseen_classes.covariance import mean_slope
 from firstlight.theory.unseen_classes.emergence import emergence
+from firstlight.unseen_classes.definitions.covariance import mean_slope
 
 MOMENTS = {
     "similarity": (1.5, -0.7), "spread": (0.6, 0.9), "norm": (1.1, 0.9), "overlap": -0.2,

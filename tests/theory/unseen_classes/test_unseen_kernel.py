@@ -7,15 +7,11 @@ import pytest
 
 from firstlight.activations import activation
 from firstlight.theory.unseen_classes.bulk import bulk_covariance
-from firstlight.theory.unseen_classes.covariance import initial_residual, label_covariance, mean_slope
 from firstlight.theory.unseen_classes.gram import dual_gram, dual_values
-from firstlight.theory.unseen_classes.kernel import (
-    predicted_movement,
-    spiked_kernel,
-    step_from_strength,
-    step_size_from_tau,
-)
+from firstlight.theory.unseen_classes.kernel import predicted_movement, spiked_kernel
 from firstlight.theory.unseen_classes.similarity import train_unseen_similarity
+from firstlight.unseen_classes.definitions.covariance import initial_residual, label_covariance, mean_slope
+from firstlight.unseen_classes.definitions.step import step_from_strength, step_size_from_tau
 
 
 def sampled_neurons(x, beta, tau, sigma, count=400_000, seed=0):

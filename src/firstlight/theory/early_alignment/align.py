@@ -6,9 +6,9 @@ from functools import partial
 import numpy as np
 
 from firstlight.data.separable import two_classes
+from firstlight.early_alignment.definitions.start import lengths
 from firstlight.losses import gain
 from firstlight.maths.checks import check_neurons, check_reals
-from firstlight.theory.early_alignment.geometry import lengths
 from firstlight.theory.early_alignment.path import AlignmentPath, last_times
 from firstlight.workers import Workers
 

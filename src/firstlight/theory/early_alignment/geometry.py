@@ -151,15 +151,3 @@ def _sine_squared(rows: np.ndarray, vector: np.ndarray) -> np.ndarray:
     found = np.linalg.norm(across, axis=1) / np.linalg.norm(rows, axis=1)
     found[found <= 4 * np.finfo(float).eps] = 0.0
     return np.where(along > 0, np.minimum(found, 1.0) ** 2, 1.0)
-
-
-def lengths(rows: np.ndarray) -> np.ndarray:
-    """Lengths of non-zero rows, with no underflow or overflow in the squares.
-
-    Examples
-    --------
-    >>> lengths(np.array([[3e-200, 4e-200]])).tolist()
-    [5e-200]
-    """
-    largest = np.abs(rows).max(axis=1)
-    return np.asarray(largest * np.linalg.norm(rows / largest[:, None], axis=1))

@@ -1,14 +1,45 @@
 """A sampled first layer after the step, and the means of its features given the strong coordinates."""
 
+from functools import partial
+
 import numpy as np
 
 from firstlight.activations import Activation
 from firstlight.data.mixture import GaussianMixture, Spiked
 from firstlight.features import Tabulated
+from firstlight.one_step.definitions import Draws, Setting, Streams
 from firstlight.theory.one_step.reduced import balanced_normal
-from firstlight.workers import Workers
+from firstlight.workers import Workers, blocks
 
 _ROWS = 500  # neurons that a thread works on at once
+
+
+def sampled_first_layer(
+    setting: Setting, stream: Streams
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Sample F_ij ~ N(0, 1/E|x|²), w_i ~ N(0, 1/k) and a batch x, y, from the streams of an experiment.
+
+    Written apart from the network's own start, so that an error in either shows.
+
+    Returns
+    -------
+    first_layer, second_layer, x, y : ndarray, shapes (k, n), (k,), (m_g, n) and (m_g,)
+    """
+    n, k, count = setting.mixture.dimension, setting.k, setting.gradient_samples
+    first, x, y = np.empty((k, n)), np.empty((count, n)), np.empty(count)
+    batch = Draws(setting, count, partial(stream, "gradient"))
+
+    def neurons(rows: slice) -> None:
+        stream("first layer", rows.start).standard_normal(out=first[rows])
+
+    def samples(block: int) -> None:
+        _, _, y[batch.rows[block]] = batch(block, x[batch.rows[block]])
+
+    with Workers() as workers:
+        workers.map(neurons, blocks(k))
+        workers.map(samples, range(len(batch)))
+    first *= 1 / np.sqrt(setting.mixture.trace)
+    return first, stream("second layer").standard_normal(k) / np.sqrt(k), x, y
 
 
 def stepped_first_layer(

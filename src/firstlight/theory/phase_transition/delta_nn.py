@@ -14,6 +14,7 @@ import numpy as np
 
 from firstlight.data.multi_index import MultiIndex
 from firstlight.maths.checks import check_count, check_positive
+from firstlight.phase_transition.definitions import Student, as_student
 from firstlight.rng import RNGLike, SeedLike, generator
 from firstlight.solvers import Solved
 from firstlight.theory.phase_transition.alg import conditional_threshold
@@ -25,7 +26,6 @@ from firstlight.theory.phase_transition.hessian import starting_law
 from firstlight.theory.phase_transition.labels import LabelLaw, draw, label_law
 from firstlight.theory.phase_transition.resolvent import Bulk
 from firstlight.theory.phase_transition.static import half_width, static_margins, static_threshold
-from firstlight.theory.phase_transition.student import Student, as_student
 
 _WORKERS = 2
 _SCRAMBLES = 8  # of the static route; the dynamic one takes the first two

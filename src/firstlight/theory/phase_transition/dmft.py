@@ -12,21 +12,16 @@ import numpy as np
 from firstlight.data.multi_index import MultiIndex
 from firstlight.gaussian import sobol_normal
 from firstlight.maths.checks import check_count, check_memory, check_positive
+from firstlight.phase_transition.definitions import Student, as_student, default_times
 from firstlight.rng import RNGLike, SeedLike, generator
 from firstlight.theory.phase_transition.conditional import as_target
 from firstlight.theory.phase_transition.labels import LabelLaw, LabelSample, draw, label_law
 from firstlight.theory.phase_transition.path import DmftPath
 from firstlight.theory.phase_transition.process import Process
 from firstlight.theory.phase_transition.resolvent import Bulk
-from firstlight.theory.phase_transition.student import Student, as_student
 from firstlight.theory.phase_transition.subspaces import subspaces
 
 _PROBES = 1 << 11  # nodes that tell whether the first step is stable
-
-
-def default_times(steps: int) -> tuple[int, ...]:
-    """Return 0, 1, 2, 4, ..., and the last step."""
-    return tuple(sorted({0, steps, *(1 << j for j in range(steps.bit_length()) if 1 << j <= steps)}))
 
 
 def dmft(

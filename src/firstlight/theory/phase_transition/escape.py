@@ -7,13 +7,13 @@ from scipy.special import expit, gammainc, gammaincinv, logit
 
 from firstlight.data.multi_index import MultiIndex
 from firstlight.maths.checks import check_count, check_increasing, check_positive
+from firstlight.phase_transition.definitions import Student, as_student
 from firstlight.rng import RNGLike, SeedLike, generator
 from firstlight.solvers import Solved
 from firstlight.theory.phase_transition.conditional import as_target
 from firstlight.theory.phase_transition.dmft import dmft, held_path
 from firstlight.theory.phase_transition.labels import LabelLaw, label_law
 from firstlight.theory.phase_transition.path import DmftPath
-from firstlight.theory.phase_transition.student import Student, as_student
 
 _SCRAMBLES = 4
 _DOUBLINGS = 3

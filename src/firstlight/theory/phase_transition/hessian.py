@@ -9,6 +9,7 @@ from scipy.spatial import cKDTree
 
 from firstlight.data.multi_index import MultiIndex
 from firstlight.maths.checks import check_count, check_memory, check_positive
+from firstlight.phase_transition.definitions import Student, as_student
 from firstlight.rng import RNGLike, SeedLike, generator
 from firstlight.solvers import bracketing_root
 from firstlight.theory.phase_transition.conditional import as_target
@@ -18,7 +19,6 @@ from firstlight.theory.phase_transition.law import CurvatureLaw, visible
 from firstlight.theory.phase_transition.relevant import relevant_directions
 from firstlight.theory.phase_transition.resolvent import Branch, Bulk, Edge
 from firstlight.theory.phase_transition.stacks import inverse
-from firstlight.theory.phase_transition.student import Student, as_student
 from firstlight.theory.phase_transition.subspaces import complement, subspaces
 
 _ATOMS = 16  # label laws with at most so many values are discrete

@@ -4,11 +4,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from firstlight.phase_transition.definitions import Student
 from firstlight.theory.phase_transition.hessian import HessianSpectrum, spectrum_of
 from firstlight.theory.phase_transition.labels import LabelSample
 from firstlight.theory.phase_transition.law import CurvatureLaw
 from firstlight.theory.phase_transition.resolvent import Bulk
-from firstlight.theory.phase_transition.student import Student
 
 _ALIKE = 1e-4  # share of the forces' variance below which a combination of them is dropped
 

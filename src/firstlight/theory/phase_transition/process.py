@@ -2,10 +2,10 @@
 
 import numpy as np
 
+from firstlight.phase_transition.definitions import Student
 from firstlight.theory.phase_transition.cholesky import GrowingFactor
 from firstlight.theory.phase_transition.labels import LabelSample
 from firstlight.theory.phase_transition.path import DmftPath
-from firstlight.theory.phase_transition.student import Student
 
 
 class Process:

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.stats import t as student_t
 
+from firstlight.phase_transition.definitions import Student
 from firstlight.theory.phase_transition.criterion import last_crossing, margin
 from firstlight.theory.phase_transition.labels import LabelLaw, LabelSample, draw
 from firstlight.theory.phase_transition.resolvent import Branch, Bulk
 from firstlight.theory.phase_transition.stacks import inverse, lowest
-from firstlight.theory.phase_transition.student import Student
 
 _TOLERANCE = 1e-8
 _WORKERS = 2

@@ -7,9 +7,11 @@ from numpy.typing import ArrayLike
 
 from firstlight.activations import Activation
 from firstlight.activations import activation as as_activation
+from firstlight.data.unseen import UnseenData
 from firstlight.maths.checks import check_columns, check_matrix
-from firstlight.theory.unseen_classes.covariance import Loss, mean_slope, slope
 from firstlight.theory.unseen_classes.gram import dual_gram
+from firstlight.unseen_classes.definitions.covariance import Loss, mean_slope, slope
+from firstlight.unseen_classes.definitions.step import Step
 
 Bulk = Literal["diagonal", "full"]
 
@@ -74,6 +76,24 @@ def bulk_covariance(
     if noise is not None:
         covariance += slopes * noise
     return samples.T @ (covariance @ samples)
+
+
+def step_bulk(step: Step, data: UnseenData) -> np.ndarray | None:
+    """Return the covariance M of the bulk of a step on given samples, if the step asks to count it.
+
+    Examples
+    --------
+    >>> x = np.sqrt(2) * np.eye(2)
+    >>> data = UnseenData(x, np.array([0, 1]), x, np.array([2, 3]))
+    >>> step_bulk(Step(bulk="diagonal"), data).shape, step_bulk(Step(bulk="none"), data) is None
+    ((2, 2), True)
+    """
+    if step.bulk == "none":
+        return None
+    r = step.residual(data)
+    outputs = 1 if r.ndim == 1 else r.shape[1]
+    output = output_covariance(data.train, step.sigma, step.output_scale, step.loss, outputs)
+    return bulk_covariance(data.train, r, step.sigma, step.bulk, output=output)
 
 
 def output_covariance(

@@ -11,7 +11,6 @@ from firstlight.activations import activation as as_activation
 from firstlight.maths.checks import check_array, check_columns, check_matrix
 from firstlight.theory.unseen_classes.averaged import Averaged, averaged_movement
 from firstlight.theory.unseen_classes.bulk import bulk_covariance
-from firstlight.theory.unseen_classes.covariance import mean_slope
 from firstlight.theory.unseen_classes.gram import dual_gram, dual_values
 from firstlight.theory.unseen_classes.heads import Head
 
@@ -208,52 +207,3 @@ def predicted_movement(
         - 2 * dual_values(sigma, before, after, before),
         0,
     )
-
-
-def step_from_strength(
-    kappa: float, beta: ArrayLike | None = None, X_train: ArrayLike | None = None
-) -> float:
-    """Return τ for a step of given strength κ = τ² E(β·x)²/q on the training samples, q = E|x|²/d.
-
-    Parameters
-    ----------
-    kappa : float
-        At least 0. At 1 the step moves pre-activations by as much as they were; 0.25 is weak, 4 strong.
-    beta : array_like, shape (d,) or (d, C), optional
-        From `label_covariance`.
-    X_train : array_like, shape (n, d), optional
-
-    Returns
-    -------
-    float
-        τ; without samples in units of √(q/E(β·x)²), that is √κ.
-
-    Examples
-    --------
-    >>> step_from_strength(4.0, [1.0, 0.0], [[1.0, 1.0], [-1.0, 1.0]])
-    2.0
-    >>> step_from_strength(4.0, [2.0, 0.0], [[1.0, 1.0], [-1.0, 1.0]]), step_from_strength(4.0)
-    (1.0, 2.0)
-    """
-    if not 0 <= kappa < np.inf:
-        raise ValueError(f"kappa = {kappa}: must be finite and at least 0")
-    if beta is None and X_train is None:
-        return float(np.sqrt(kappa))
-    if beta is None or X_train is None:
-        raise ValueError("beta, X_train: give both, or none for the strength in units of the data's")
-    x = check_matrix("X_train", X_train).astype(float)
-    along = ((x @ check_columns("beta", beta, x.shape[1])) ** 2).sum(axis=1).mean()
-    if along == 0:
-        raise ValueError("beta: no training sample has a component along it (are the class means equal?)")
-    return float(np.sqrt(kappa * (x**2).sum(axis=1).mean() / x.shape[1] / along))
-
-
-def step_size_from_tau(tau: float, activation: str | Activation, width: int, scale: float) -> float:
-    """Return the learning rate η = τ √N/(s c_1) of a step of strength τ.
-
-    Examples
-    --------
-    >>> round(step_size_from_tau(0.5, "relu", 100, 0.1), 9)
-    100.0
-    """
-    return float(tau * np.sqrt(width) / (scale * mean_slope(as_activation(activation))))

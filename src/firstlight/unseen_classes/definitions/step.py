@@ -4,14 +4,13 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from firstlight.activations import Activation
 from firstlight.activations import activation as as_activation
 from firstlight.data.unseen import UnseenData
-from firstlight.maths.checks import check_choice, check_count
-from firstlight.theory.unseen_classes.bulk import bulk_covariance, output_covariance
-from firstlight.theory.unseen_classes.covariance import initial_residual, label_covariance, mean_slope
-from firstlight.theory.unseen_classes.kernel import step_from_strength
+from firstlight.maths.checks import check_choice, check_columns, check_count, check_matrix
+from firstlight.unseen_classes.definitions.covariance import initial_residual, label_covariance, mean_slope
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -101,15 +100,6 @@ class Step:
             else self.tau
         )
 
-    def bulk_matrix(self, data: UnseenData) -> np.ndarray | None:
-        """Return the covariance M of the gradient's bulk, if it is to be counted."""
-        if self.bulk == "none":
-            return None
-        r = self.residual(data)
-        outputs = 1 if r.ndim == 1 else r.shape[1]
-        output = output_covariance(data.train, self.sigma, self.output_scale, self.loss, outputs)
-        return bulk_covariance(data.train, r, self.sigma, self.bulk, output=output)
-
     def residual(self, data: UnseenData) -> np.ndarray:
         """Return r of the training samples for a network whose output is still zero."""
         return initial_residual(data.train_labels, self.loss)
@@ -126,3 +116,52 @@ def _head(head: Any, width: int) -> Any:
             f"head: shape {values.shape}; given heads must be finite, one for each of {width} neurons"
         )
     return tuple(values.tolist() if values.ndim == 1 else map(tuple, values.tolist()))
+
+
+def step_from_strength(
+    kappa: float, beta: ArrayLike | None = None, X_train: ArrayLike | None = None
+) -> float:
+    """Return τ for a step of given strength κ = τ² E(β·x)²/q on the training samples, q = E|x|²/d.
+
+    Parameters
+    ----------
+    kappa : float
+        At least 0. At 1 the step moves pre-activations by as much as they were; 0.25 is weak, 4 strong.
+    beta : array_like, shape (d,) or (d, C), optional
+        From `label_covariance`.
+    X_train : array_like, shape (n, d), optional
+
+    Returns
+    -------
+    float
+        τ; without samples in units of √(q/E(β·x)²), that is √κ.
+
+    Examples
+    --------
+    >>> step_from_strength(4.0, [1.0, 0.0], [[1.0, 1.0], [-1.0, 1.0]])
+    2.0
+    >>> step_from_strength(4.0, [2.0, 0.0], [[1.0, 1.0], [-1.0, 1.0]]), step_from_strength(4.0)
+    (1.0, 2.0)
+    """
+    if not 0 <= kappa < np.inf:
+        raise ValueError(f"kappa = {kappa}: must be finite and at least 0")
+    if beta is None and X_train is None:
+        return float(np.sqrt(kappa))
+    if beta is None or X_train is None:
+        raise ValueError("beta, X_train: give both, or none for the strength in units of the data's")
+    x = check_matrix("X_train", X_train).astype(float)
+    along = ((x @ check_columns("beta", beta, x.shape[1])) ** 2).sum(axis=1).mean()
+    if along == 0:
+        raise ValueError("beta: no training sample has a component along it (are the class means equal?)")
+    return float(np.sqrt(kappa * (x**2).sum(axis=1).mean() / x.shape[1] / along))
+
+
+def step_size_from_tau(tau: float, activation: str | Activation, width: int, scale: float) -> float:
+    """Return the learning rate η = τ √N/(s c_1) of a step of strength τ.
+
+    Examples
+    --------
+    >>> round(step_size_from_tau(0.5, "relu", 100, 0.1), 9)
+    100.0
+    """
+    return float(tau * np.sqrt(width) / (scale * mean_slope(as_activation(activation))))

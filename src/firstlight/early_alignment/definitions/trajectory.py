@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from firstlight.measure.alignment import cosines, regions
-from firstlight.measure.rank import stable_rank
+from firstlight.early_alignment.definitions.alignment import cosines, regions
+from firstlight.early_alignment.definitions.rank import stable_rank
 
 
 @dataclass(frozen=True, eq=False)

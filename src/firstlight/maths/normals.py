@@ -27,7 +27,7 @@ class Normals(np.random.Generator):
         count = 0 if size is None and out is None else np.prod(out.shape if size is None else size)
         if count < 16 * LANES or np.dtype(dtype) != np.float64:
             return super().standard_normal(size, dtype, out)
-        from firstlight.network.box_muller import fill
+        from firstlight.maths.box_muller import fill
 
         values = np.empty(size) if out is None else out
         flat = values.reshape(-1)

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from firstlight.network.normals import LANES, Normals
+from firstlight.maths.normals import LANES, Normals
 
 
 def test_they_are_normal_and_independent():
@@ -41,7 +41,7 @@ def test_the_rest_is_the_generator():
 
 
 def test_the_words_are_those_of_sfc64():
-    from firstlight.network.box_muller import advance
+    from firstlight.maths.box_muller import advance
 
     generators = [np.random.SFC64(seed) for seed in range(5)]
     state = np.stack([generator.state["state"]["state"] for generator in generators], axis=1)

@@ -1,6 +1,9 @@
-"""What a one-step experiment needs to know."""
+"""What theory and experiment both mean by one step: its setting, and what they draw in common.
 
-from collections.abc import Sequence
+Both may import this module, and nothing else of each other.
+"""
+
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -10,6 +13,10 @@ from firstlight.activations import Activation, activation
 from firstlight.data.labels import Classification, Labels, Regression
 from firstlight.data.mixture import GaussianMixture, Spiked
 from firstlight.maths.checks import check_count, check_number
+from firstlight.maths.normals import Normals
+from firstlight.workers import BLOCK, Workers
+
+Sample = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 
 class Source(Protocol):
@@ -114,3 +121,66 @@ class Setting:
     def spiked(self) -> bool:
         """Whether every covariance is the identity plus spikes."""
         return all(isinstance(law, Spiked) for law in self.mixture.covariances)
+
+
+class Streams:
+    """Random streams by purpose, so that every model of a trial sees the same data and weights.
+
+    Parameters
+    ----------
+    rng : Generator
+        Advanced once; decides all streams.
+
+    Examples
+    --------
+    >>> one, other = (Streams(np.random.default_rng(0)) for _ in range(2))
+    >>> bool(one("test", 3).normal() == other("test", 3).normal())
+    True
+    """
+
+    _PURPOSES = (
+        "first layer", "second layer", "gradient", "training", "training noise", "test", "test noise",
+    )  # fmt: skip
+
+    def __init__(self, rng: np.random.Generator) -> None:
+        self._seed = [int(word) for word in rng.integers(0, 2**32, size=4)]
+
+    def __call__(self, purpose: str, block: int = 0) -> np.random.Generator:
+        """Return the stream of a purpose and a block of samples."""
+        return Normals(np.random.SFC64([*self._seed, self._PURPOSES.index(purpose), block]))
+
+
+class Draws:
+    """Inputs with their classes and labels, block by block; the shares of the classes are kept overall.
+
+    Parameters
+    ----------
+    setting : Setting
+        What is studied.
+    count : int
+        How many samples.
+    stream : callable
+        From a block's number to its random stream.
+    """
+
+    def __init__(self, setting: Setting, count: int, stream: Callable[[int], np.random.Generator]) -> None:
+        self.setting, self.stream = setting, stream
+        classes = np.repeat(np.arange(setting.mixture.classes), setting.mixture.counts(count))
+        parts = -(-count // BLOCK)
+        # dealt out in turn: a rare class has its exact number of samples, whatever the size of the blocks
+        self.sizes = [np.bincount(classes[b::parts], minlength=setting.mixture.classes) for b in range(parts)]
+        stops = np.cumsum([sizes.sum() for sizes in self.sizes])
+        self.rows = [slice(stop - sizes.sum(), stop) for sizes, stop in zip(self.sizes, stops, strict=True)]
+
+    def __len__(self) -> int:
+        return len(self.sizes)
+
+    def scratch(self, workers: Workers, block: int) -> np.ndarray:
+        """Return the calling thread's room for the inputs of a block."""
+        return workers.scratch("inputs", int(self.sizes[block].sum()), self.setting.mixture.dimension)
+
+    def __call__(self, block: int, out: np.ndarray) -> Sample:
+        """Return inputs (in `out`), classes and labels of a block."""
+        rng = self.stream(block)
+        x, classes = self.setting.inputs.draw(self.sizes[block], rng, out)
+        return x, classes, self.setting.labels(x, classes, rng)

@@ -173,3 +173,8 @@ def as_student(student: Student) -> Student:
     if not isinstance(student, Student):
         raise ValueError(f"student = {student!r}: must be a Student")
     return student
+
+
+def default_times(steps: int) -> tuple[int, ...]:
+    """Return 0, 1, 2, 4, ..., and the last step."""
+    return tuple(sorted({0, steps, *(1 << j for j in range(steps.bit_length()) if 1 << j <= steps)}))

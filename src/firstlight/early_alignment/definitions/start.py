@@ -1,0 +1,51 @@
+"""Starts of a two-layer network: drawn, and in polar form."""
+
+import numpy as np
+
+from firstlight.maths.checks import check_count, check_positive
+from firstlight.rng import RNGLike, SeedLike, generator
+
+
+def gaussian_start(
+    width: int, dimension: int, scale: float, rng: RNGLike | SeedLike = None
+) -> tuple[np.ndarray, np.ndarray]:
+    """Draw both layers from N(0, scale²): small, and not balanced.
+
+    Examples
+    --------
+    >>> W, v = gaussian_start(3, 2, 1e-6, rng=0)
+    >>> W.shape, v.shape
+    ((3, 2), (3,))
+    """
+    check_count("width", width)
+    check_count("dimension", dimension)
+    check_positive("scale", scale)
+    draw = generator(rng).normal(size=(width, dimension + 1))
+    return scale * draw[:, :-1], scale * draw[:, -1]
+
+
+def polar(first_layer: np.ndarray, second_layer: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Split a network into unit rows w/‖w‖, log ‖w‖ and v/‖w‖, though the squares of w may underflow.
+
+    Examples
+    --------
+    >>> rows, log_norms, ratios = polar(np.array([[3e-200, 4e-200]]), np.array([1e-199]))
+    >>> rows.round(6).tolist(), (log_norms / np.log(10)).round(6).tolist(), ratios.round(6).tolist()
+    ([[0.6, 0.8]], [-199.30103], [2.0])
+    """
+    largest = np.abs(first_layer).max(axis=1)
+    rows = first_layer / largest[:, None]
+    norms = np.linalg.norm(rows, axis=1)
+    return rows / norms[:, None], np.log(largest) + np.log(norms), second_layer / largest / norms
+
+
+def lengths(rows: np.ndarray) -> np.ndarray:
+    """Lengths of non-zero rows, with no underflow or overflow in the squares.
+
+    Examples
+    --------
+    >>> lengths(np.array([[3e-200, 4e-200]])).tolist()
+    [5e-200]
+    """
+    largest = np.abs(rows).max(axis=1)
+    return np.asarray(largest * np.linalg.norm(rows / largest[:, None], axis=1))
