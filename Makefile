@@ -4,13 +4,14 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: help report test lint format bench costs pictures docs wheel clean
+.PHONY: help report test lint format bench fingerprints costs pictures docs wheel clean
 
 help:
 	@echo "make report   install, compute the quick report, write out/report.html"
 	@echo "make test     install with the development tools, run every test"
 	@echo "make lint     ruff, formatting, types"
 	@echo "make bench    speed, as ratios within one run"
+	@echo "make fingerprints  before a change: store numbers; after it: compare them"
 	@echo "make costs    time the catalogue anew, for firstlight study list"
 	@echo "make pictures draw the README's pictures anew"
 	@echo "make docs     the documentation site in out/site"
@@ -50,6 +51,9 @@ format: $(VENV)/.dev
 
 bench: $(VENV)/.dev
 	$(BIN)/python -m benchmarks
+
+fingerprints: $(VENV)/.dev
+	$(BIN)/python campaigns/fingerprints.py out/fingerprints.json
 
 costs: $(VENV)/.dev
 	$(BIN)/python -m benchmarks._costs

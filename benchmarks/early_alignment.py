@@ -17,7 +17,7 @@ from firstlight import early_alignment as room
 from firstlight.data.cache import ImagesNotFetched
 from firstlight.data.images import pair
 from firstlight.data.separable import separable, toy
-from firstlight.network.flow import integrate
+from firstlight.early_alignment.experiment.flow import integrate
 
 TOLERANCE = {"rtol": 1e-12, "atol": 1e-8}  # the flow's own: absolute, with the same floor
 CHEAP = {"RK23": [1e-4, 7e-5, 5e-5, 3e-5, 2e-5, 1e-5], "RK45": [1e-4, 1e-5], "DOP853": [1e-4]}

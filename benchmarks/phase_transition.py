@@ -12,7 +12,7 @@ from threadpoolctl import threadpool_limits
 import firstlight.phase_transition as pt
 from benchmarks import best_of
 from firstlight.measure.hessian import extreme_eigenpairs, hessian_operator
-from firstlight.network.phase_descent import orthogonal_rows
+from firstlight.phase_transition.experiment.descent import orthogonal_rows
 
 TARGET = pt.MultiIndex("sign(abs(z1) - 1.4820733)")
 BASE = pt.Student("tanh_squared", 1.0, 0.8)

@@ -19,7 +19,7 @@ import psutil
 import xarray as xr
 
 from benchmarks import best_of
-from firstlight.rng import generator
+from firstlight.maths.rng import generator
 from firstlight.study.catalogue import catalogue
 from firstlight.study.codec import pack
 from firstlight.study.engines import Engine, Local, Serial

@@ -12,34 +12,30 @@ import lazy_loader
 __version__ = "0.1.0.dev0"
 
 if TYPE_CHECKING:
-    from firstlight.activations import Activation, activation
     from firstlight.data import GaussianMixture, MultiIndex
+    from firstlight.maths.activations import Activation, activation
+    from firstlight.maths.solvers import Solved
     from firstlight.references import cite
-    from firstlight.solvers import Solved
     from firstlight.study.compare import compare
 
 _NAMES = {
-    "activations": ["Activation", "activation"],
+    "maths.activations": ["Activation", "activation"],
     "data": ["GaussianMixture", "MultiIndex"],
     "references": ["cite"],
-    "solvers": ["Solved"],
+    "maths.solvers": ["Solved"],
     "study.compare": ["compare"],
 }
 _MODULES = (
-    "activations",
     "data",
     "early_alignment",
-    "gaussian",
+    "maths",
     "measure",
     "network",
     "one_step",
     "phase_transition",
     "references",
-    "rng",
     "show",
-    "solvers",
     "study",
-    "theory",
     "unseen_classes",
 )
 

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from firstlight import unseen_classes as room
-from firstlight.activations import activation
 from firstlight.data.class_pairs import gram_alignment
-from firstlight.theory.unseen_classes.bulk import step_bulk
+from firstlight.maths.activations import activation
+from firstlight.unseen_classes.theory.bulk import step_bulk
 
 N, D, COSINES = 8192, 512, (0.0, 0.25, 0.5, 1.0)
 

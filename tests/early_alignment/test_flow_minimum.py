@@ -5,9 +5,9 @@ import pytest
 from scipy.integrate import quad
 
 from firstlight import early_alignment as room
+from firstlight.early_alignment.experiment.equations import WALL, Equations
+from firstlight.early_alignment.experiment.log_time import Clock
 from firstlight.maths.margin_losses import margin_loss
-from firstlight.network.flow_clock import Clock
-from firstlight.network.flow_equations import WALL, Equations
 
 CONTRADICTORY = [[1]] * 3, [1, 1, -1]  # the least of 2 e^-f + e^f is 2 √2, at f = log(2)/2
 
@@ -34,7 +34,7 @@ def test_a_class_that_goes_on_growing_beside_a_minimum():
 
 
 def test_what_stopped_it_is_told(monkeypatch):
-    monkeypatch.setattr("firstlight.network.flow_solver._IMPLICIT_BUDGET", 20)
+    monkeypatch.setattr("firstlight.early_alignment.experiment.solver._IMPLICIT_BUDGET", 20)
     run = room.flow(*CONTRADICTORY, [[1]], [1], -5.0, outputs=8)
     assert not bool(run.converged)
     assert "stiff" in run.note

@@ -6,11 +6,11 @@ from math import isqrt
 import numpy as np
 import pytest
 
-from firstlight.losses import gain
+from firstlight.early_alignment.theory.bounds import bounds
+from firstlight.early_alignment.theory.geometry import geometry
+from firstlight.early_alignment.theory.limits import limits, max_margin
 from firstlight.maths.checks import check_neurons
-from firstlight.theory.early_alignment.bounds import bounds
-from firstlight.theory.early_alignment.geometry import geometry
-from firstlight.theory.early_alignment.limits import limits, max_margin
+from firstlight.maths.losses import gain
 
 X, Y = [[1, 0], [1, 1], [-1, -0.5]], [1, 1, -1]
 SLOWNESS = 2 + 1 / np.sqrt(2 * (1 + np.sqrt(0.5)))  # Σ 1/‖c‖ on the slowest way: 1, 2 and 1 data, μ = 1/√2

@@ -7,7 +7,7 @@ from typer.testing import CliRunner
 
 from firstlight.cli import app
 from firstlight.early_alignment import Problem
-from firstlight.show.alignment import animate
+from firstlight.early_alignment.figures import animate
 from firstlight.show.figures import figure
 from firstlight.study.catalogue import catalogue
 from firstlight.study.run import run

@@ -70,7 +70,7 @@ def test_alignment_time_before_the_first_output():
 
 
 def test_alignment_time_is_unknown_if_the_integrator_stops(monkeypatch):
-    monkeypatch.setattr("firstlight.network.flow_solver._BUDGET", 100)
+    monkeypatch.setattr("firstlight.early_alignment.experiment.solver._BUDGET", 100)
     found = Problem(**SMALL).simulate(rng=0)
     assert not bool(found.converged)
     assert np.isnan(float(found.alignment_time))

@@ -6,9 +6,9 @@ import pytest
 from firstlight import early_alignment as room
 from firstlight.data.separable import separable, toy
 from firstlight.early_alignment.definitions.start import gaussian_start
+from firstlight.early_alignment.experiment.flow import integrate
 from firstlight.maths.margin_losses import margin_loss
 from firstlight.network.descent import train
-from firstlight.network.flow import integrate
 
 
 def nothing(W, v, f):

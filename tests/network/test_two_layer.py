@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from firstlight.activations import activation
+from firstlight.maths.activations import activation
 from firstlight.network.two_layer import TwoLayer, features, ridge_readout
 
 

@@ -158,7 +158,7 @@ def test_network_free_prediction_covers_the_square(weights, alpha, beta):
 
 
 def test_a_prediction_that_did_not_converge_is_nan(monkeypatch):
-    from firstlight.theory.one_step import functional
+    from firstlight.one_step.theory import functional
 
     monkeypatch.setattr(functional.Functional.solve, "__defaults__", (None, 1e-8, 1))
     found = Problem.scaled(**SMALL).predict(0, method="asymptotic", draws=1)

@@ -11,13 +11,13 @@ from scipy.stats import norm
 
 from firstlight import MultiIndex
 from firstlight.measure.spectral import spectral_estimator
-from firstlight.theory.phase_transition.alg import conditional_threshold, delta_alg
-from firstlight.theory.phase_transition.finite_stage import state
-from firstlight.theory.phase_transition.level_sets import level_sets
-from firstlight.theory.phase_transition.relevant import relevant_directions, straightened
-from firstlight.theory.phase_transition.spectral import optimal_preprocessing, spectral_threshold
-from firstlight.theory.phase_transition.staircase import staircase
-from firstlight.theory.phase_transition.subspaces import subspaces
+from firstlight.phase_transition.theory.alg import conditional_threshold, delta_alg
+from firstlight.phase_transition.theory.finite_stage import state
+from firstlight.phase_transition.theory.level_sets import level_sets
+from firstlight.phase_transition.theory.relevant import relevant_directions, straightened
+from firstlight.phase_transition.theory.spectral import optimal_preprocessing, spectral_threshold
+from firstlight.phase_transition.theory.staircase import staircase
+from firstlight.phase_transition.theory.subspaces import subspaces
 
 EDGE = 1.4820733
 

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from firstlight import MultiIndex, activation
-from firstlight.losses import loss
+from firstlight.maths.losses import loss
 from firstlight.measure.hessian import EigenPairs, extreme_eigenpairs, hessian_operator, spectral_density
-from firstlight.network.phase_descent import Network, descend, orthogonal_rows
+from firstlight.phase_transition.experiment.descent import Network, descend, orthogonal_rows
 
 TARGET = MultiIndex("sign(abs(z1) - 1.4820733)")
 

@@ -8,14 +8,14 @@ from scipy.stats import chi2
 
 from firstlight import MultiIndex
 from firstlight.measure.hessian import extreme_eigenpairs, hessian_operator
-from firstlight.network.phase_descent import Network, orthogonal_rows
-from firstlight.network.phase_descent import descend as train
 from firstlight.phase_transition.definitions import Student
-from firstlight.theory.phase_transition.cholesky import GrowingFactor
-from firstlight.theory.phase_transition.criterion import last_crossing, outlier_margin
-from firstlight.theory.phase_transition.delta_nn import delta_nn
-from firstlight.theory.phase_transition.dmft import dmft, held_path
-from firstlight.theory.phase_transition.escape import (
+from firstlight.phase_transition.experiment.descent import Network, orthogonal_rows
+from firstlight.phase_transition.experiment.descent import descend as train
+from firstlight.phase_transition.theory.cholesky import GrowingFactor
+from firstlight.phase_transition.theory.criterion import last_crossing, outlier_margin
+from firstlight.phase_transition.theory.delta_nn import delta_nn
+from firstlight.phase_transition.theory.dmft import dmft, held_path
+from firstlight.phase_transition.theory.escape import (
     chance_of,
     escape_of,
     escape_time,
@@ -23,17 +23,17 @@ from firstlight.theory.phase_transition.escape import (
     success_chance,
     success_size,
 )
-from firstlight.theory.phase_transition.extrapolation import trusted
-from firstlight.theory.phase_transition.hessian import (
+from firstlight.phase_transition.theory.extrapolation import trusted
+from firstlight.phase_transition.theory.hessian import (
     empirical_law,
     hessian_spectrum,
     initial_law,
     spectrum_of,
 )
-from firstlight.theory.phase_transition.labels import draw, label_law
-from firstlight.theory.phase_transition.process import Process
-from firstlight.theory.phase_transition.resolvent import Bulk
-from firstlight.theory.phase_transition.static import half_width, static_point
+from firstlight.phase_transition.theory.labels import draw, label_law
+from firstlight.phase_transition.theory.process import Process
+from firstlight.phase_transition.theory.resolvent import Bulk
+from firstlight.phase_transition.theory.static import half_width, static_point
 
 TARGET = MultiIndex("sign(abs(z1) - 1.4820733)")
 BASE = Student("tanh_squared", 1.0, 0.8)
@@ -356,7 +356,7 @@ def test_an_uninformative_direction_is_like_any_other():
 
 
 def test_small_initialisation_is_a_spectral_method():
-    from firstlight.theory.phase_transition.spectral import spectral_threshold
+    from firstlight.phase_transition.theory.spectral import spectral_threshold
 
     law = initial_law(TARGET, Student("tanh_squared", 1.0, 1e-3), 1 << 10)
     grid = np.linspace(0.7, 1.6, 10)

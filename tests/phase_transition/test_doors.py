@@ -9,7 +9,6 @@ from typer.testing import CliRunner
 
 import firstlight.phase_transition as room
 from firstlight.cli import app as everything
-from firstlight.cli import phase
 from firstlight.phase_transition import (
     AlgProblem,
     LearningProblem,
@@ -21,6 +20,7 @@ from firstlight.phase_transition import (
     escape_time,
     success_size,
 )
+from firstlight.phase_transition import commands as phase
 
 TARGET = "sign(abs(z1) - 1.4820733)"
 

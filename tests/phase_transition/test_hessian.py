@@ -5,13 +5,13 @@ import pytest
 from scipy.optimize import minimize
 
 from firstlight import MultiIndex
-from firstlight.losses import Loss
+from firstlight.maths.losses import Loss
 from firstlight.phase_transition import SpectrumProblem
 from firstlight.phase_transition.definitions import Student
-from firstlight.theory.phase_transition.hessian import empirical_law, hessian_spectrum, initial_law
-from firstlight.theory.phase_transition.law import CurvatureLaw, visible
-from firstlight.theory.phase_transition.resolvent import Bulk
-from firstlight.theory.phase_transition.stacks import definite, inverse
+from firstlight.phase_transition.theory.hessian import empirical_law, hessian_spectrum, initial_law
+from firstlight.phase_transition.theory.law import CurvatureLaw, visible
+from firstlight.phase_transition.theory.resolvent import Bulk
+from firstlight.phase_transition.theory.stacks import definite, inverse
 
 TARGET = MultiIndex("sign(abs(z1) - 1.4820733)")
 ONE = Student("tanh_squared", 1.0, 0.8)

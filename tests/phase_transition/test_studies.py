@@ -5,8 +5,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from firstlight.phase_transition.studies import STUDIES
 from firstlight.show.figures import figure
-from firstlight.study.catalogue.phase_transition import STUDIES
 from firstlight.study.run import run
 from firstlight.study.spec import Arm
 

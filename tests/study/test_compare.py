@@ -8,7 +8,7 @@ import xarray as xr
 from tiny import Tiny
 
 import firstlight
-from firstlight.rng import generator, stream
+from firstlight.maths.rng import generator, stream
 from firstlight.study.judge import judge, overall
 from firstlight.study.scaling import fit_rate, scaling
 

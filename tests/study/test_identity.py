@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from firstlight import early_alignment, one_step, phase_transition, unseen_classes
-from firstlight.rng import stream
+from firstlight.maths.rng import stream
 from firstlight.study import address as addresses
 from firstlight.study.address import address
 

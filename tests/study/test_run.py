@@ -10,7 +10,7 @@ import pytest
 import xarray as xr
 from tiny import COUNT_THREADS, Tiny
 
-from firstlight.rng import stream
+from firstlight.maths.rng import stream
 from firstlight.study.address import address
 from firstlight.study.collect import collect, failures
 from firstlight.study.engines import Cluster, Serial, engine

@@ -9,7 +9,7 @@ import numpy as np
 import xarray as xr
 from threadpoolctl import threadpool_info
 
-from firstlight.rng import generator
+from firstlight.maths.rng import generator
 from firstlight.study.cost import Cost
 from firstlight.study.problem import Assumption
 

@@ -8,7 +8,7 @@ import typer
 from sklearn.datasets import load_digits
 from typer.testing import CliRunner
 
-from firstlight.cli.unseen import unseen
+from firstlight.unseen_classes.commands import unseen
 
 app = typer.Typer()
 app.command()(unseen)

@@ -9,11 +9,11 @@ from scipy.stats import truncnorm
 import firstlight
 from firstlight import unseen_classes as room
 from firstlight.data.unseen import around, image_classes, paper_training, prepared, rotation, split_classes
+from firstlight.maths.intervals import mean_bounds, pair_bounds
 from firstlight.references import cite
 from firstlight.study.address import address
 from firstlight.study.catalogue import catalogue
 from firstlight.study.cost import cost_of
-from firstlight.unseen_classes.intervals import mean_bounds, pair_bounds
 
 SMALL = {"dimension": 48, "samples": 48, "unseen_samples": 15, "width": 128}
 PROBLEMS = {

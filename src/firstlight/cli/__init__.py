@@ -6,13 +6,13 @@ from typing import Annotated
 import typer
 
 from firstlight import __version__
-from firstlight.cli.alignment import animate
 from firstlight.cli.cite import cite
 from firstlight.cli.data import app as data_app
-from firstlight.cli.phase import delta_alg, delta_nn, staircase
 from firstlight.cli.report import report
 from firstlight.cli.study import app as study_app
-from firstlight.cli.unseen import unseen
+from firstlight.early_alignment.commands import animate
+from firstlight.phase_transition.commands import delta_alg, delta_nn, staircase
+from firstlight.unseen_classes.commands import unseen
 
 app = typer.Typer(
     name="firstlight",

@@ -12,7 +12,7 @@ import numpy as np
 
 from firstlight.data import idx
 from firstlight.data.cache import KNOWN, canonical_name, folder_of, read_cached
-from firstlight.rng import RNGLike, SeedLike, generator
+from firstlight.maths.rng import RNGLike, SeedLike, generator
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from firstlight.activations import Activation, activation
 from firstlight.data.mixture import GaussianMixture
+from firstlight.maths.activations import Activation, activation
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,7 +7,7 @@ from typing import Literal
 import numpy as np
 
 from firstlight.data.covariance import Covariance, Dense, Spiked
-from firstlight.rng import RNGLike, SeedLike, generator
+from firstlight.maths.rng import RNGLike, SeedLike, generator
 
 __all__ = ["Dense", "GaussianMixture", "Spiked"]
 

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from firstlight.data.parser import Formula
 from firstlight.maths.checks import check_count, check_number, check_orthonormal
-from firstlight.rng import RNGLike, SeedLike, generator
+from firstlight.maths.rng import RNGLike, SeedLike, generator
 
 _PROBES = 4096
 

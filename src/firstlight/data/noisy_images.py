@@ -9,7 +9,7 @@ import numpy as np
 
 from firstlight.data.images import pair
 from firstlight.data.mixture import Dense, GaussianMixture
-from firstlight.rng import RNGLike, SeedLike, generator
+from firstlight.maths.rng import RNGLike, SeedLike, generator
 
 Centring = Literal["class", "global"]
 

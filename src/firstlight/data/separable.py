@@ -12,8 +12,8 @@ min2024early
 import numpy as np
 from numpy.typing import ArrayLike
 
-from firstlight.rng import RNGLike, SeedLike, generator
-from firstlight.solvers import bracketing_root
+from firstlight.maths.rng import RNGLike, SeedLike, generator
+from firstlight.maths.solvers import bracketing_root
 
 references = ("min2024early",)
 

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from firstlight.activations import Activation
 from firstlight.data.labels import Classification, Labels, Regression
 from firstlight.data.mixture import GaussianMixture, Spiked
+from firstlight.maths.activations import Activation
 from firstlight.maths.checks import check_choice, check_count, check_number
 
 

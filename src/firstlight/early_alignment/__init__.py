@@ -11,28 +11,28 @@ import lazy_loader
 if TYPE_CHECKING:
     from firstlight.data.separable import separability
     from firstlight.early_alignment.definitions.start import gaussian_start
+    from firstlight.early_alignment.experiment.descent import descent
     from firstlight.early_alignment.problem import Problem
     from firstlight.early_alignment.setting import Setting
-    from firstlight.early_alignment.training import descent
+    from firstlight.early_alignment.theory.align import align
+    from firstlight.early_alignment.theory.bounds import Bounds, bounds
+    from firstlight.early_alignment.theory.geometry import Geometry, geometry
+    from firstlight.early_alignment.theory.limits import Limits, limits
+    from firstlight.early_alignment.theory.path import AlignmentPath
     from firstlight.early_alignment.trajectory import flow
-    from firstlight.theory.early_alignment.align import align
-    from firstlight.theory.early_alignment.bounds import Bounds, bounds
-    from firstlight.theory.early_alignment.geometry import Geometry, geometry
-    from firstlight.theory.early_alignment.limits import Limits, limits
-    from firstlight.theory.early_alignment.path import AlignmentPath
 
 _NAMES = {
     "data.separable": ["separability"],
+    "early_alignment.definitions.start": ["gaussian_start"],
+    "early_alignment.experiment.descent": ["descent"],
     "early_alignment.problem": ["Problem"],
     "early_alignment.setting": ["Setting"],
-    "early_alignment.training": ["descent"],
+    "early_alignment.theory.align": ["align"],
+    "early_alignment.theory.bounds": ["Bounds", "bounds"],
+    "early_alignment.theory.geometry": ["Geometry", "geometry"],
+    "early_alignment.theory.limits": ["Limits", "limits"],
+    "early_alignment.theory.path": ["AlignmentPath"],
     "early_alignment.trajectory": ["flow"],
-    "early_alignment.definitions.start": ["gaussian_start"],
-    "theory.early_alignment.align": ["align"],
-    "theory.early_alignment.bounds": ["Bounds", "bounds"],
-    "theory.early_alignment.geometry": ["Geometry", "geometry"],
-    "theory.early_alignment.limits": ["Limits", "limits"],
-    "theory.early_alignment.path": ["AlignmentPath"],
 }
 
 __all__ = [
@@ -52,4 +52,4 @@ __all__ = [
     "separability",
 ]
 
-__getattr__, __dir__, _ = lazy_loader.attach("firstlight", submod_attrs=_NAMES)
+__getattr__, __dir__, _ = lazy_loader.attach("firstlight", None, _NAMES)

@@ -10,20 +10,20 @@ import xarray as xr
 
 from firstlight.early_alignment.definitions.alignment import right_sign_fraction
 from firstlight.early_alignment.definitions.trajectory import Observer
+from firstlight.early_alignment.experiment.descent import descent
+from firstlight.early_alignment.experiment.flow import headroom, integrate
 from firstlight.early_alignment.setting import Setting
 from firstlight.early_alignment.tables import one_by_one, stack, table
-from firstlight.early_alignment.training import descent
+from firstlight.early_alignment.theory.align import align
+from firstlight.early_alignment.theory.bounds import bounds
+from firstlight.early_alignment.theory.geometry import geometry
+from firstlight.early_alignment.theory.limits import limits
 from firstlight.early_alignment.trajectory import arrived, check_scale, settling_time
-from firstlight.losses import gain
+from firstlight.maths.losses import gain
 from firstlight.maths.margin_losses import margin_loss
-from firstlight.network.flow import headroom, integrate
-from firstlight.rng import RNGLike, SeedLike, generator
+from firstlight.maths.rng import RNGLike, SeedLike, generator
 from firstlight.study.cost import Cost
 from firstlight.study.problem import Assumption
-from firstlight.theory.early_alignment.align import align
-from firstlight.theory.early_alignment.bounds import bounds
-from firstlight.theory.early_alignment.geometry import geometry
-from firstlight.theory.early_alignment.limits import limits
 
 FORMS = ("exact", "limit", "rate", "law", "paper", "path", "sharp")
 

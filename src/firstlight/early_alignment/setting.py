@@ -9,7 +9,7 @@ from firstlight.data.separable import separable, toy, two_points
 from firstlight.early_alignment.definitions.start import gaussian_start
 from firstlight.maths.checks import check_choice, check_count, check_number
 from firstlight.maths.margin_losses import MARGIN_LOSSES
-from firstlight.rng import RNGLike, SeedLike, generator
+from firstlight.maths.rng import RNGLike, SeedLike, generator
 
 IMAGES = ("digits", "mnist", "fashion-mnist")
 SOURCES = ("separable", "toy", "two-points", *IMAGES)

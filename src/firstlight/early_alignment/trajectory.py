@@ -9,15 +9,15 @@ from firstlight.data.separable import separability, two_classes
 from firstlight.early_alignment.definitions.alignment import regions
 from firstlight.early_alignment.definitions.start import lengths
 from firstlight.early_alignment.definitions.trajectory import Observer
+from firstlight.early_alignment.experiment.continuation import Followed, follow_classes, follow_neurons
+from firstlight.early_alignment.experiment.equations import WALL
+from firstlight.early_alignment.experiment.flow import headroom
 from firstlight.early_alignment.tables import stack, table
+from firstlight.early_alignment.theory.align import align
+from firstlight.early_alignment.theory.limits import limits
+from firstlight.early_alignment.theory.path import AlignmentPath
 from firstlight.maths.checks import as_numbers, check_choice, check_neurons, check_number
 from firstlight.maths.margin_losses import MARGIN_LOSSES, margin_loss
-from firstlight.network.flow import headroom
-from firstlight.network.flow_equations import WALL
-from firstlight.network.handover import Followed, follow_classes, follow_neurons
-from firstlight.theory.early_alignment.align import align
-from firstlight.theory.early_alignment.limits import limits
-from firstlight.theory.early_alignment.path import AlignmentPath
 
 
 def flow(

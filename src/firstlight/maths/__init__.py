@@ -1,1 +1,1 @@
-"""Mathematics and checks that every part of firstlight may use; nothing here knows a theory."""
+"""Shared mathematics: activations, quadrature, losses, solvers, intervals, streams, workers, checks."""

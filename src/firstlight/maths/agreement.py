@@ -7,7 +7,7 @@ import xarray as xr
 from numpy.typing import ArrayLike
 from scipy.stats import rankdata
 
-from firstlight.rng import RNGLike, SeedLike, generator
+from firstlight.maths.rng import RNGLike, SeedLike, generator
 
 
 def rank_agreement(

@@ -12,10 +12,10 @@ from numpy.typing import ArrayLike
 from scipy.linalg import eigh_tridiagonal
 from scipy.sparse.linalg import LinearOperator, eigsh
 
-from firstlight.activations import Activation, activation
-from firstlight.losses import Loss, loss
+from firstlight.maths.activations import Activation, activation
 from firstlight.maths.checks import check_choice, check_count, check_matrix, check_number
-from firstlight.rng import RNGLike, SeedLike, generator, stream
+from firstlight.maths.losses import Loss, loss
+from firstlight.maths.rng import RNGLike, SeedLike, generator, stream
 
 _SINGLE = 1e-5  # residuals, relative to the eigenvalue, that products in single precision can reach
 

@@ -7,7 +7,7 @@ from typing import Protocol
 import numpy as np
 
 from firstlight.maths.checks import check_count, check_positive
-from firstlight.rng import RNGLike, SeedLike, generator
+from firstlight.maths.rng import RNGLike, SeedLike, generator
 
 
 class Differentiable(Protocol):

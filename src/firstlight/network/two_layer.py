@@ -8,8 +8,8 @@ import numpy as np
 from scipy import linalg
 from scipy.linalg import blas
 
-from firstlight.activations import Activation
-from firstlight.workers import blocks
+from firstlight.maths.activations import Activation
+from firstlight.maths.workers import blocks
 
 Each = Callable[[Callable[[Any], Any], Iterable[Any]], Iterable[Any]]
 
@@ -29,7 +29,7 @@ class TwoLayer:
 
     Examples
     --------
-    >>> from firstlight.activations import activation
+    >>> from firstlight.maths.activations import activation
     >>> network = TwoLayer(np.array([[1.0, 0.0]]), np.array([2.0]), activation("relu"))
     >>> network(np.array([[3.0, 1.0], [-3.0, 1.0]])).tolist()
     [6.0, 0.0]
@@ -96,7 +96,7 @@ def features(
 
     Examples
     --------
-    >>> from firstlight.activations import activation
+    >>> from firstlight.maths.activations import activation
     >>> features(np.eye(2), np.eye(2), activation("linear")).round(6).tolist()
     [[0.707107, 0.0], [0.0, 0.707107]]
     """

@@ -11,18 +11,18 @@ import lazy_loader
 if TYPE_CHECKING:
     from firstlight.data.labels import Classification, Regression
     from firstlight.data.mixture import GaussianMixture, Spiked
-    from firstlight.network.estimators import OneStepClassifier, OneStepRegressor
     from firstlight.one_step.degrees import DegreeWarning, needed_degree
+    from firstlight.one_step.estimators import OneStepClassifier, OneStepRegressor
     from firstlight.one_step.problem import Problem
-    from firstlight.theory.one_step.degree import hermite_degree
+    from firstlight.one_step.theory.degree import hermite_degree
 
 _NAMES = {
     "data.labels": ["Classification", "Regression"],
     "data.mixture": ["GaussianMixture", "Spiked"],
-    "network.estimators": ["OneStepClassifier", "OneStepRegressor"],
     "one_step.degrees": ["DegreeWarning", "needed_degree"],
+    "one_step.estimators": ["OneStepClassifier", "OneStepRegressor"],
     "one_step.problem": ["Problem"],
-    "theory.one_step.degree": ["hermite_degree"],
+    "one_step.theory.degree": ["hermite_degree"],
 }
 
 __all__ = [
@@ -38,4 +38,4 @@ __all__ = [
     "needed_degree",
 ]
 
-__getattr__, __dir__, _ = lazy_loader.attach("firstlight", submod_attrs=_NAMES)
+__getattr__, __dir__, _ = lazy_loader.attach("firstlight", None, _NAMES)

@@ -9,12 +9,12 @@ from typing import Protocol
 
 import numpy as np
 
-from firstlight.activations import Activation, activation
 from firstlight.data.labels import Classification, Labels, Regression
 from firstlight.data.mixture import GaussianMixture, Spiked
+from firstlight.maths.activations import Activation, activation
 from firstlight.maths.checks import check_count, check_number
 from firstlight.maths.normals import Normals
-from firstlight.workers import BLOCK, Workers
+from firstlight.maths.workers import BLOCK, Workers
 
 Sample = tuple[np.ndarray, np.ndarray, np.ndarray]
 

@@ -3,10 +3,10 @@
 import warnings
 
 from firstlight.maths.checks import check_count
+from firstlight.maths.rng import generator
 from firstlight.one_step.definitions import Setting
-from firstlight.rng import generator
-from firstlight.theory.one_step.degree import Degrees, hermite_degree, measured_degrees
-from firstlight.theory.one_step.reduced import reduced_law
+from firstlight.one_step.theory.degree import Degrees, hermite_degree, measured_degrees
+from firstlight.one_step.theory.reduced import reduced_law
 
 
 class DegreeWarning(UserWarning):

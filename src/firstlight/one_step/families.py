@@ -2,10 +2,10 @@
 
 from typing import Any
 
-from firstlight.activations import Activation
 from firstlight.data.cache import ImagesNotFetched
 from firstlight.data.labels import Classification
 from firstlight.data.noisy_images import Centring, noisy_images
+from firstlight.maths.activations import Activation
 from firstlight.maths.checks import check_number
 from firstlight.one_step.problem import Problem
 

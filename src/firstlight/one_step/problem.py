@@ -9,20 +9,20 @@ import numpy as np
 import xarray as xr
 from threadpoolctl import threadpool_limits
 
-from firstlight.activations import Activation
 from firstlight.data.structured import structured_data
+from firstlight.maths.activations import Activation
 from firstlight.maths.checks import check_choice, check_count, check_number
-from firstlight.network.one_step import Model, Risk, run_trial
+from firstlight.maths.rng import RNGLike, SeedLike, generator
+from firstlight.maths.workers import Workers
 from firstlight.one_step.definitions import Setting, Streams
 from firstlight.one_step.degrees import degrees_of, surrogate_degree
+from firstlight.one_step.experiment.trial import Model, Risk, run_trial
 from firstlight.one_step.results import Convention, dataset
-from firstlight.rng import RNGLike, SeedLike, generator
+from firstlight.one_step.theory.asymptotic import asymptotic
+from firstlight.one_step.theory.first_layer import sampled_first_layer, stepped_first_layer
+from firstlight.one_step.theory.predictions import Choice, choose_equivalent, deterministic
 from firstlight.study.cost import Cost
 from firstlight.study.problem import Assumption
-from firstlight.theory.one_step.asymptotic import asymptotic
-from firstlight.theory.one_step.first_layer import sampled_first_layer, stepped_first_layer
-from firstlight.theory.one_step.predictions import Choice, choose_equivalent, deterministic
-from firstlight.workers import Workers
 
 _SMALL = 2000  # neurons
 

@@ -10,52 +10,52 @@ import lazy_loader
 
 if TYPE_CHECKING:
     from firstlight.data.multi_index import MultiIndex
-    from firstlight.losses import Loss, loss
+    from firstlight.maths.losses import Loss, loss
     from firstlight.measure.spectral import spectral_estimator
     from firstlight.phase_transition.definitions import Student
     from firstlight.phase_transition.learning import LearningProblem
     from firstlight.phase_transition.problem import Problem
     from firstlight.phase_transition.spectrum import SpectrumProblem
-    from firstlight.phase_transition.thresholds import AlgProblem, ThresholdProblem
-    from firstlight.theory.phase_transition.alg import AlgorithmicThreshold, delta_alg
-    from firstlight.theory.phase_transition.delta_nn import NetworkThreshold, delta_nn
-    from firstlight.theory.phase_transition.dmft import dmft
-    from firstlight.theory.phase_transition.escape import EscapeTime, escape_time, success_size
-    from firstlight.theory.phase_transition.hessian import (
+    from firstlight.phase_transition.theory.alg import AlgorithmicThreshold, delta_alg
+    from firstlight.phase_transition.theory.delta_nn import NetworkThreshold, delta_nn
+    from firstlight.phase_transition.theory.dmft import dmft
+    from firstlight.phase_transition.theory.escape import EscapeTime, escape_time, success_size
+    from firstlight.phase_transition.theory.hessian import (
         HessianSpectrum,
         Outlier,
         empirical_law,
         hessian_spectrum,
     )
-    from firstlight.theory.phase_transition.law import CurvatureLaw
-    from firstlight.theory.phase_transition.path import DmftPath
-    from firstlight.theory.phase_transition.spectral import (
+    from firstlight.phase_transition.theory.law import CurvatureLaw
+    from firstlight.phase_transition.theory.path import DmftPath
+    from firstlight.phase_transition.theory.spectral import (
         SpectralThreshold,
         optimal_preprocessing,
         spectral_threshold,
     )
-    from firstlight.theory.phase_transition.staircase import Stage, staircase
-    from firstlight.theory.phase_transition.subspaces import Subspaces, subspaces
+    from firstlight.phase_transition.theory.staircase import Stage, staircase
+    from firstlight.phase_transition.theory.subspaces import Subspaces, subspaces
+    from firstlight.phase_transition.thresholds import AlgProblem, ThresholdProblem
 
 _NAMES = {
     "data.multi_index": ["MultiIndex"],
-    "losses": ["Loss", "loss"],
+    "maths.losses": ["Loss", "loss"],
     "measure.spectral": ["spectral_estimator"],
+    "phase_transition.definitions": ["Student"],
     "phase_transition.learning": ["LearningProblem"],
     "phase_transition.problem": ["Problem"],
     "phase_transition.spectrum": ["SpectrumProblem"],
+    "phase_transition.theory.alg": ["AlgorithmicThreshold", "delta_alg"],
+    "phase_transition.theory.delta_nn": ["NetworkThreshold", "delta_nn"],
+    "phase_transition.theory.dmft": ["dmft"],
+    "phase_transition.theory.escape": ["EscapeTime", "escape_time", "success_size"],
+    "phase_transition.theory.hessian": ["HessianSpectrum", "Outlier", "empirical_law", "hessian_spectrum"],
+    "phase_transition.theory.law": ["CurvatureLaw"],
+    "phase_transition.theory.path": ["DmftPath"],
+    "phase_transition.theory.spectral": ["SpectralThreshold", "optimal_preprocessing", "spectral_threshold"],
+    "phase_transition.theory.staircase": ["Stage", "staircase"],
+    "phase_transition.theory.subspaces": ["Subspaces", "subspaces"],
     "phase_transition.thresholds": ["AlgProblem", "ThresholdProblem"],
-    "theory.phase_transition.alg": ["AlgorithmicThreshold", "delta_alg"],
-    "theory.phase_transition.delta_nn": ["NetworkThreshold", "delta_nn"],
-    "theory.phase_transition.dmft": ["dmft"],
-    "theory.phase_transition.escape": ["EscapeTime", "escape_time", "success_size"],
-    "theory.phase_transition.hessian": ["HessianSpectrum", "Outlier", "empirical_law", "hessian_spectrum"],
-    "theory.phase_transition.law": ["CurvatureLaw"],
-    "theory.phase_transition.path": ["DmftPath"],
-    "theory.phase_transition.spectral": ["SpectralThreshold", "optimal_preprocessing", "spectral_threshold"],
-    "theory.phase_transition.staircase": ["Stage", "staircase"],
-    "phase_transition.definitions": ["Student"],
-    "theory.phase_transition.subspaces": ["Subspaces", "subspaces"],
 }
 
 __all__ = [
@@ -92,4 +92,4 @@ __all__ = [
     "success_size",
 ]
 
-__getattr__, __dir__, _ = lazy_loader.attach("firstlight", submod_attrs=_NAMES)
+__getattr__, __dir__, _ = lazy_loader.attach("firstlight", None, _NAMES)

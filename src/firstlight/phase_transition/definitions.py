@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from firstlight.activations import Activation, activation
-from firstlight.losses import Loss, loss
+from firstlight.maths.activations import Activation, activation
+from firstlight.maths.losses import Loss, loss
 
 _PROBE = np.linspace(-40.0, 40.0, 4001)
 

@@ -7,12 +7,12 @@ import numpy as np
 import xarray as xr
 
 from firstlight.maths.checks import check_count, check_positive
+from firstlight.maths.rng import RNGLike, SeedLike, generator
 from firstlight.phase_transition.model import SUCCESS, Model
-from firstlight.rng import RNGLike, SeedLike, generator
+from firstlight.phase_transition.theory.dmft import memory_bytes
+from firstlight.phase_transition.theory.escape import success_chance
+from firstlight.phase_transition.theory.labels import label_law
 from firstlight.study.cost import Cost
-from firstlight.theory.phase_transition.dmft import memory_bytes
-from firstlight.theory.phase_transition.escape import success_chance
-from firstlight.theory.phase_transition.labels import label_law
 
 
 @dataclass(frozen=True)

@@ -7,13 +7,13 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from firstlight.data.multi_index import MultiIndex
-from firstlight.losses import Loss
-from firstlight.network.phase_descent import Network, descend, orthogonal_rows
+from firstlight.maths.losses import Loss
 from firstlight.phase_transition.definitions import Student
+from firstlight.phase_transition.experiment.descent import Network, descend, orthogonal_rows
+from firstlight.phase_transition.theory.conditional import far_labels
+from firstlight.phase_transition.theory.relevant import relevant_directions
+from firstlight.phase_transition.theory.subspaces import complement, subspaces
 from firstlight.study.problem import Assumption
-from firstlight.theory.phase_transition.conditional import far_labels
-from firstlight.theory.phase_transition.relevant import relevant_directions
-from firstlight.theory.phase_transition.subspaces import complement, subspaces
 
 SUCCESS = 0.2  # squared cosine with the hidden directions that counts as having found them
 

@@ -9,15 +9,15 @@ from scipy.special import gammainc, gammaincinv
 
 from firstlight.data.multi_index import MultiIndexSample
 from firstlight.maths.checks import check_count, check_positive
+from firstlight.maths.rng import RNGLike, SeedLike, generator
 from firstlight.measure.hessian import extreme_eigenpairs, hessian_operator
-from firstlight.network.phase_descent import DescentPath, descend, orthogonal_rows
 from firstlight.phase_transition.definitions import default_times
+from firstlight.phase_transition.experiment.descent import DescentPath, descend, orthogonal_rows
 from firstlight.phase_transition.model import Model
-from firstlight.rng import RNGLike, SeedLike, generator
+from firstlight.phase_transition.theory.dmft import dmft, memory_bytes
+from firstlight.phase_transition.theory.escape import freedom_of
+from firstlight.phase_transition.theory.path import DmftPath
 from firstlight.study.cost import Cost
-from firstlight.theory.phase_transition.dmft import dmft, memory_bytes
-from firstlight.theory.phase_transition.escape import freedom_of
-from firstlight.theory.phase_transition.path import DmftPath
 
 _LINEAR = 0.03  # squared cosine up to which overlaps grow as in the linear regime
 _LOWEST = 6  # eigenpairs among which the informative one is looked for

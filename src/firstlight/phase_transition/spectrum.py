@@ -7,12 +7,12 @@ import numpy as np
 import xarray as xr
 
 from firstlight.maths.checks import check_count, check_number, check_positive
+from firstlight.maths.rng import RNGLike, SeedLike, generator
 from firstlight.measure.hessian import EigenPairs, hessian_operator
-from firstlight.network.phase_descent import orthogonal_rows
+from firstlight.phase_transition.experiment.descent import orthogonal_rows
 from firstlight.phase_transition.model import Model
-from firstlight.rng import RNGLike, SeedLike, generator
+from firstlight.phase_transition.theory.hessian import hessian_spectrum
 from firstlight.study.cost import Cost
-from firstlight.theory.phase_transition.hessian import hessian_spectrum
 
 
 @dataclass(frozen=True)

@@ -8,16 +8,16 @@ import xarray as xr
 
 from firstlight.data.multi_index import MultiIndex
 from firstlight.maths.checks import check_count, check_increasing, check_number
+from firstlight.maths.rng import RNGLike, SeedLike, generator
 from firstlight.phase_transition.model import SUCCESS, Model
-from firstlight.rng import RNGLike, SeedLike, generator
+from firstlight.phase_transition.theory.alg import delta_alg
+from firstlight.phase_transition.theory.delta_nn import delta_nn
+from firstlight.phase_transition.theory.dmft import memory_bytes
+from firstlight.phase_transition.theory.escape import success_chance
+from firstlight.phase_transition.theory.labels import label_law
+from firstlight.phase_transition.theory.subspaces import subspaces
 from firstlight.study.cost import Cost
 from firstlight.study.problem import Assumption
-from firstlight.theory.phase_transition.alg import delta_alg
-from firstlight.theory.phase_transition.delta_nn import delta_nn
-from firstlight.theory.phase_transition.dmft import memory_bytes
-from firstlight.theory.phase_transition.escape import success_chance
-from firstlight.theory.phase_transition.labels import label_law
-from firstlight.theory.phase_transition.subspaces import subspaces
 
 _STEP = 0.15  # of descents, where theory chooses its own
 _FOLLOWED = 96  # steps of V(t); it is continued beyond

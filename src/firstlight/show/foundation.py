@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from firstlight.activations import BUILT_IN
-from firstlight.gaussian import hermite_coefficients, pair_expectation
+from firstlight.maths.activations import BUILT_IN
+from firstlight.maths.hermite import hermite_coefficients
+from firstlight.maths.quadrature import pair_expectation
 from firstlight.show import style
 from firstlight.show.chapter import Chapter
 

@@ -19,7 +19,12 @@ from scipy import special
 
 _DEPTH = 64
 
-CLASS: dict[str, str] = {}
+CLASS: dict[str, str] = {
+    "firstlight.maths.activations.factory:activation": "firstlight.activations.factory:activation",
+    "firstlight.maths.activations.activation:Activation": "firstlight.activations.activation:Activation",
+    "firstlight.maths.losses:Loss": "firstlight.losses:Loss",
+    "firstlight.maths.losses:loss": "firstlight.losses:loss",
+}
 """Present path of a class or function (``module:qualname``) -> the path that addresses know it by.
 
 Addresses, and with them the seeds of studies, hash these names. Whoever moves or renames what a Problem is

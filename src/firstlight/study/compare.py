@@ -7,7 +7,7 @@ import numpy as np
 import xarray as xr
 
 from firstlight.maths.checks import check_count
-from firstlight.rng import RNGLike, SeedLike, generator, stream
+from firstlight.maths.rng import RNGLike, SeedLike, generator, stream
 from firstlight.study.judge import judge, trial_mean
 from firstlight.study.problem import Problem, is_conditional
 from firstlight.study.provenance import provenance

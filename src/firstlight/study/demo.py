@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import xarray as xr
 
-from firstlight.rng import RNGLike, SeedLike, generator
+from firstlight.maths.rng import RNGLike, SeedLike, generator
 from firstlight.study.cost import Cost
 from firstlight.study.problem import Assumption
 from firstlight.study.spec import Arm

@@ -6,7 +6,7 @@ from typing import Any, ClassVar, Literal, Protocol, runtime_checkable
 
 import xarray as xr
 
-from firstlight.rng import RNGLike, SeedLike
+from firstlight.maths.rng import RNGLike, SeedLike
 
 Verdict = Literal["holds", "fails", "not checkable"]
 

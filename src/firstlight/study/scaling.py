@@ -9,7 +9,7 @@ import xarray as xr
 from numpy.typing import ArrayLike
 
 from firstlight.maths.checks import check_count
-from firstlight.rng import RNGLike, SeedLike
+from firstlight.maths.rng import RNGLike, SeedLike
 from firstlight.study.compare import compare, seed_of
 from firstlight.study.problem import Problem
 from firstlight.study.provenance import provenance

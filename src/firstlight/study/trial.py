@@ -15,7 +15,7 @@ import xarray as xr
 from threadpoolctl import ThreadpoolController
 
 from firstlight.maths.checks import unknown
-from firstlight.rng import stream
+from firstlight.maths.rng import stream
 from firstlight.study.address import address
 from firstlight.study.build import build
 from firstlight.study.codec import Record, pack

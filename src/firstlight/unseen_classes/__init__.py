@@ -15,20 +15,12 @@ if TYPE_CHECKING:
     from firstlight.measure.elasticity import elasticity, local_elasticity
     from firstlight.measure.retrieval import Recall, recall_at_k
     from firstlight.measure.similarity import alignment, cohesion, separability_score
-    from firstlight.network.unseen_step import FeatureNetwork, draw_network
-    from firstlight.theory.unseen_classes.bulk import bulk_covariance, output_covariance
-    from firstlight.theory.unseen_classes.classes import class_alignment, class_elasticity
-    from firstlight.theory.unseen_classes.emergence import Emergence, emergence
-    from firstlight.theory.unseen_classes.kernel import predicted_movement, spiked_kernel
-    from firstlight.theory.unseen_classes.operator_norm import operator_norm_bound, spiked_operator_norm
-    from firstlight.theory.unseen_classes.retrieval import predict_recall_at_k
-    from firstlight.theory.unseen_classes.similarity import train_unseen_similarity
-    from firstlight.theory.unseen_classes.tangent import tangent_kernel
     from firstlight.unseen_classes.analysis import analyse
     from firstlight.unseen_classes.deep import DeepProblem
     from firstlight.unseen_classes.definitions.covariance import initial_residual, label_covariance
     from firstlight.unseen_classes.definitions.step import Step, step_from_strength, step_size_from_tau
     from firstlight.unseen_classes.doors import predict_classes, simulate_classes
+    from firstlight.unseen_classes.experiment.step import FeatureNetwork, draw_network
     from firstlight.unseen_classes.problem import (
         ClassProblem,
         ImageProblem,
@@ -38,6 +30,14 @@ if TYPE_CHECKING:
     )
     from firstlight.unseen_classes.sets import SetsProblem
     from firstlight.unseen_classes.structure import GradientProblem, NormProblem
+    from firstlight.unseen_classes.theory.bulk import bulk_covariance, output_covariance
+    from firstlight.unseen_classes.theory.classes import class_alignment, class_elasticity
+    from firstlight.unseen_classes.theory.emergence import Emergence, emergence
+    from firstlight.unseen_classes.theory.kernel import predicted_movement, spiked_kernel
+    from firstlight.unseen_classes.theory.operator_norm import operator_norm_bound, spiked_operator_norm
+    from firstlight.unseen_classes.theory.retrieval import predict_recall_at_k
+    from firstlight.unseen_classes.theory.similarity import train_unseen_similarity
+    from firstlight.unseen_classes.theory.tangent import tangent_kernel
 
 _NAMES = {
     "data.unseen": ["UnseenData", "prepared", "split_classes"],
@@ -45,23 +45,23 @@ _NAMES = {
     "measure.elasticity": ["elasticity", "local_elasticity"],
     "measure.retrieval": ["Recall", "recall_at_k"],
     "measure.similarity": ["alignment", "cohesion", "separability_score"],
-    "network.unseen_step": ["FeatureNetwork", "draw_network"],
-    "theory.unseen_classes.bulk": ["bulk_covariance", "output_covariance"],
-    "theory.unseen_classes.classes": ["class_alignment", "class_elasticity"],
-    "unseen_classes.definitions.covariance": ["initial_residual", "label_covariance"],
-    "theory.unseen_classes.emergence": ["Emergence", "emergence"],
-    "theory.unseen_classes.kernel": ["predicted_movement", "spiked_kernel"],
-    "theory.unseen_classes.operator_norm": ["operator_norm_bound", "spiked_operator_norm"],
-    "theory.unseen_classes.retrieval": ["predict_recall_at_k"],
-    "theory.unseen_classes.similarity": ["train_unseen_similarity"],
-    "theory.unseen_classes.tangent": ["tangent_kernel"],
     "unseen_classes.analysis": ["analyse"],
     "unseen_classes.deep": ["DeepProblem"],
+    "unseen_classes.definitions.covariance": ["initial_residual", "label_covariance"],
+    "unseen_classes.definitions.step": ["Step", "step_from_strength", "step_size_from_tau"],
     "unseen_classes.doors": ["predict_classes", "simulate_classes"],
+    "unseen_classes.experiment.step": ["FeatureNetwork", "draw_network"],
     "unseen_classes.problem": ["ClassProblem", "ImageProblem", "Problem", "RotationProblem", "SideProblem"],
     "unseen_classes.sets": ["SetsProblem"],
-    "unseen_classes.definitions.step": ["Step", "step_from_strength", "step_size_from_tau"],
     "unseen_classes.structure": ["GradientProblem", "NormProblem"],
+    "unseen_classes.theory.bulk": ["bulk_covariance", "output_covariance"],
+    "unseen_classes.theory.classes": ["class_alignment", "class_elasticity"],
+    "unseen_classes.theory.emergence": ["Emergence", "emergence"],
+    "unseen_classes.theory.kernel": ["predicted_movement", "spiked_kernel"],
+    "unseen_classes.theory.operator_norm": ["operator_norm_bound", "spiked_operator_norm"],
+    "unseen_classes.theory.retrieval": ["predict_recall_at_k"],
+    "unseen_classes.theory.similarity": ["train_unseen_similarity"],
+    "unseen_classes.theory.tangent": ["tangent_kernel"],
 }
 
 __all__ = [
@@ -110,4 +110,4 @@ __all__ = [
     "train_unseen_similarity",
 ]
 
-__getattr__, __dir__, _ = lazy_loader.attach("firstlight", submod_attrs=_NAMES)
+__getattr__, __dir__, _ = lazy_loader.attach("firstlight", None, _NAMES)

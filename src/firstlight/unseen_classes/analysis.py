@@ -8,12 +8,12 @@ from numpy.typing import ArrayLike
 from scipy.stats import rankdata
 
 from firstlight.data.unseen import UnseenData
-from firstlight.theory.unseen_classes.bulk import step_bulk
-from firstlight.theory.unseen_classes.kernel import predicted_movement, spiked_kernel
-from firstlight.theory.unseen_classes.retrieval import recall_from_gram
-from firstlight.theory.unseen_classes.similarity import train_unseen_similarity
+from firstlight.maths.intervals import across_bounds, mean_bounds, pair_bounds, share_bounds
 from firstlight.unseen_classes.definitions.step import Step
-from firstlight.unseen_classes.intervals import across_bounds, mean_bounds, pair_bounds, share_bounds
+from firstlight.unseen_classes.theory.bulk import step_bulk
+from firstlight.unseen_classes.theory.kernel import predicted_movement, spiked_kernel
+from firstlight.unseen_classes.theory.retrieval import recall_from_gram
+from firstlight.unseen_classes.theory.similarity import train_unseen_similarity
 
 RANKED = ("similarity", "alignment", "elasticity", "recall")
 

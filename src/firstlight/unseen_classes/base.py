@@ -8,7 +8,7 @@ import xarray as xr
 
 from firstlight.data.unseen import UnseenData
 from firstlight.maths.checks import check_count
-from firstlight.rng import RNGLike, SeedLike, generator
+from firstlight.maths.rng import RNGLike, SeedLike, generator
 from firstlight.study.cost import Cost
 from firstlight.study.problem import Assumption
 from firstlight.unseen_classes.definitions.covariance import label_covariance

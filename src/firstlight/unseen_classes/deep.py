@@ -10,17 +10,17 @@ from firstlight.data.images import load_images
 from firstlight.data.unseen import UnseenData, image_classes, prepared
 from firstlight.maths.agreement import rank_agreement
 from firstlight.maths.checks import check_count
+from firstlight.maths.rng import RNGLike, SeedLike, generator
 from firstlight.measure.retrieval import recall_at_k
 from firstlight.measure.similarity import alignment
-from firstlight.network.deep import Training, embeddings_along_training
-from firstlight.rng import RNGLike, SeedLike, generator
 from firstlight.study.cost import Cost
 from firstlight.study.problem import Assumption
-from firstlight.theory.unseen_classes.similarity import train_unseen_similarity
 from firstlight.unseen_classes.base import image_sizes
 from firstlight.unseen_classes.definitions.covariance import label_covariance
 from firstlight.unseen_classes.definitions.step import Step
 from firstlight.unseen_classes.doors import predict_classes
+from firstlight.unseen_classes.experiment.deep import Training, embeddings_along_training
+from firstlight.unseen_classes.theory.similarity import train_unseen_similarity
 
 _RELATIONS = ("similarity_alignment", "similarity_recall", "alignment_recall")
 
@@ -38,7 +38,7 @@ class DeepProblem(Training):
     per_class : int, default 100
         Samples of each class.
     **training
-        The fields of `firstlight.network.deep.Training`.
+        The fields of `firstlight.unseen_classes.experiment.deep.Training`.
 
     Examples
     --------

@@ -6,18 +6,18 @@ import xarray as xr
 from firstlight.data.class_pairs import gram_alignment
 from firstlight.data.unseen import UnseenData
 from firstlight.maths.checks import check_count
+from firstlight.maths.rng import RNGLike, SeedLike, generator
 from firstlight.measure.elasticity import elasticity
 from firstlight.measure.retrieval import recall_at_k
 from firstlight.measure.similarity import alignment
-from firstlight.network.unseen_step import draw_network
-from firstlight.rng import RNGLike, SeedLike, generator
-from firstlight.theory.unseen_classes.bulk import step_bulk
-from firstlight.theory.unseen_classes.kernel import predicted_movement, spiked_kernel
-from firstlight.theory.unseen_classes.retrieval import recall_from_gram
-from firstlight.theory.unseen_classes.similarity import train_unseen_similarity
 from firstlight.unseen_classes.definitions.covariance import initial_residual
 from firstlight.unseen_classes.definitions.observables import put, with_relations
 from firstlight.unseen_classes.definitions.step import Step, step_size_from_tau
+from firstlight.unseen_classes.experiment.step import draw_network
+from firstlight.unseen_classes.theory.bulk import step_bulk
+from firstlight.unseen_classes.theory.kernel import predicted_movement, spiked_kernel
+from firstlight.unseen_classes.theory.retrieval import recall_from_gram
+from firstlight.unseen_classes.theory.similarity import train_unseen_similarity
 
 
 def predict_classes(data: UnseenData, step: Step) -> xr.Dataset:

@@ -10,7 +10,7 @@ import xarray as xr
 from firstlight.data.unseen import UnseenData, image_classes, prepared
 from firstlight.maths.agreement import mean_interval
 from firstlight.maths.checks import check_count
-from firstlight.rng import RNGLike, SeedLike, generator
+from firstlight.maths.rng import RNGLike, SeedLike, generator
 from firstlight.study.cost import Cost
 from firstlight.unseen_classes.base import UnseenProblem, image_sizes
 from firstlight.unseen_classes.definitions.observables import RELATIONS

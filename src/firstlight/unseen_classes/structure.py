@@ -6,16 +6,16 @@ from typing import ClassVar, Literal
 import numpy as np
 import xarray as xr
 
-from firstlight.activations import activation as as_activation
 from firstlight.data.unseen import paper_training
+from firstlight.maths.activations import activation as as_activation
 from firstlight.maths.checks import check_choice, check_count
-from firstlight.network.unseen_step import draw_network
-from firstlight.rng import RNGLike, SeedLike, generator
+from firstlight.maths.rng import RNGLike, SeedLike, generator
 from firstlight.study.cost import Cost
 from firstlight.study.problem import Assumption
-from firstlight.theory.unseen_classes.bulk import output_covariance
-from firstlight.theory.unseen_classes.operator_norm import spiked_operator_norm
 from firstlight.unseen_classes.definitions.covariance import label_covariance, mean_slope
+from firstlight.unseen_classes.experiment.step import draw_network
+from firstlight.unseen_classes.theory.bulk import output_covariance
+from firstlight.unseen_classes.theory.operator_norm import spiked_operator_norm
 
 _REFERENCES = ("unseen2025emergence", "moniri2024theory")
 

@@ -3,7 +3,7 @@
 import numpy as np
 
 from firstlight.maths.checks import check_count, check_positive
-from firstlight.rng import RNGLike, SeedLike, generator
+from firstlight.maths.rng import RNGLike, SeedLike, generator
 
 
 def gaussian_start(

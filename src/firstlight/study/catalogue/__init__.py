@@ -1,11 +1,10 @@
-"""The catalogue: the studies that reproduce the papers' figures, one module per room.
+"""The catalogue: the studies that reproduce the papers' figures, in ``studies.py`` of each theory.
 
-Each module of this package defines ``STUDIES``, a tuple of `Study`. Problems are named by address, so listing
-the catalogue imports no room.
+Each such module defines ``STUDIES``, a tuple of `Study`. Problems are named by address, so listing the
+catalogue loads no theory.
 """
 
 import json
-import pkgutil
 from importlib import import_module
 from pathlib import Path
 
@@ -63,8 +62,8 @@ def catalogue() -> dict[str, Study]:
     True
     """
     studies: dict[str, Study] = {}
-    for module in sorted(info.name for info in pkgutil.iter_modules(__path__)):
-        for study in import_module(f"{__name__}.{module}").STUDIES:
+    for theory in ("early_alignment", "one_step", "phase_transition", "unseen_classes"):
+        for study in import_module(f"firstlight.{theory}.studies").STUDIES:
             if study.name in studies:
                 raise ValueError(f"name = {study.name!r}: two studies of the catalogue share it")
             studies[study.name] = study

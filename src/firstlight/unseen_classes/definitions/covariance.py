@@ -5,9 +5,9 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from firstlight.activations import Activation
-from firstlight.activations import activation as as_activation
 from firstlight.data.labelled import labelled
+from firstlight.maths.activations import Activation
+from firstlight.maths.activations import activation as as_activation
 from firstlight.maths.checks import check_columns, check_matrix
 
 Loss = Literal["square", "logistic", "softmax"]

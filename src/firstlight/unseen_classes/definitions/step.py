@@ -6,9 +6,9 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from firstlight.activations import Activation
-from firstlight.activations import activation as as_activation
 from firstlight.data.unseen import UnseenData
+from firstlight.maths.activations import Activation
+from firstlight.maths.activations import activation as as_activation
 from firstlight.maths.checks import check_choice, check_columns, check_count, check_matrix
 from firstlight.unseen_classes.definitions.covariance import initial_residual, label_covariance, mean_slope
 

@@ -1,0 +1,138 @@
+"""Numbers before and after a change that should change none: `make fingerprints`.
+
+    python campaigns/fingerprints.py FILE            write FILE if it is not there, else compare with it
+    python campaigns/fingerprints.py FILE --all      every grid point instead of the first and the last
+
+What is written down: for every study of the catalogue at its quick scale, every arm at the first and the last
+point with a generator of its own (so that neither names nor addresses enter); what the README's examples
+print; what the commands answer with ``--json``. Comparison is bit for bit on the machine that wrote the file;
+``--tolerance`` allows for other processors.
+"""
+
+import argparse
+import contextlib
+import io
+import json
+import math
+import re
+import sys
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from threadpoolctl import threadpool_limits
+from typer.testing import CliRunner
+
+ROOT = Path(__file__).resolve().parents[1]
+COMMANDS = (
+    ["delta-alg", "z1**2", "--json"],
+    ["delta-alg", "z1+sign(abs(z2)-1.3)", "--noise", "0.2", "--json"],
+    ["staircase", "z1+z1*z2", "--json"],
+    ["cite", "--json"],
+    ["data", "list", "--json"],
+)
+TIMES = re.compile(r"seconds|time|created|path|folder|cached", re.IGNORECASE)
+
+
+def plain(value: Any) -> Any:
+    """Turn arrays into lists, keep what JSON knows; NaN and infinities become text."""
+    if isinstance(value, np.ndarray):
+        return plain(value.tolist())
+    if isinstance(value, (list, tuple)):
+        return [plain(item) for item in value]
+    if isinstance(value, dict):
+        return {str(key): plain(item) for key, item in value.items() if not TIMES.search(str(key))}
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)
+    return value
+
+
+def of_studies(everything: bool) -> Iterator[tuple[str, Any]]:
+    """Yield every arm's numbers at the chosen points of every study."""
+    from firstlight.study.catalogue import catalogue
+
+    for number, (name, study) in enumerate(catalogue().items()):
+        quick = study.at("quick")
+        chosen = range(quick.size) if everything else sorted({0, quick.size - 1})
+        for index in chosen:
+            for arm, spec in quick.arms.items():
+                yield f"{name} [{index}] {arm}", of_trial(quick, index, spec, [number, index])
+
+
+def of_trial(study: Any, index: int, arm: Any, seed: list[int]) -> Any:
+    """Return one trial's numbers, or what it raised."""
+    try:
+        problem = study.build(study.point(index))
+        kind = getattr(arm, "kind", None) or arm.door
+        found = getattr(problem, kind)(np.random.default_rng(seed), **arm.options)
+    except (ImportError, FileNotFoundError) as error:
+        return f"not computed: {type(error).__name__}"  # images not fetched, or an extra not installed
+    return {str(key): plain(variable.values) for key, variable in found.data_vars.items()}
+
+
+def of_readme() -> Iterator[tuple[str, Any]]:
+    """Yield what each example of the README prints."""
+    for number, code in enumerate(
+        re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
+    ):
+        said = io.StringIO()
+        with contextlib.redirect_stdout(said):
+            exec(compile(code, f"README example {number}", "exec"), {})
+        yield f"README {number}", said.getvalue()
+
+
+def of_commands() -> Iterator[tuple[str, Any]]:
+    """Yield what the commands answer."""
+    from firstlight.cli import app
+
+    for words in COMMANDS:
+        answer = CliRunner().invoke(app, words)
+        yield " ".join(words), plain(json.loads(answer.stdout)) if answer.exit_code == 0 else answer.output
+
+
+def equal(one: Any, two: Any, tolerance: float) -> bool:
+    """Compare numbers within a relative tolerance (0: bit for bit), everything else exactly."""
+    if isinstance(one, dict) and isinstance(two, dict):
+        return one.keys() == two.keys() and all(equal(one[key], two[key], tolerance) for key in one)
+    if isinstance(one, list) and isinstance(two, list):
+        return len(one) == len(two) and all(equal(a, b, tolerance) for a, b in zip(one, two, strict=True))
+    if isinstance(one, float) and isinstance(two, float):
+        return one == two or abs(one - two) <= tolerance * max(abs(one), abs(two))
+    return bool(one == two)
+
+
+def main() -> int:
+    """Write the fingerprints, or compare them with those of a file."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("file", type=Path)
+    parser.add_argument("--all", action="store_true", help="every grid point")
+    parser.add_argument("--tolerance", type=float, default=0.0, help="relative; 0 is bit for bit")
+    parser.add_argument("--only", default="", help="only what has this text in its name")
+    asked = parser.parse_args()
+    known = json.loads(asked.file.read_text()) if asked.file.exists() else None
+    found: dict[str, Any] = {}
+    differ = 0
+    with threadpool_limits(1), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for source in (of_studies(asked.all), of_commands(), of_readme()):
+            for name, value in source:
+                if asked.only not in name:
+                    continue
+                found[name] = json.loads(json.dumps(value))
+                if known is not None and not equal(known.get(name), found[name], asked.tolerance):
+                    differ += 1
+                    print(f"differs: {name}", flush=True)
+    if known is None:
+        asked.file.parent.mkdir(parents=True, exist_ok=True)
+        asked.file.write_text(json.dumps(found, indent=1))
+        print(f"{len(found)} fingerprints written")
+        return 0
+    missing = [name for name in known if asked.only in name and name not in found]
+    print(f"{len(found)} fingerprints compared, {differ} differ, {len(missing)} are gone: {missing[:5]}")
+    return 1 if differ or missing else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

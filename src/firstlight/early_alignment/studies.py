@@ -1,0 +1,234 @@
+"""Studies of early alignment: the paper's figures, and its bounds against what happens."""
+
+import math
+from typing import Any
+
+from firstlight.study.spec import Arm, FigureSpec, Range, Scale
+from firstlight.study.sweep import Study
+
+_PROBLEM = "firstlight.early_alignment:Problem"
+_SMALL = math.log(1e-6)
+
+_TIME_ARMS = {
+    "flow": Arm("simulate", {"tolerance": 1e-4}, label="gradient flow"),
+    "exact": Arm("predict", paired=True, label="exact path (ε → 0)"),
+    "sharp": Arm("predict", {"form": "sharp"}, paired=True, label="sharp bound"),
+    "path": Arm("predict", {"form": "path"}, paired=True, label="bound along the path"),
+    "paper": Arm("predict", {"form": "paper"}, paired=True, label="the paper's bound"),
+}
+_TIME_LABELS = {"alignment_time": "alignment time", "samples": "n", "mu": "μ", "log_scale": "log ε"}
+_SEPARABLE = {"dimension": 10, "width": 30, "horizon": 10.0, "outputs": 120, "log_times": True}
+
+_CURVES = ("cosine_plus", "cosine_minus", "loss", "log_norm", "stable_rank", "right_sign")
+_CURVE_LABELS = {
+    "cosine_plus": "cosine to x₊",
+    "cosine_minus": "cosine to x₋",
+    "log_norm": "log ‖W‖²",
+    "stable_rank": "stable rank",
+    "direction_change": "change of directions",
+    "norm_change": "change of norms",
+}
+
+
+def _images(positive: int, negative: int) -> dict[str, Any]:
+    return {
+        "data": "mnist", "positive": positive, "negative": negative, "start": "gaussian", "reduction": "mean",
+        "width": 50, "log_scale": _SMALL, "step_size": 5e-3, "horizon": 8.0, "outputs": 41,
+    }  # fmt: skip
+
+
+def _mnist(positive: int, negative: int, horizon: float) -> Study:
+    return Study(
+        name=f"early-alignment/mnist-{positive}-{negative}",
+        description=f"MNIST {positive} against {negative}: neurons turn to the centres, then the loss falls",
+        problem=_PROBLEM,
+        axes={"samples": [120]},
+        fixed={**_images(positive, negative), "horizon": horizon},
+        arms={
+            "descent": Arm("simulate", {"by": "descent"}, label="gradient descent"),
+            "exact": Arm("predict", paired=True, label="exact path"),
+        },
+        trials=3,
+        observables=_CURVES,
+        judged=_CURVES[:-1],  # the data alone decide the last
+        claims="firstlight.early_alignment.claims:digits",
+        figure=FigureSpec(x="time", labels=_CURVE_LABELS),
+        scales={
+            "paper": Scale(
+                fixed={"step_size": 2e-3, "horizon": 30.0, "outputs": 151}, axes={"samples": [1000, 10_000]}
+            )
+        },
+    )
+
+
+STUDIES = (
+    Study(
+        name="early-alignment/toy",
+        description="Two arcs in the plane: neurons turn first, then grow and fit",
+        problem=_PROBLEM,
+        axes={"data": ["toy"]},
+        fixed={
+            "start": "gaussian",
+            "reduction": "mean",
+            "width": 50,
+            "log_scale": _SMALL,
+            "step_size": 5e-3,
+            "horizon": 60.0,
+            "outputs": 121,
+        },
+        arms={
+            "descent": Arm("simulate", {"by": "descent"}, label="gradient descent"),
+            "exact": Arm("predict", paired=True, label="exact path"),
+        },
+        trials=2,
+        observables=["cosine_plus", "cosine_minus", "direction_change", "norm_change", "loss"],
+        figure=FigureSpec(x="time", draw="firstlight.early_alignment.figures:toy"),
+        scales={"paper": Scale(fixed={"step_size": 2e-3, "horizon": 80.0, "outputs": 401})},
+    ),
+    Study(
+        name="early-alignment/two-points",
+        description="Two almost orthogonal points: the time to align is log(tan(a/2) / tan(δ/2))",
+        problem=_PROBLEM,
+        axes={"angle": Range(0.2, 1.5, 8), "delta": [0.1, 0.01, 0.001]},
+        fixed={"data": "two-points", "start": "angle", "log_scale": -30.0, "horizon": 10.0, "outputs": 201},
+        arms={
+            "flow": Arm("simulate", {"tolerance": 1e-7}, label="gradient flow"),
+            "law": Arm("predict", {"form": "law"}, label="closed form"),
+            "exact": Arm("predict", label="exact path"),
+        },
+        trials=2,
+        observables=["alignment_time"],
+        figure=FigureSpec(
+            x="angle", hue="delta", labels={"angle": "start angle a", "delta": "δ", **_TIME_LABELS}
+        ),
+        scales={"paper": Scale(axes={"angle": Range(0.1, 1.55, 30)})},
+    ),
+    Study(
+        name="early-alignment/time-vs-n",
+        description="Alignment time against the number of data: measured, exact, bounded",
+        problem=_PROBLEM,
+        axes={"samples": [4, 8, 16, 32, 64, 128]},
+        fixed={**_SEPARABLE, "mu": 0.1, "log_scale": -20.0},
+        arms=_TIME_ARMS,
+        trials=2,
+        observables=["alignment_time"],
+        figure=FigureSpec(x="samples", log_x=True, log_y=True, labels=_TIME_LABELS),
+        scales={"paper": Scale(trials=8, axes={"samples": [4, 8, 16, 32, 64, 128, 256]})},
+    ),
+    Study(
+        name="early-alignment/time-vs-mu",
+        description="Alignment time against the separability μ: measured, exact, bounded",
+        problem=_PROBLEM,
+        axes={"mu": [0.02, 0.05, 0.1, 0.2, 0.4, 0.8]},
+        fixed={**_SEPARABLE, "samples": 16, "log_scale": -20.0},
+        arms=_TIME_ARMS,
+        trials=2,
+        observables=["alignment_time"],
+        figure=FigureSpec(x="mu", log_x=True, log_y=True, labels=_TIME_LABELS),
+        scales={"paper": Scale(trials=8, axes={"mu": Range(0.01, 0.9, 13, log=True)})},
+    ),
+    Study(
+        name="early-alignment/time-vs-scale",
+        description="Alignment time against the scale of the start: it tends to that of the exact path",
+        problem=_PROBLEM,
+        axes={"log_scale": [-1.0, -2.0, -3.0, -4.0, -6.0, -10.0, -20.0]},
+        # At log ε = -1 neurons come late, when fitting has slowed down: up to t = 6e4 in 12 trials.
+        fixed={**_SEPARABLE, "samples": 16, "mu": 0.2, "horizon": 1e6, "outputs": 24},
+        arms=_TIME_ARMS,
+        trials=2,
+        observables=["alignment_time"],
+        figure=FigureSpec(x="log_scale", log_y=True, labels=_TIME_LABELS),
+        scales={"paper": Scale(trials=8)},
+    ),
+    Study(
+        name="early-alignment/loss-rate",
+        description="Decay of the loss: gradient flow, the theorem's bound, and the limit κ / (t log t)",
+        problem=_PROBLEM,
+        axes={"mu": [0.3]},
+        fixed={
+            "samples": 16,
+            "dimension": 6,
+            "width": 30,
+            "log_scale": -20.0,
+            "horizon": 1e6,
+            "outputs": 37,
+            "log_times": True,
+        },
+        arms={
+            "flow": Arm("simulate", {"tolerance": 1e-5}, label="gradient flow"),
+            "limit": Arm("predict", {"form": "limit"}, paired=True, label="limit"),
+            "rate": Arm("predict", {"form": "rate"}, paired=True, label="the theorem's bound"),
+        },
+        trials=3,
+        observables=["loss"],
+        tolerance=0.5,  # the limit is approached like 1/log t
+        figure=FigureSpec(x="time", log_x=True, log_y=True),
+        scales={"paper": Scale(fixed={"horizon": 1e12}, axes={"mu": [0.1, 0.3, 0.6]})},
+    ),
+    Study(
+        name="early-alignment/low-rank",
+        description="Stable rank in time: from full to at most 2, on to its limit",
+        problem=_PROBLEM,
+        axes={"mu": [0.02, 0.3]},
+        fixed={
+            "samples": 16,
+            "dimension": 10,
+            "width": 30,
+            "log_scale": -20.0,
+            "horizon": 1e4,
+            "outputs": 61,
+            "log_times": True,
+        },
+        arms={
+            "flow": Arm("simulate", {"tolerance": 1e-5}, label="gradient flow"),
+            "exact": Arm("predict", paired=True, label="exact path (alignment)"),
+            "limit": Arm("predict", {"form": "limit"}, paired=True, label="limit t → ∞"),
+        },
+        trials=3,
+        observables=["stable_rank"],
+        figure=FigureSpec(x="time", hue="mu", log_x=True, labels={**_CURVE_LABELS, **_TIME_LABELS}),
+        scales={"paper": Scale(trials=8, fixed={"horizon": 1e6, "width": 100})},
+    ),
+    _mnist(0, 1, horizon=8.0),
+    _mnist(1, 7, horizon=10.0),
+    _mnist(3, 8, horizon=20.0),
+    Study(
+        name="early-alignment/sgd",
+        description="MNIST 0 against 1 in mini-batches: the same alignment as with all data",
+        problem=_PROBLEM,
+        axes={"samples": [240]},
+        fixed=_images(0, 1),
+        arms={
+            "full": Arm("simulate", {"by": "descent"}, label="all data"),
+            "batch": Arm("simulate", {"by": "descent", "batch": 60}, label="batches of 60"),
+            "exact": Arm("predict", paired=True, label="exact path"),
+        },
+        trials=2,
+        observables=_CURVES[:-1],
+        figure=FigureSpec(x="time", labels=_CURVE_LABELS),
+        scales={
+            "paper": Scale(
+                fixed={"step_size": 2e-3, "horizon": 30.0, "outputs": 151}, axes={"samples": [10_000]}
+            )
+        },
+    ),
+    Study(
+        name="early-alignment/first-layer-only",
+        description="MNIST 0 against 1 with the second layer fixed at ±1: no two phases",
+        problem=_PROBLEM,
+        axes={"samples": [120]},
+        fixed=_images(0, 1),
+        arms={
+            "both": Arm("simulate", {"by": "descent"}, label="both layers"),
+            "first": Arm("simulate", {"by": "descent", "train_second": False}, label="first layer only"),
+        },
+        trials=2,
+        observables=["norm_change", "loss", "cosine_plus"],
+        figure=FigureSpec(x="time", labels=_CURVE_LABELS),
+        scales={
+            "paper": Scale(
+                fixed={"step_size": 2e-3, "horizon": 30.0, "outputs": 151}, axes={"samples": [1000]}
+            )
+        },
+    ),
+)

@@ -1,0 +1,299 @@
+"""Gaussian integrals of a layer of neurons: E[σ(u_i) σ(u_j)], E[σ(u_i) g(t)], and tables of E σ(M + s z).
+
+Quadrature only: both doors of a room may use it. Pairs of neurons are integrated by the activation's closed
+form where there is one and the means vanish, and otherwise by Mehler's series, whose remainder is bounded by
+|ρ|^(degree + 1) and what is left of the second moments. Where that bound is not negligible (at strong
+correlations, if the activation has a kink or is steep) pairs are integrated by split quadrature instead.
+"""
+
+from collections.abc import Callable
+from itertools import combinations_with_replacement
+
+import numpy as np
+from scipy.interpolate import NdBSpline, make_interp_spline
+from scipy.special import gammaln, ndtr
+
+from firstlight.maths.activations import Activation
+from firstlight.maths.activations.duals import correlation
+from firstlight.maths.workers import Workers
+
+_TOLERANCE = 1e-10
+_TILE = 250
+_LARGEST = 60  # at |ρ| = 0.8 the ReLU's remainder beyond is 1e-10 of its second moment
+_REMAINDER = 1e-9  # of the root of the second moments: pairs whose series may leave more are integrated
+_GRID = np.linspace(-9.0, 9.0, 7)  # in standard deviations; the normal mass beyond is 2e-19
+_BENDS = (-12.0, -5.0, -2.0, 0.0, 2.0, 5.0, 12.0)  # where an activation may bend, in its own argument
+_BLUR = (-7.0, -4.0, -2.0, 0.0, 2.0, 4.0, 7.0)  # pieces around a kink that an integration has blurred
+_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(10)
+_TINY = 1e-150  # stands for a spread of zero where one divides by it
+_CHUNK = 1 << 20  # nodes held at once by a thread
+
+
+def _degree(largest_correlation: float) -> int:
+    """Terms of Mehler's series after which |ρ|^(degree + 1) is negligible."""
+    if largest_correlation <= _TOLERANCE:
+        return 1
+    if largest_correlation >= 1:
+        return _LARGEST
+    return int(np.clip(np.ceil(np.log(_TOLERANCE) / np.log(largest_correlation)), 1, _LARGEST))
+
+
+def _normalised(activation: Activation, mean: np.ndarray, std: np.ndarray, degree: int) -> np.ndarray:
+    """Hermite coefficients over sqrt(j!), one row per neuron."""
+    root = np.exp(0.5 * gammaln(np.arange(1, degree + 2)))
+    return activation.moments(mean, std, degree) / root
+
+
+def second_moments(activation: Activation, mean: np.ndarray, covariance: np.ndarray) -> np.ndarray:
+    """Compute E[σ(u_i) σ(u_j)] for jointly normal pre-activations u ~ N(mean, covariance).
+
+    Parameters
+    ----------
+    activation : Activation
+        σ.
+    mean : ndarray, shape (k,)
+        Means of the pre-activations.
+    covariance : ndarray, shape (k, k)
+        Their covariance.
+
+    Returns
+    -------
+    ndarray, shape (k, k)
+
+    Examples
+    --------
+    >>> from firstlight.maths.activations import activation
+    >>> second_moments(activation("linear"), np.array([1.0, 2.0]), np.eye(2)).round(9).tolist()
+    [[2.0, 2.0], [2.0, 5.0]]
+    """
+    variance = np.diag(covariance).copy()
+    if activation.closed_dual is not None and not mean.any():
+        return _tiled(
+            lambda i, j: activation.dual(variance[i, None], variance[j], covariance[i, j]), len(variance)
+        )
+    std = np.sqrt(variance)
+    rho = correlation(variance[:, None], variance[None, :], covariance)
+    np.fill_diagonal(rho, 0.0)
+    degree = _degree(float(np.max(np.abs(rho), initial=0.0)))
+    coefficients = _normalised(activation, mean, std, degree)
+
+    def series(i: slice, j: slice) -> np.ndarray:
+        part, total = rho[i, j].copy(), np.outer(coefficients[i, -1], coefficients[j, -1])
+        for column in coefficients.T[-2::-1]:
+            total *= part
+            total += column[i, None] * column[j]
+        return total
+
+    result = _tiled(series, len(variance))
+    square = activation.mean_square(mean, std)
+    np.fill_diagonal(result, square)
+    if degree == _LARGEST:
+        share = _share_left(coefficients, square)
+        i, j = np.nonzero(np.triu(np.abs(rho) * share[:, None] * share > _REMAINDER ** (1 / (degree + 1)), 1))
+        result[i, j] = _integrated(activation, activation, mean[i], std[i], mean[j], std[j], rho[i, j])
+        result[j, i] = result[i, j]
+    return result
+
+
+def _share_left(coefficients: np.ndarray, square: np.ndarray) -> np.ndarray:
+    """Numbers a_i such that (|ρ| a_i a_j)^(degree + 1) bounds the series' error, second moments being one."""
+    left = np.maximum(square - (coefficients**2).sum(axis=-1), 0.0)
+    part = np.divide(left, square, out=np.zeros_like(left), where=square > 0)
+    return part ** (0.5 / coefficients.shape[-1])
+
+
+def _tiled(function: Callable[[slice, slice], np.ndarray], size: int) -> np.ndarray:
+    """Fill a symmetric matrix tile by tile, so that each stays in the cache, and only above the diagonal."""
+    result = np.empty((size, size))
+    tiles = [slice(start, start + _TILE) for start in range(0, size, _TILE)]
+
+    def fill(pair: tuple[slice, slice]) -> None:
+        tile = function(*pair)
+        result[pair] = tile
+        result[pair[::-1]] = tile.T
+
+    with Workers() as workers:
+        workers.map(fill, combinations_with_replacement(tiles, 2))
+    return result
+
+
+def cross_moments(
+    activation: Activation,
+    mean: np.ndarray,
+    variance: np.ndarray,
+    link: Activation,
+    link_mean: float,
+    link_variance: float,
+    covariance: np.ndarray,
+) -> np.ndarray:
+    """Compute E[σ(u_i) g(t)] for pre-activations u_i and one index t, jointly normal.
+
+    Parameters
+    ----------
+    activation, link : Activation
+        σ and g.
+    mean, variance, covariance : ndarray, shape (k,)
+        Means and variances of u, and its covariances with t.
+    link_mean, link_variance : float
+        Mean and variance of t.
+
+    Returns
+    -------
+    ndarray, shape (k,)
+
+    Examples
+    --------
+    >>> from firstlight.maths.activations import activation
+    >>> linear = activation("linear")
+    >>> one = np.ones(1)
+    >>> cross_moments(linear, 2 * one, one, linear, 3.0, 1.0, 0.5 * one).round(9).tolist()
+    [6.5]
+    """
+    if activation is link and activation.closed_dual is not None and not mean.any() and link_mean == 0:
+        return activation.dual(variance, link_variance, covariance)
+    rho = correlation(variance, np.full_like(variance, link_variance), covariance)
+    degree = _degree(float(np.max(np.abs(rho), initial=0.0)))
+    ours = _normalised(activation, mean, np.sqrt(variance), degree)
+    theirs = _normalised(link, np.asarray(link_mean), np.sqrt(np.asarray(link_variance)), degree)
+    result = (ours * theirs * rho[:, None] ** np.arange(degree + 1)).sum(axis=1)
+    if degree == _LARGEST:
+        std, link_std = np.sqrt(variance), np.sqrt(link_variance)
+        share = _share_left(ours, activation.mean_square(mean, std))
+        share *= _share_left(theirs, link.mean_square(link_mean, link_std))
+        hard = np.flatnonzero(np.abs(rho) * share > _REMAINDER ** (1 / (degree + 1)))
+        one = np.ones(hard.size)
+        result[hard] = _integrated(
+            activation, link, mean[hard], std[hard], link_mean * one, link_std * one, rho[hard]
+        )
+    return result
+
+
+def _integrated(
+    first: Activation,
+    second: Activation,
+    mean: np.ndarray,
+    std: np.ndarray,
+    other_mean: np.ndarray,
+    other_std: np.ndarray,
+    rho: np.ndarray,
+) -> np.ndarray:
+    """E[f(u) g(v)] for pairs of normals of any correlation, all arguments of shape (pairs,), std positive.
+
+    u is integrated over pieces cut at its kinks and where those of v are, blurred by the spread that v has
+    left at given u. The mean of g over that spread is `_smoothed`. A σ that bends near the origin only, as
+    all but sin and cos do, is right at any std; one that oscillates, up to a std of about 5.
+    """
+    smooth, inner = _smoothed(second)
+    bends, other_bends = (() if _lines(sigma) else _BENDS for sigma in (first, second))
+    blurred = {*second.kinks, 0.0} if other_bends else second.kinks
+    pieces = _GRID.size + len(first.kinks) + len(bends) + len(other_bends) + len(_BLUR) * len(blurred)
+    step = max(1, _CHUNK // (pieces * _NODES.size * inner))
+    result = np.empty(rho.size)
+
+    def fill(start: int) -> None:
+        m, s, centre, spread, r = (
+            a[start : start + step, None] for a in (mean, std, other_mean, other_std, rho)
+        )
+        rest = spread * np.sqrt((1 - r) * (1 + r))
+        marks = [(b - m) / s for b in (*first.kinks, *bends)]
+        marks += [(b - centre) / (spread * r) for b in other_bends]
+        marks += [(kink + b * rest - centre) / (spread * r) for kink in blurred for b in _BLUR]
+        z, w = _cut(marks)
+        values = smooth(centre + spread * r * z, rest)
+        result[start : start + step] = np.einsum("in,in,in->i", w, first(m + s * z), values)
+
+    with Workers() as workers:
+        workers.map(fill, range(0, rho.size, step))
+    return result
+
+
+def _cut(marks: list[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
+    """Nodes and weights, shape S + (nodes,), of a normal whose range is cut at marks of shape S + (1,)."""
+    shape = np.broadcast_shapes(*(mark.shape for mark in marks))[:-1]
+    cuts = [np.broadcast_to(mark, (*shape, mark.shape[-1])) for mark in (*marks, _GRID)]
+    edges = np.sort(np.clip(np.concatenate(cuts, axis=-1), _GRID[0], _GRID[-1]), axis=-1)[..., None]
+    half, middle = np.diff(edges, axis=-2) / 2, (edges[..., 1:, :] + edges[..., :-1, :]) / 2
+    z = (middle + half * _NODES).reshape(*shape, -1)
+    w = (half * _WEIGHTS).reshape(*shape, -1) * np.exp(-0.5 * z * z) / np.sqrt(2 * np.pi)
+    return z, w
+
+
+def _smoothed(sigma: Activation) -> tuple[Callable[[np.ndarray, np.ndarray], np.ndarray], int]:
+    """Return (M, s) -> E σ(M + s z), s being a column or 0, and how many nodes it takes for each M."""
+    lines = _lines(sigma)
+    if lines is None:
+
+        def quadrature(centre: np.ndarray, spread: np.ndarray) -> np.ndarray:
+            centre, wide = centre[..., None], np.maximum(spread, _TINY)[..., None]
+            z, w = _cut([(b - centre) / wide for b in (*sigma.kinks, *_BENDS)])
+            return np.einsum("inm,inm->in", w, sigma(centre + spread[..., None] * z))
+
+        return quadrature, (_GRID.size + len(_BENDS) + len(sigma.kinks)) * _NODES.size
+    (slope, *bends), (height, *jumps) = lines
+
+    def closed(centre: np.ndarray, spread: np.ndarray) -> np.ndarray:
+        total = height + slope * centre
+        for kink, bend, jump in zip(sorted(sigma.kinks), bends, jumps, strict=True):
+            x = np.clip((centre - kink) / np.maximum(spread, _TINY), -40, 40)
+            total += (jump + bend * (centre - kink)) * ndtr(x)
+            total += bend * spread / np.sqrt(2 * np.pi) * np.exp(-0.5 * x * x)
+        return total
+
+    return closed, 1
+
+
+def _lines(sigma: Activation) -> tuple[np.ndarray, np.ndarray] | None:
+    """Slope and height of σ left of all kinks, then its bends and jumps at them; None if it curves."""
+    if not sigma.kinks:
+        return None
+    kinks = np.sort(np.asarray(sigma.kinks, float))
+    edges = np.concatenate([[kinks[0] - 40], kinks, [kinks[-1] + 40]])
+    x = edges[:-1, None] + np.diff(edges)[:, None] * np.array([0.01, 0.3, 0.49, 0.5, 0.51, 0.7, 0.99])
+    y = sigma(x)
+    slopes = (y[:, -1] - y[:, 0]) / (x[:, -1] - x[:, 0])
+    heights = y[:, 0] - slopes * x[:, 0]
+    if np.abs(heights[:, None] + slopes[:, None] * x - y).max() > 1e-13 * np.abs(y).max():
+        return None
+    bends, jumps = np.diff(slopes), np.diff(heights) + np.diff(slopes) * kinks
+    return np.concatenate([slopes[:1], bends]), np.concatenate([heights[:1], jumps])
+
+
+class Tabulated:
+    """E[σ(M + s z) He_j(z)] for j = 0, 1, 2 and E σ(M + s z)², looked up in (M, s) by bicubic splines.
+
+    Parameters
+    ----------
+    activation : Activation
+        σ.
+    mean_range, std_range : tuple of float
+        Smallest and largest M and s that will be asked for; s must be positive.
+
+    Examples
+    --------
+    >>> from firstlight.maths.activations import activation
+    >>> table = Tabulated(activation("relu"), (-2.0, 2.0), (0.9, 1.1))
+    >>> mean, slope, bend, square = table(np.array([0.0]), np.array([1.0]))
+    >>> bool(abs(mean[0] * np.sqrt(2 * np.pi) - 1) < 1e-5), bool(abs(slope[0] - 0.5) < 1e-5)
+    (True, True)
+    """
+
+    def __init__(
+        self, activation: Activation, mean_range: tuple[float, float], std_range: tuple[float, float]
+    ) -> None:
+        low, high = std_range
+        if not 0 < low <= high:
+            raise ValueError(f"std_range = {std_range}: must be positive and in order")
+        # σ blurred by s bends over a length of order s, so 10 nodes per s leave errors near 1e-6
+        reach = mean_range[1] - mean_range[0]
+        means = np.linspace(*mean_range, int(np.clip(np.ceil(10 * reach / low), 16, 2000)))
+        stds = np.linspace(0.999 * low, 1.001 * high, int(np.clip(np.ceil(16 * np.log(high / low)), 6, 48)))
+        grid = np.meshgrid(means, stds, indexing="ij")
+        moments = activation.moments(*grid, 2)
+        square = activation.mean_square(*grid)
+        along = make_interp_spline(means, np.concatenate([moments, square[..., None]], axis=-1))
+        across = make_interp_spline(stds, along.c, axis=1)
+        self._spline = NdBSpline((along.t, across.t), np.moveaxis(across.c, 0, 1), 3)
+
+    def __call__(self, mean: np.ndarray, std: np.ndarray) -> tuple[np.ndarray, ...]:
+        """Return the four expectations at arrays M and s that broadcast."""
+        return tuple(np.moveaxis(self._spline(np.stack(np.broadcast_arrays(mean, std), -1)), -1, 0))

@@ -1,0 +1,103 @@
+"""Hermite polynomials, Hermite coefficients under any normal law, and Mehler's expansion."""
+
+from collections.abc import Iterator
+
+import numpy as np
+from scipy.special import gammaln
+
+from firstlight.maths.quadrature import CHUNK, REACH, Function, Kinks, rule
+
+
+def hermite_values(degree: int, z: np.ndarray) -> Iterator[np.ndarray]:
+    """Yield the probabilists' Hermite polynomials He_0(z), ..., He_degree(z), one array at a time.
+
+    Examples
+    --------
+    >>> [float(h) for h in hermite_values(3, np.array(2.0))]
+    [1.0, 2.0, 3.0, 2.0]
+    """
+    before, now = np.zeros_like(z), np.ones_like(z)
+    for j in range(degree + 1):
+        yield now
+        before, now = now, z * now - j * before
+
+
+def hermite_coefficients(
+    function: Function,
+    degree: int,
+    *,
+    mean: np.ndarray | float = 0.0,
+    std: np.ndarray | float = 1.0,
+    kinks: Kinks = (),
+) -> np.ndarray:
+    """Compute E[f(mean + std z) He_j(z)] for j = 0..degree (probabilists' He_j, not divided by j!).
+
+    Parameters
+    ----------
+    function : callable
+        Vectorised function of one argument.
+    degree : int
+        Highest j, from 0 to 150 (beyond, He_j leaves the range of double precision).
+    mean, std : float or array_like, broadcast to a common shape S
+        Law of the argument.
+    kinks : sequence of float
+        Arguments at which f is not smooth.
+
+    Returns
+    -------
+    ndarray, shape S + (degree + 1,)
+        Absolute error about 1e-15 sqrt(j! E f^2).
+
+    Examples
+    --------
+    >>> (hermite_coefficients(lambda x: x**2, 3).round(12) + 0.0).tolist()
+    [1.0, 0.0, 2.0, 0.0]
+    """
+    if not 0 <= degree <= 150:
+        raise ValueError(f"degree = {degree}: must lie between 0 and 150")
+    mean, std = np.broadcast_arrays(np.asarray(mean, float), np.asarray(std, float))
+    flat_mean, flat_std = mean.ravel(), std.ravel()
+    result = np.empty((flat_mean.size, degree + 1))
+    reach = REACH + 2 * np.sqrt(degree)  # He_j is of order one times its norm up to 2 sqrt(j)
+    size = rule(0.0, 1.0, kinks, reach=reach)[0].size
+    step = max(1, CHUNK // size)
+    for start in range(0, flat_mean.size, step):
+        part = slice(start, start + step)
+        z, w = rule(flat_mean[part], flat_std[part], kinks, reach=reach)
+        values = w * function(flat_mean[part, None] + flat_std[part, None] * z)
+        for j, polynomial in enumerate(hermite_values(degree, z)):
+            result[part, j] = np.einsum("in,in->i", values, polynomial)
+    return result.reshape(*mean.shape, degree + 1)
+
+
+def mehler(first: np.ndarray, second: np.ndarray, correlation: np.ndarray | float) -> np.ndarray:
+    """Sum Mehler's expansion E[f(u) g(v)] = sum_j a_j b_j rho^j / j! for standard normals of correlation rho.
+
+    Parameters
+    ----------
+    first, second : ndarray, shape (..., degree + 1)
+        Hermite coefficients a_j = E[f(z) He_j(z)] and b_j of f and g; leading axes broadcast.
+    correlation : float or ndarray
+        rho in [-1, 1].
+
+    Returns
+    -------
+    ndarray
+        The sum over the degrees given. What is cut off is at most |rho|^(degree + 1) times the root of the
+        product of the remainders E f^2 - sum_j a_j^2 / j! and likewise for g.
+
+    Examples
+    --------
+    >>> a = hermite_coefficients(lambda x: x**2, 2)
+    >>> float(mehler(a, a, 0.5).round(12))  # E u^2 v^2 = 1 + 2 rho^2
+    1.5
+    """
+    rho = np.asarray(correlation, float)
+    if not (np.abs(rho) <= 1 + 1e-12).all():
+        raise ValueError("correlation: must lie in [-1, 1]")
+    root = np.exp(0.5 * gammaln(np.arange(1, np.shape(first)[-1] + 1)))
+    product = (np.asarray(first) / root) * (np.asarray(second) / root)
+    total = np.zeros(np.broadcast_shapes(product.shape[:-1], rho.shape))
+    for j in reversed(range(product.shape[-1])):
+        total = total * rho + product[..., j]
+    return total

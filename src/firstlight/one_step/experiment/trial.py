@@ -1,0 +1,216 @@
+"""The experiment of the room `one_step`: one gradient step, a ridge read-out, and the errors left."""
+
+from collections.abc import Callable
+from functools import partial
+from typing import Literal
+
+import numpy as np
+from scipy.sparse.linalg import svds
+
+from firstlight.data.labels import Classification, Regression
+from firstlight.data.mixture import GaussianMixture, Spiked
+from firstlight.maths.activations import activation
+from firstlight.maths.feature_moments import cross_moments, second_moments
+from firstlight.maths.workers import Workers, blocks
+from firstlight.measure.error import ErrorTally, population_error
+from firstlight.network.two_layer import TwoLayer, ridge_readout
+from firstlight.one_step.definitions import Draws, Setting, Streams
+from firstlight.one_step.experiment.surrogates import (
+    ConditionalGaussianFeatures,
+    HermiteFeatures,
+    NetworkFeatures,
+)
+
+Model = Literal["network", "hermite", "conditional_gaussian"]
+Risk = Literal["sample", "population"]
+FeatureMap = Callable[[np.ndarray, np.ndarray, np.random.Generator, np.ndarray], np.ndarray]
+
+
+_LARGE = 4_000_000  # entries of a feature matrix from which its Gram matrix is worth the threads of BLAS
+
+
+def first_stage(
+    setting: Setting, stream: Streams, workers: Workers
+) -> tuple[TwoLayer, np.ndarray, np.ndarray]:
+    """Draw what the gradient step needs: the network at its start, and a batch of inputs with labels."""
+    n, k, count = setting.mixture.dimension, setting.k, setting.gradient_samples
+    first, x, y = np.empty((k, n)), np.empty((count, n)), np.empty(count)
+    batch = Draws(setting, count, partial(stream, "gradient"))
+
+    def neurons(rows: slice) -> None:
+        stream("first layer", rows.start).standard_normal(out=first[rows])
+        first[rows] *= 1 / np.sqrt(setting.mixture.trace)
+
+    def samples(block: int) -> None:
+        rows = batch.rows[block]
+        _, _, y[rows] = batch(block, x[rows])
+
+    workers.map(lambda job: job(), [
+        *(partial(neurons, rows) for rows in blocks(k)), *(partial(samples, b) for b in range(len(batch)))
+    ])  # fmt: skip
+    second = stream("second layer").standard_normal(k) / np.sqrt(k)
+    return TwoLayer(first, second, setting.sigma), x, y
+
+
+def run_trial(
+    setting: Setting,
+    rng: np.random.Generator,
+    *,
+    model: Model = "network",
+    degree: int = 1,
+    risk: Risk = "sample",
+    test_samples: int | None = None,
+) -> dict[str, np.ndarray]:
+    """Run one experiment and return its observables, with a leading axis for the ridges.
+
+    Parameters
+    ----------
+    setting : Setting
+        What is studied.
+    rng : Generator
+        Source of randomness; the same state gives every model the same data and weights.
+    model : {"network", "hermite", "conditional_gaussian"}
+        Which features the read-out is fitted on. The gradient step is the network's own in every case.
+    degree : int
+        Highest degree of the Hermite model.
+    risk : {"sample", "population"}
+        Errors on a fresh sample, or exactly by second moments (the network's only; no 0/1 error).
+    test_samples : int, optional
+        Size of the fresh sample; default 5 m.
+
+    Returns
+    -------
+    dict of ndarray
+        Each of shape (L,), and ``test_error_by_class`` of shape (L, C).
+    """
+    stream = Streams(rng)
+    with Workers() as workers:
+        start, x, y = first_stage(setting, stream, workers)
+        trained = start.step(x, y, setting.step_size, workers.map)
+        del x, y
+        feature_map = _feature_map(setting, model, degree, start.first_layer, trained)
+        del start
+        phi, y = _training_features(setting, feature_map, stream, workers)
+        solve = partial(ridge_readout, phi, y, setting.ridges)
+        readout = workers.together(solve) if phi.size > _LARGE else solve()
+        result = {
+            "train_error": np.mean((y[:, None] - phi @ readout.T) ** 2, axis=0),
+            "weight_norm": np.linalg.norm(readout, axis=1),
+        }
+        del phi
+        if risk == "sample":
+            count = 5 * setting.m if test_samples is None else test_samples
+            return result | _fresh(setting, feature_map, readout, count, stream, workers)
+    return result | _population(setting, trained.first_layer, readout)
+
+
+def _training_features(
+    setting: Setting, feature_map: FeatureMap, stream: Streams, workers: Workers
+) -> tuple[np.ndarray, np.ndarray]:
+    """Features and labels of the read-out's samples; the inputs themselves are forgotten block by block."""
+    training = Draws(setting, setting.m, partial(stream, "training"))
+    phi, y = np.empty((setting.m, setting.k)), np.empty(setting.m)
+
+    def fill(block: int) -> None:
+        rows, room = training.rows[block], training.scratch(workers, block)
+        x, classes, y[rows] = training(block, room)
+        feature_map(x, classes, stream("training noise", block), phi[rows])
+
+    workers.map(fill, range(len(training)))
+    return phi, y
+
+
+def _fresh(
+    setting: Setting,
+    feature_map: FeatureMap,
+    readout: np.ndarray,
+    count: int,
+    stream: Streams,
+    workers: Workers,
+) -> dict[str, np.ndarray]:
+    """Errors on fresh samples, drawn and forgotten block by block."""
+    labels = setting.labels
+    values = np.asarray(labels.values) if isinstance(labels, Classification) else None
+    test = Draws(setting, count, partial(stream, "test"))
+
+    def judge(block: int) -> ErrorTally:
+        x, classes, y = test(block, test.scratch(workers, block))
+        room = workers.scratch("features", len(x), setting.k)
+        tally = ErrorTally(setting.mixture.classes, len(readout), values)
+        tally.add(y, feature_map(x, classes, stream("test noise", block), room) @ readout.T, classes)
+        return tally
+
+    tally = ErrorTally(setting.mixture.classes, len(readout), values)
+    for part in workers.map(judge, range(len(test))):
+        tally.merge(part)
+    result = {"test_error": tally.mean_square, "test_error_by_class": tally.by_class}
+    if values is not None:
+        result["misclassification"] = tally.misclassification
+    return result
+
+
+def _population(setting: Setting, first_layer: np.ndarray, readout: np.ndarray) -> dict[str, np.ndarray]:
+    """Exact errors of the network over the mixture, by the second moments of its features."""
+    mixture, labels, sigma = setting.mixture, setting.labels, setting.sigma
+    means = mixture.project(first_layer)
+    label_mean, label_square = labels.moments(mixture)
+    by_class = np.empty((len(readout), mixture.classes))
+    gram = first_layer @ first_layer.T  # shared by all classes
+    for c, law in enumerate(mixture.covariances):
+        covariance = law.quadratic(first_layer, gram=gram)
+        if isinstance(labels, Regression):
+            index_mean, index_std = labels.index(mixture)
+            along = law.quadratic(first_layer, labels.direction[None, :])[:, 0]
+            cross = cross_moments(
+                sigma, means[c], np.diag(covariance).copy(), activation(labels.link),
+                index_mean[c], index_std[c] ** 2, along,
+            )  # fmt: skip
+        else:
+            cross = label_mean[c] * sigma.moments(means[c], np.sqrt(np.diag(covariance)), 0)[:, 0]
+        by_class[:, c] = population_error(
+            readout / np.sqrt(setting.k), second_moments(sigma, means[c], covariance), cross, label_square[c]
+        )
+    return {"test_error": by_class @ mixture.weights, "test_error_by_class": by_class}
+
+
+def _feature_map(
+    setting: Setting, model: Model, degree: int, before: np.ndarray, trained: TwoLayer
+) -> FeatureMap:
+    sigma, first_layer = trained.activation, trained.first_layer
+    if model == "network":
+        return NetworkFeatures(first_layer, sigma)
+    if model == "hermite":
+        return HermiteFeatures(first_layer, sigma, bulk_scale(setting.mixture), degree)
+    laws = [law for law in setting.mixture.covariances if isinstance(law, Spiked)]
+    scales = np.array([law.scale for law in laws])
+    basis = strong_directions(setting.mixture, first_layer - before)
+    means = setting.mixture.means
+    largest = 0.0 if means is None else float(np.linalg.norm(means, axis=1).max())
+    spread = largest + 8 * np.sqrt(max(law.norm for law in laws))
+    return ConditionalGaussianFeatures(first_layer, sigma, basis, scales, spread)
+
+
+def bulk_scale(mixture: GaussianMixture) -> float:
+    """Return b, the standard deviation of an untrained pre-activation without its spikes.
+
+    Examples
+    --------
+    >>> mixture = GaussianMixture([1.0], None, [Spiked([3.0], np.eye(4)[:, :1])])
+    >>> round(bulk_scale(mixture), 6)  # sqrt(4 / 7)
+    0.755929
+    """
+    bulk = [
+        law.scale * law.dimension if isinstance(law, Spiked) else law.trace for law in mixture.covariances
+    ]
+    return float(np.sqrt(mixture.weights @ bulk / mixture.trace))
+
+
+def strong_directions(mixture: GaussianMixture, update: np.ndarray) -> np.ndarray:
+    """Return an orthonormal basis of the spikes, the means and the leading direction of the update (n, r)."""
+    columns = [law.directions for law in mixture.covariances if isinstance(law, Spiked)]
+    if mixture.means is not None:
+        columns.append(mixture.means.T)
+    if update.any() and min(update.shape) > 1:
+        columns.append(svds(update, k=1, v0=np.ones(min(update.shape)), return_singular_vectors="vh")[2].T)
+    left, size, _ = np.linalg.svd(np.hstack(columns), full_matrices=False)
+    return left[:, size > 1e-8 * size[:1].max(initial=1.0)]

@@ -1,0 +1,238 @@
+"""Studies of one gradient step: the source's figures, with the error over Var(y) beside the raw one.
+
+The raw error alone misleads: where the label direction is random, its length shrinks with the spikes, and
+with it Var(y). What then looks like an effect of α or of the alignment is a change of units.
+"""
+
+from typing import Any
+
+from firstlight.study.spec import Arm, FigureSpec, Range, Scale
+from firstlight.study.sweep import Study
+
+_SCALED = "firstlight.one_step:Problem.scaled"
+_FAMILY = "firstlight.one_step.families:"
+
+_QUICK = {"n": 240, "m": 240}
+_PAPER = {"n": 1000, "m": 1000}
+_SQUARE = {**_QUICK, "k": 240}
+_PAPER_SQUARE = {**_PAPER, "k": 1000}
+
+_ARMS = {
+    "network": Arm("simulate", label="network"),
+    "hermite": Arm("simulate", {"model": "hermite"}, label="Hermite model"),
+    "deterministic": Arm("predict", paired=True, label="deterministic equivalent"),
+    "asymptotic": Arm("predict", {"method": "asymptotic", "draws": 4}, label="network-free"),
+}
+# where only mean squares are shown, the network's are exact: no noise from a test sample
+_EXACT = {**_ARMS, "network": Arm("simulate", {"risk": "population"}, label="network")}
+_ERRORS = ("test_error", "relative_test_error")
+_LABELS = {
+    "test_error": "test error",
+    "train_error": "training error",
+    "relative_test_error": "test error / Var(y)",
+    "misclassification": "0/1 error",
+    "ratio": "k/m",
+    "alpha": "weighting α (0: data, 1: step)",
+    "beta": "strength β",
+    "share": "share of the first class",
+    "spike_alignment": "alignment of the spikes",
+    "rank": "spikes per class",
+    "activation": "σ",
+}
+_TOLERANCE = 0.1  # single trials at the quick scale's n = 240 differ from their own prediction by 6 %
+_RATIOS = (0.1, 0.3, 0.4, 0.5, 0.7, 0.9, 1.0, 1.1, 1.5, 2.0, 3.0, 4.0, 5.0)
+_ACTIVATIONS = ("relu", "tanh", "sigmoid")
+
+
+def _figure(x: str, **options: Any) -> FigureSpec:
+    return FigureSpec(x=x, hue="activation", labels=_LABELS, **options)
+
+
+def _fashion(first: int, second: int) -> Study:
+    arms = {name: arm for name, arm in _ARMS.items() if name != "asymptotic"}  # no few spikes in images
+    return Study(
+        name=f"one-step/fashion-mnist-{first}-{second}",
+        description=f"Fashion-MNIST {first} against {second}, with noise: network, Hermite model and theory",
+        problem=f"{_FAMILY}of_images",
+        tolerance=_TOLERANCE,
+        axes={"ratio": [0.1, 0.5, 1.0, 1.5, 2.5]},
+        fixed={"m": 200, "first": first, "second": second, "alpha": 0.0, "beta": 1.0, "ridge": 1e-4},
+        arms=arms,
+        trials=8,
+        observables=["test_error", "train_error", "misclassification"],
+        # labels are ±1 in equal shares: the error over Var(y) is the error itself
+        figure=FigureSpec(x="ratio", labels=_LABELS | {"test_error": "test error (Var(y) = 1)"}, log_x=True),
+        scales={
+            "paper": Scale(
+                trials=20,
+                fixed={"m": 500},
+                axes={"ratio": [0.01, *_RATIOS]},
+            )
+        },
+    )
+
+
+STUDIES = (
+    Study(
+        name="one-step/width",
+        description="Errors against the width: a peak where k reaches m, and theory on the points",
+        problem=f"{_FAMILY}by_width",
+        tolerance=_TOLERANCE,
+        axes={"ratio": [0.1, 0.3, 0.5, 0.9, 1.1, 2.0, 4.0], "activation": ["relu", "tanh"]},
+        fixed={**_QUICK, "alpha": 0.5, "beta": 0.74},
+        arms=_EXACT,
+        trials=12,
+        observables=["test_error", "train_error", "relative_test_error"],
+        judged=["test_error", "train_error"],
+        figure=_figure("ratio", log_x=True, log_y=True),
+        scales={
+            "paper": Scale(trials=20, fixed=_PAPER, axes={"ratio": _RATIOS, "activation": _ACTIVATIONS}),
+        },
+    ),
+    Study(
+        name="one-step/alpha",
+        description="Structure moved from the data (α = 0) to the step (α = 1): over Var(y), little changes",
+        problem=_SCALED,
+        tolerance=_TOLERANCE,
+        axes={"alpha": Range(0.0, 1.0, 6), "activation": ["relu", "tanh"]},
+        fixed={**_SQUARE, "beta": 0.74},
+        arms=_EXACT,
+        trials=8,
+        observables=_ERRORS,
+        judged=["test_error"],
+        figure=_figure("alpha", log_y=True),
+        scales={
+            "paper": Scale(
+                trials=20,
+                fixed=_PAPER_SQUARE,
+                axes={"alpha": Range(0.0, 1.0, 20), "activation": _ACTIVATIONS},
+            )
+        },
+    ),
+    Study(
+        name="one-step/beta",
+        description="Errors against the strength of the structure, in the data, in both, and in the step",
+        problem=_SCALED,
+        tolerance=_TOLERANCE,
+        axes={"beta": Range(0.0, 1.0, 5), "alpha": [0.0, 0.5, 1.0]},
+        fixed={**_SQUARE, "activation": "relu"},
+        arms=_EXACT,
+        trials=8,
+        observables=_ERRORS,
+        judged=["test_error"],
+        figure=FigureSpec(x="beta", hue="alpha", labels=_LABELS | {"alpha": "α"}, log_y=True),
+        scales={"paper": Scale(trials=20, fixed=_PAPER_SQUARE, axes={"beta": Range(0.0, 1.0, 10)})},
+    ),
+    Study(
+        name="one-step/mixture-ratio",
+        description="Telling the classes apart by their spikes alone, against their shares",
+        problem=f"{_FAMILY}by_share",
+        tolerance=_TOLERANCE,
+        axes={"share": Range(0.05, 0.95, 7), "activation": ["relu", "tanh"]},
+        fixed={**_SQUARE, "alpha": 0.5, "beta": 0.74, "task": "classification"},
+        arms=_ARMS,
+        trials=8,
+        observables=["test_error", "relative_test_error", "misclassification"],
+        judged=["test_error", "misclassification"],
+        figure=_figure("share"),
+        scales={
+            "paper": Scale(
+                trials=20,
+                fixed=_PAPER_SQUARE,
+                axes={"share": Range(0.05, 0.95, 10), "activation": _ACTIVATIONS},
+            )
+        },
+    ),
+    Study(
+        name="one-step/spike-alignment",
+        description="Aligned spikes make the labels smaller, not the task easier",
+        problem=_SCALED,
+        tolerance=_TOLERANCE,
+        axes={"spike_alignment": Range(-1.0, 1.0, 7), "activation": ["relu", "tanh"]},
+        fixed={**_SQUARE, "alpha": 0.5, "beta": 0.74},
+        arms=_EXACT,
+        trials=8,
+        observables=_ERRORS,
+        judged=["test_error"],
+        figure=_figure("spike_alignment"),
+        scales={
+            "paper": Scale(
+                trials=20,
+                fixed=_PAPER_SQUARE,
+                axes={"spike_alignment": Range(-1.0, 1.0, 20), "activation": _ACTIVATIONS},
+            )
+        },
+    ),
+    Study(
+        name="one-step/rank",
+        description="Errors against the number of spikes in each class",
+        problem=_SCALED,
+        tolerance=_TOLERANCE,
+        axes={"rank": [1, 2, 4, 7, 10], "activation": ["relu", "tanh"]},
+        fixed={**_SQUARE, "alpha": 0.5, "beta": 0.74},
+        arms={
+            **_EXACT,
+            "asymptotic": Arm("predict", {"method": "asymptotic", "draws": 2}, label="network-free"),
+        },
+        trials=10,
+        observables=_ERRORS,
+        judged=["test_error"],
+        figure=_figure("rank"),
+        scales={
+            "paper": Scale(
+                trials=100,
+                fixed=_PAPER_SQUARE,
+                axes={"rank": list(range(1, 11)), "activation": _ACTIVATIONS},
+            )
+        },
+    ),
+    Study(
+        name="one-step/alpha-beta-map",
+        description="Errors over weighting α and strength β, and where a linear model no longer serves",
+        problem=_SCALED,
+        tolerance=_TOLERANCE,
+        axes={"alpha": Range(0.0, 1.0, 6), "beta": Range(0.0, 1.0, 6)},
+        fixed={"n": 160, "k": 200, "m": 200, "label_direction": "spikes"},
+        arms={
+            "network": Arm("simulate", {"risk": "population"}),
+            "linear": Arm("simulate", {"model": "hermite", "degree": 1}, label="degree-1 model"),
+            "deterministic": Arm("predict", paired=True, label="deterministic equivalent"),
+        },
+        trials=8,
+        observables=["test_error"],
+        figure=FigureSpec(labels=_LABELS, draw="firstlight.one_step.figures:square"),
+        scales={
+            "paper": Scale(
+                trials=20,
+                fixed={"n": 400, "k": 500, "m": 500},
+                axes={"alpha": Range(0.0, 1.0, 30), "beta": Range(0.0, 1.0, 30)},
+            )
+        },
+    ),
+    Study(
+        name="one-step/degree",
+        description="How many Hermite degrees the network needs, spikes in the data and labels along them",
+        problem=_SCALED,
+        tolerance=_TOLERANCE,
+        axes={"beta": [0.3, 0.6, 0.74, 0.9]},
+        fixed={"n": 300, "k": 300, "m": 300, "alpha": 0.0, "label_direction": "spikes"},
+        arms={
+            "network": Arm("simulate"),
+            **{f"degree_{d}": Arm("simulate", {"model": "hermite", "degree": d}) for d in range(1, 7)},
+            "conditional_gaussian": Arm("simulate", {"model": "conditional_gaussian"}),
+            "deterministic": Arm("predict", paired=True, label="deterministic equivalent"),
+        },
+        trials=12,
+        observables=["test_error"],  # drawn as gaps in percent, which Var(y) does not change
+        figure=FigureSpec(labels=_LABELS, draw="firstlight.one_step.figures:degrees"),
+        scales={
+            "paper": Scale(
+                trials=20,
+                fixed={"n": 1000, "k": 1000, "m": 1000},
+                axes={"beta": [0.3, 0.45, 0.6, 0.74, 0.85, 0.95]},
+            )
+        },
+    ),
+    _fashion(0, 1),
+    _fashion(5, 9),
+)

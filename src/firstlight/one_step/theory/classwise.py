@@ -1,0 +1,78 @@
+"""Deterministic equivalents of ridge regression when the classes have different laws."""
+
+import numpy as np
+from scipy import linalg
+from scipy.linalg import lapack
+
+from firstlight.one_step.theory.deterministic import Equivalent, effective_ridge
+from firstlight.one_step.theory.moments import FeatureMoments
+
+_TOLERANCE = 1e-11
+_STEPS = 60
+
+
+def _inverse(matrix: np.ndarray) -> np.ndarray:
+    """Invert a symmetric positive definite matrix."""
+    factor = linalg.cholesky(matrix, lower=True, check_finite=False)
+    half, _ = lapack.dpotri(factor, lower=1, overwrite_c=True)
+    lower = np.tril(half)
+    return lower + np.tril(half, -1).T
+
+
+def classwise_equivalent(moments: FeatureMoments, m: int, ridge: float) -> Equivalent:
+    """Predict the read-out's errors with an effective ridge for each class.
+
+    A sample of class c sees the effective ridge u_c = λ + (1/m) tr Ω_c P, P = (I + Σ_c ρ_c Ω_c/u_c)^(-1). The
+    Jacobian of these equations is I - T with T_ac = ρ_c tr(Ω_a P Ω_c P)/(m u_c²), the same matrix that
+    carries the read-out's fluctuations into the test errors R = (I - T)^(-1) e.
+
+    Parameters
+    ----------
+    moments : FeatureMoments
+        Population moments of the features.
+    m : int
+        Number of training samples.
+    ridge : float
+        λ; a zero is taken as a limit.
+
+    Returns
+    -------
+    Equivalent
+    """
+    rho, k, classes = moments.weights, len(moments.cross[0]), len(moments.weights)
+    traces = np.array([np.trace(omega) for omega in moments.second])
+    ridge = max(ridge, 1e-10 * float(rho @ traces) / k)
+    # the pooled equation with a flat spectrum is a cheap start from above
+    u = np.full(classes, effective_ridge(np.full(k, rho @ traces / k), m, ridge)[0])
+    residual = np.inf
+    for _ in range(_STEPS):
+        resolvent, products, carry = _resolvent(moments, m, u)
+        gap = u - ridge - np.array([np.trace(p) for p in products]) / m
+        residual = float(np.max(np.abs(gap) / u))
+        if residual <= _TOLERANCE:
+            break
+        step = np.linalg.solve(np.eye(classes) - carry, gap)
+        new = u - step
+        u = np.where(new > ridge, new, 0.5 * (u + ridge))
+    pull = (rho / u) @ moments.cross
+    readout = resolvent @ pull
+    risk = moments.risk(readout[None])[0]
+    by_class = np.linalg.solve(np.eye(classes) - carry, risk)
+    spread = np.array([np.vdot(resolvent, p) for p in products])  # tr Ω_c P²
+    square = float(readout @ readout) + float((rho * by_class / u**2) @ spread) / m
+    test, train = float(rho @ by_class), float(rho @ (by_class * (ridge / u) ** 2))
+    return Equivalent(test, train, by_class, square, readout, residual <= _TOLERANCE)
+
+
+def _resolvent(
+    moments: FeatureMoments, m: int, u: np.ndarray
+) -> tuple[np.ndarray, list[np.ndarray], np.ndarray]:
+    """P, the products Ω_c P, and T."""
+    rho = moments.weights
+    total = np.eye(len(moments.cross[0]))
+    for weight, omega in zip(rho / u, moments.second, strict=True):
+        total += weight * omega
+    resolvent = _inverse(total)
+    products = [omega @ resolvent for omega in moments.second]
+    traces = np.array([[np.vdot(a.T, c) for c in products] for a in products])
+    return resolvent, products, traces * rho / (m * u**2)

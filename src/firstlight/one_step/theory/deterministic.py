@@ -1,0 +1,173 @@
+"""Deterministic equivalents of ridge regression when one covariance serves all samples."""
+
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+from scipy import linalg
+from scipy.linalg import lapack
+
+from firstlight.maths.solvers import bracketing_root
+from firstlight.maths.workers import Workers
+from firstlight.one_step.theory.moments import FeatureMoments
+
+
+@dataclass(frozen=True, eq=False)
+class Equivalent:
+    """Predicted errors of a ridge read-out.
+
+    Attributes
+    ----------
+    test, train : float
+        Mean squared errors.
+    by_class : ndarray, shape (C,)
+        Test error in each class.
+    weight_square : float
+        E |w|² of the read-out.
+    readout : ndarray, shape (k,)
+        Mean of the read-out weights.
+    converged : bool
+        Whether the self-consistent equation was solved.
+    """
+
+    test: float
+    train: float
+    by_class: np.ndarray
+    weight_square: float
+    readout: np.ndarray
+    converged: bool
+
+
+class Resolvent:
+    """(Ω + κ)⁻¹ b for any number of shifts κ, from one reduction of Ω to tridiagonal form.
+
+    Eigenvectors are never formed: ridge formulas need the eigenvalues for traces, and this for the rest.
+
+    Parameters
+    ----------
+    omega : ndarray, shape (k, k)
+        Ω, symmetric, no eigenvalue below zero.
+    b : ndarray, shape (k,)
+        A vector in the range of Ω.
+
+    Attributes
+    ----------
+    values : ndarray, shape (k,)
+        Eigenvalues of Ω, in ascending order; what is zero up to rounding is zero.
+
+    Examples
+    --------
+    >>> resolvent = Resolvent(np.diag([3.0, 1.0, 2.0]), np.array([1.0, 0.0, 0.0]))
+    >>> resolvent.values.round(9).tolist(), resolvent(np.array([1.0])).round(9).tolist()
+    ([1.0, 2.0, 3.0], [[0.25, 0.0, 0.0]])
+    """
+
+    def __init__(self, omega: np.ndarray, b: np.ndarray) -> None:
+        if len(omega) < 3:  # LAPACK reduces larger ones only
+            self._diagonal, self._vectors = np.linalg.eigh(omega)
+            self._tau, self._start = None, self._vectors.T @ b
+            values = self._diagonal
+        else:
+            work = int(lapack.dsytrd_lwork(len(omega), lower=1)[0])
+            with Workers() as workers:
+                reduced = workers.together(partial(lapack.dsytrd, omega, lower=1, lwork=work))
+            packed, self._diagonal, self._off, self._tau, _ = reduced
+            self._vectors = np.asfortranarray(packed[1:, :-1])
+            self._start = self._reflect(b[:, None], "T")[:, 0]
+            values = linalg.eigvalsh_tridiagonal(
+                self._diagonal, self._off, check_finite=False, lapack_driver="sterf"
+            )
+        self.values = np.where(values > 1e-13 * values.max(), values, 0.0)
+
+    def _reflect(self, columns: np.ndarray, way: str) -> np.ndarray:
+        work = 64 * len(columns)
+        turned, _, _ = lapack.dormqr("L", way, self._vectors, self._tau, columns[1:], lwork=work)
+        return np.vstack([columns[:1], turned])
+
+    def _solve(self, shift: float) -> np.ndarray:
+        largest = float(self.values[-1])
+        if self.values[0] + shift <= 1e-13 * largest:
+            # singular: a token shift keeps out the rounding of b in directions that it has no part in
+            shift = 1e-9 * largest
+        if self._tau is None:
+            return self._start / (self._diagonal + shift)
+        return lapack.dptsv(self._diagonal + shift, self._off, self._start)[2]
+
+    def __call__(self, shifts: np.ndarray) -> np.ndarray:
+        """Return (Ω + κ)⁻¹ b for every κ, shape (shifts, k); at zero the solution of least norm."""
+        found = np.column_stack([self._solve(float(shift)) for shift in shifts])
+        return (self._vectors @ found if self._tau is None else self._reflect(found, "N")).T
+
+
+def effective_ridge(values: np.ndarray, m: int, ridge: float) -> tuple[float, bool]:
+    """Solve λ = κ (1 - (1/m) Σ_i l_i/(l_i + κ)) for the largest κ ≥ λ.
+
+    Parameters
+    ----------
+    values : ndarray
+        l, eigenvalues of the feature second moment; at least 0.
+    m : int
+        Number of training samples.
+    ridge : float
+        λ, at least 0. At zero the answer is zero unless there are more directions than samples.
+
+    Returns
+    -------
+    kappa : float
+    converged : bool
+
+    Examples
+    --------
+    >>> kappa, converged = effective_ridge(np.ones(4), 2, 0.0)  # 1 = 2/(1 + κ)
+    >>> round(kappa, 9), converged
+    (1.0, True)
+    """
+
+    def excess(kappa: float) -> float:
+        return kappa - ridge - kappa * float((values / (values + kappa)).sum()) / m
+
+    high = ridge + float(values.sum()) / m
+    low = max(ridge, 1e-14 * high)
+    if excess(low) >= 0:  # only at ridge 0: fewer directions than samples, no implicit ridge
+        return ridge, True
+    found = bracketing_root(excess, low, high * (1 + 1e-9), tolerance=1e-13)
+    return found.value, found.converged
+
+
+def pooled_equivalents(
+    moments: FeatureMoments, sizes: list[int], ridges: np.ndarray
+) -> list[list[Equivalent]]:
+    """Predict the read-out's errors for every sample size and ridge, from one factorisation.
+
+    Parameters
+    ----------
+    moments : FeatureMoments
+        Population moments of the features.
+    sizes : list of int
+        m, numbers of training samples.
+    ridges : ndarray
+        λ, each at least 0.
+
+    Returns
+    -------
+    list of list of Equivalent
+        Indexed by size, then ridge.
+    """
+    omega, b, label_square = moments.pooled()
+    resolvent = Resolvent(omega, b)
+    values = resolvent.values
+    cells = [(m, *effective_ridge(values, m, float(ridge))) for m in sizes for ridge in ridges]
+    readouts = resolvent(np.array([kappa for _, kappa, _ in cells]))
+    found = []
+    for (m, kappa, converged), readout, by_class in zip(cells, readouts, moments.risk(readouts), strict=True):
+        shifted = np.where(values + kappa > 0, values + kappa, 1.0)
+        share = values / shifted
+        gamma = float((share**2).sum()) / m
+        size = float(readout @ readout)
+        risk = label_square - float(b @ readout) - kappa * size
+        test = risk / (1 - gamma) if gamma < 1 else np.inf
+        kept = 1 - float(share.sum()) / m  # λ/κ, also where both vanish
+        train = kept**2 * test if kept > 1e-12 else 0.0
+        square = size + test * float((share / shifted).sum()) / m
+        found.append(Equivalent(test, train, by_class + gamma * test, square, readout, converged))
+    return [found[start : start + len(ridges)] for start in range(0, len(found), len(ridges))]

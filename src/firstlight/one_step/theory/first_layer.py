@@ -1,0 +1,149 @@
+"""A sampled first layer after the step, and the means of its features given the strong coordinates."""
+
+from functools import partial
+
+import numpy as np
+
+from firstlight.data.mixture import GaussianMixture, Spiked
+from firstlight.maths.activations import Activation
+from firstlight.maths.feature_moments import Tabulated
+from firstlight.maths.workers import Workers, blocks
+from firstlight.one_step.definitions import Draws, Setting, Streams
+from firstlight.one_step.theory.reduced import balanced_normal
+
+_ROWS = 500  # neurons that a thread works on at once
+
+
+def sampled_first_layer(
+    setting: Setting, stream: Streams
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Sample F_ij ~ N(0, 1/E|x|²), w_i ~ N(0, 1/k) and a batch x, y, from the streams of an experiment.
+
+    Written apart from the network's own start, so that an error in either shows.
+
+    Returns
+    -------
+    first_layer, second_layer, x, y : ndarray, shapes (k, n), (k,), (m_g, n) and (m_g,)
+    """
+    n, k, count = setting.mixture.dimension, setting.k, setting.gradient_samples
+    first, x, y = np.empty((k, n)), np.empty((count, n)), np.empty(count)
+    batch = Draws(setting, count, partial(stream, "gradient"))
+
+    def neurons(rows: slice) -> None:
+        stream("first layer", rows.start).standard_normal(out=first[rows])
+
+    def samples(block: int) -> None:
+        _, _, y[batch.rows[block]] = batch(block, x[batch.rows[block]])
+
+    with Workers() as workers:
+        workers.map(neurons, blocks(k))
+        workers.map(samples, range(len(batch)))
+    first *= 1 / np.sqrt(setting.mixture.trace)
+    return first, stream("second layer").standard_normal(k) / np.sqrt(k), x, y
+
+
+def stepped_first_layer(
+    first_layer: np.ndarray,
+    second_layer: np.ndarray,
+    sigma: Activation,
+    x: np.ndarray,
+    y: np.ndarray,
+    step_size: float,
+) -> np.ndarray:
+    """Return F + (η/m_g) Σ_s (w_i/√k) (y_s - f(x_s)) σ'(F_i x_s) x_s, the first layer after one step.
+
+    Parameters
+    ----------
+    first_layer, second_layer : ndarray, shapes (k, n) and (k,)
+        F and w at the start.
+    sigma : Activation
+        σ.
+    x, y : ndarray, shapes (m_g, n) and (m_g,)
+        The batch.
+    step_size : float
+        η.
+
+    Returns
+    -------
+    ndarray, shape (k, n)
+
+    Examples
+    --------
+    >>> from firstlight.maths.activations import activation
+    >>> one = np.ones(1)
+    >>> stepped_first_layer(one[None], one, activation("linear"), 2 * one[None], 5 * one, 0.5).tolist()
+    [[4.0]]
+    """
+    outer = second_layer / np.sqrt(len(second_layer))
+    field, moved = np.empty((len(first_layer), len(y))), np.empty(first_layer.shape)
+
+    def output(rows: slice) -> np.ndarray:
+        np.matmul(first_layer[rows], x.T, out=field[rows])
+        return np.asarray(outer[rows] @ sigma(field[rows]))
+
+    def move(rows: slice) -> None:
+        slope = sigma.derivative(field[rows])
+        slope *= residual
+        np.matmul(slope, x, out=moved[rows])
+        moved[rows] *= (step_size / len(y)) * outer[rows, None]
+        moved[rows] += first_layer[rows]
+
+    parts = [slice(start, start + _ROWS) for start in range(0, len(first_layer), _ROWS)]
+    with Workers() as workers:
+        residual = y - sum(workers.map(output, parts))
+        workers.map(move, parts)
+    return moved
+
+
+def mean_features(
+    first_layer: np.ndarray,
+    update: np.ndarray,
+    sigma: Activation,
+    mixture: GaussianMixture,
+    count: int,
+    rng: np.random.Generator,
+) -> list[np.ndarray]:
+    """Return E[φ | κ] at nodes κ of each class: C arrays of shape (nodes, k).
+
+    κ holds the coordinates along spikes, means and the step's leading direction. Dense covariances have no
+    such few directions: there each class is one node.
+
+    Parameters
+    ----------
+    first_layer : ndarray, shape (k, n)
+        F after the step.
+    update : ndarray, shape (n,)
+        Leading direction of the step; zeros if there was none.
+    sigma : Activation
+        σ.
+    mixture : GaussianMixture
+        Law of the inputs.
+    count : int
+        Nodes per class.
+    rng : Generator
+        Scrambles the nodes.
+    """
+    root = np.sqrt(len(first_layer))
+    laws = [law for law in mixture.covariances if isinstance(law, Spiked)]
+    if len(laws) < mixture.classes:
+        squares = [np.einsum("kn,kn->k", law.apply(first_layer), first_layer) for law in mixture.covariances]
+        means = mixture.project(first_layer)
+        return [
+            sigma.moments(mean, np.sqrt(s), 0)[None, :, 0] / root
+            for mean, s in zip(means, squares, strict=True)
+        ]
+    columns = [law.directions for law in laws] + ([] if mixture.means is None else [mixture.means.T])
+    left, size, _ = np.linalg.svd(np.column_stack([*columns, update]), full_matrices=False)
+    basis = left[:, size > 1e-10 * size.max()]
+    inside = first_layer @ basis
+    outside = np.sqrt(np.maximum((first_layer**2).sum(axis=1) - (inside**2).sum(axis=1), 1e-12))
+    result = []
+    for law, centre in zip(laws, mixture.project(basis.T), strict=True):
+        values, vectors = np.linalg.eigh(law.quadratic(basis.T))
+        normals = balanced_normal(basis.shape[1], count, rng)
+        field = (centre + (normals * np.sqrt(values)) @ vectors.T) @ inside.T
+        std = np.sqrt(law.scale) * outside
+        reach = float(np.abs(field).max()) + 1e-9
+        table = Tabulated(sigma, (-reach, reach), (float(std.min()), float(std.max())))
+        result.append(table(field, std)[0] / root)
+    return result

@@ -1,0 +1,93 @@
+"""Population moments of the features φ = σ(F x)/√k of a given first layer, class by class."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from firstlight.data.labels import Labels, Regression
+from firstlight.data.mixture import GaussianMixture
+from firstlight.maths.activations import Activation, activation
+from firstlight.maths.feature_moments import cross_moments, second_moments
+
+
+@dataclass(frozen=True, eq=False)
+class FeatureMoments:
+    """What the read-out sees of the population.
+
+    Attributes
+    ----------
+    weights : ndarray, shape (C,)
+        ρ, class probabilities.
+    second : list of C ndarrays, shape (k, k)
+        Ω_c = E[φ φᵀ | c], not centred.
+    cross : ndarray, shape (C, k)
+        b_c = E[φ y | c].
+    label_square : ndarray, shape (C,)
+        E[y² | c], noise included.
+    """
+
+    weights: np.ndarray
+    second: list[np.ndarray]
+    cross: np.ndarray
+    label_square: np.ndarray
+
+    def pooled(self) -> tuple[np.ndarray, np.ndarray, float]:
+        """Return Ω, b and E y² over all classes."""
+        omega = self.weights[0] * self.second[0]
+        for weight, second in zip(self.weights[1:], self.second[1:], strict=True):
+            omega += weight * second
+        return omega, self.weights @ self.cross, float(self.weights @ self.label_square)
+
+    def risk(self, readout: np.ndarray) -> np.ndarray:
+        """Return E[(y - φᵀw)² | c] for the read-outs w in the rows of `readout`: shape (L, C)."""
+        quadratic = [np.einsum("lk,lk->l", readout @ omega, readout) for omega in self.second]
+        return self.label_square - 2 * readout @ self.cross.T + np.stack(quadratic, axis=-1)
+
+
+def feature_moments(
+    first_layer: np.ndarray, sigma: Activation, mixture: GaussianMixture, labels: Labels
+) -> FeatureMoments:
+    """Integrate the features of a first layer over the mixture.
+
+    Parameters
+    ----------
+    first_layer : ndarray, shape (k, n)
+        F after the step.
+    sigma : Activation
+        σ.
+    mixture : GaussianMixture
+        Law of the inputs.
+    labels : Regression or Classification
+        Law of the labels.
+
+    Returns
+    -------
+    FeatureMoments
+
+    Examples
+    --------
+    >>> mixture = GaussianMixture([1.0], None, [np.eye(2)])
+    >>> found = feature_moments(np.eye(2), activation("linear"), mixture, Regression([1.0, 0.0], "linear"))
+    >>> found.second[0].tolist(), found.cross.round(6).tolist()
+    ([[0.5, 0.0], [0.0, 0.5]], [[0.707107, 0.0]])
+    """
+    k = len(first_layer)
+    means = mixture.project(first_layer)
+    label_mean, label_square = labels.moments(mixture)
+    gram = first_layer @ first_layer.T  # shared by all classes
+    second, cross = [], []
+    for c, law in enumerate(mixture.covariances):
+        covariance = law.quadratic(first_layer, gram=gram)
+        variance = np.diag(covariance).copy()
+        if isinstance(labels, Regression):
+            index_mean, index_std = labels.index(mixture)
+            along = law.quadratic(first_layer, labels.direction[None, :])[:, 0]
+            link = activation(labels.link)
+            mixed = cross_moments(sigma, means[c], variance, link, index_mean[c], index_std[c] ** 2, along)
+        else:
+            mixed = label_mean[c] * sigma.moments(means[c], np.sqrt(variance), 0)[:, 0]
+        cross.append(mixed / np.sqrt(k))
+        omega = second_moments(sigma, means[c], covariance)
+        omega /= k
+        second.append(omega)
+    return FeatureMoments(mixture.weights, second, np.array(cross), label_square)

@@ -1,0 +1,221 @@
+"""The law of a neuron after the step, seen from the few coordinates that matter.
+
+A first-layer row after the step is f + a·[(h₁/b) v + (h₂/b²) S₁ f + the rest], with a = η w_i/√k, v the mean
+of y x over the batch, S₁ = (1/m_g) Σ y x xᵀ, and a rest that is independent of f. Inside the strong span this
+is a vector q; outside only its length s counts, and how it spreads over the eigenvalues of S₁.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.interpolate import CubicSpline
+
+from firstlight.maths.activations import Activation
+from firstlight.maths.quadrature import expectation
+from firstlight.one_step.theory.reduced import Inputs, ReducedLaw, balanced_normal
+
+
+@dataclass(frozen=True, eq=False)
+class Step:
+    """What one gradient step does, as averages over the batch.
+
+    Attributes
+    ----------
+    signal, spread : ndarray, shapes (r,) and (r, r)
+        Mean of κ y, and a square root of the covariance of its batch average.
+    scatter : ndarray, shape (r + 1, r + 1)
+        A square root of E[y² κ κᵀ]/m_g over the batch, the noise direction included.
+    noise : float
+        Length of the average of y x outside the strong span; its direction is the last coordinate of κ.
+    lean : float
+        How far a batch sample leans towards that direction, per unit of its label.
+    eigenvalues, shares : ndarray, shape (3,)
+        Quadrature for the spectrum of S₁ outside the span.
+    square : float
+        (n/m_g) E y², what the rest of the gradient adds to a row's length, per unit of a² and of variance.
+    """
+
+    signal: np.ndarray
+    spread: np.ndarray
+    scatter: np.ndarray
+    noise: float
+    lean: float
+    eigenvalues: np.ndarray
+    shares: np.ndarray
+    square: float
+
+
+@dataclass(frozen=True, eq=False)
+class Neurons:
+    """Quadrature nodes for the neurons.
+
+    Attributes
+    ----------
+    inside : ndarray, shape (N, r + 1)
+        q.
+    outside : ndarray, shape (N,)
+        s.
+    profile, shares : ndarray, shapes (N, P) and (P,)
+        How s² spreads over P kinds of directions outside the span, and how many directions are of each kind.
+    """
+
+    inside: np.ndarray
+    outside: np.ndarray
+    profile: np.ndarray
+    shares: np.ndarray
+
+
+def batch_average(law: ReducedLaw, m_gradient: int, start_square: float, rng: np.random.Generator) -> Step:
+    """Average over the batch of the gradient step.
+
+    Parameters
+    ----------
+    law : ReducedLaw
+        Law of κ and y.
+    m_gradient : int
+        m_g, batch size.
+    start_square : float
+        Mean square of the network's output before the step, which the residual y - f also holds.
+    rng : Generator
+        Scrambles the nodes.
+
+    Returns
+    -------
+    Step
+    """
+    kappa, y, weight, scale = law.everything(rng)
+    extra = law.noise + start_square
+    signal = (weight * y) @ kappa
+    second = (kappa.T * (weight * (y**2 + extra))) @ kappa
+    ratio = law.dimension / m_gradient
+    square = ratio * float(weight @ (scale * (y**2 + extra)))
+    # a batch sample leans towards the noise direction, which it helped to make
+    lean = ratio / np.sqrt(square)
+    cross = lean * (weight * scale * y**3) @ kappa
+    along = square / ratio + lean**2 * float(weight @ (scale**2 * y**4))
+    scatter = np.block([[second, cross[:, None]], [cross[None, :], np.array([[along]])]]) / m_gradient
+    # label noise widens the spectrum of S₁ at second order only; higher free cumulants leave it out
+    powers = np.array([float(weight @ (scale * y) ** p) for p in range(1, 6)])
+    powers[1] += float(weight @ scale**2) * extra
+    eigenvalues, shares = compound_poisson(powers * ratio ** np.arange(5))
+    outside = max(law.dimension - law.rank, 1) / law.dimension
+    noise = float(np.sqrt(square * outside))
+    return Step(signal, _root((second - np.outer(signal, signal)) / m_gradient), _root(scatter), noise, lean,
+                eigenvalues, shares, square)  # fmt: skip
+
+
+def _root(covariance: np.ndarray) -> np.ndarray:
+    values, vectors = np.linalg.eigh(covariance)
+    return vectors * np.sqrt(np.maximum(values, 0))
+
+
+def compound_poisson(cumulants: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return three nodes and weights for the law with these first five free cumulants.
+
+    The spectrum of (1/m) Σ_s y_s x_s x_sᵀ in n dimensions has free cumulants (n/m)^(p-1) E y^p.
+
+    Examples
+    --------
+    >>> nodes, weights = compound_poisson(np.array([0.0, 1.0, 0.0, 0.0, 0.0]))  # the semicircle
+    >>> (nodes.round(6) + 0.0).tolist(), weights.round(6).tolist()
+    ([-1.414214, 0.0, 1.414214], [0.25, 0.5, 0.25])
+    """
+    centre, spread = cumulants[0], np.sqrt(cumulants[1])
+    if spread <= 1e-6 * abs(centre) or spread == 0:
+        return np.full(3, centre), np.array([0.25, 0.5, 0.25])
+    free = np.array([0.0, 1.0, *(cumulants[2:] / spread ** np.arange(3, 6))])
+    moments = [1.0]
+    for order in range(1, 6):
+        # a block of size s around the first point leaves s gaps, each filled by any non-crossing partition
+        total, gaps = 0.0, np.array([1.0])
+        for size in range(1, order + 1):
+            gaps = np.convolve(gaps, moments)[: order + 1]
+            total += free[size - 1] * gaps[order - size] if order - size < gaps.size else 0.0
+        moments.append(total)
+    # Golub-Welsch: the Cholesky factor of the Hankel matrix holds the three-term recurrence
+    hankel = np.array([[moments[i + j] if i + j < 6 else 0.0 for j in range(4)] for i in range(3)])
+    factor = np.linalg.cholesky(hankel[:, :3]).T
+    rows = np.linalg.solve(factor.T, hankel)
+    ratio = np.array([rows[i, i + 1] / rows[i, i] for i in range(3)])
+    diagonal = np.diff(ratio, prepend=0.0)
+    off = np.diag(factor)[1:] / np.diag(factor)[:-1]
+    nodes, vectors = np.linalg.eigh(np.diag(diagonal) + np.diag(off, 1) + np.diag(off, -1))
+    return centre + spread * nodes, vectors[0] ** 2
+
+
+def draw_neurons(
+    law: ReducedLaw,
+    sigma: Activation,
+    step: Step,
+    gain: float,
+    direction: np.ndarray,
+    nodes: np.ndarray,
+    inputs: Inputs,
+) -> Neurons:
+    """Place the neurons after the step.
+
+    Parameters
+    ----------
+    law, step : ReducedLaw, Step
+        Law of the data and the step's averages.
+    sigma : Activation
+        σ.
+    gain : float
+        η/k, so that a = gain · z' with z' standard normal.
+    direction : ndarray, shape (r,)
+        Standard normals that decide the batch average of κ y; shared by all neurons.
+    nodes : ndarray, shape (N, 2 r + 4)
+        Standard normals: r + 1 coordinates of f in the span, as many of what the batch adds, the fluctuation
+        of f's squared length outside it, and z'.
+    inputs : Inputs
+        Nodes for the inputs, on which the slopes σ' that depend on κ are averaged.
+
+    Returns
+    -------
+    Neurons
+    """
+    n, trace = law.dimension, law.trace
+    mean_scale = float(law.weights @ law.scales)
+    b = np.sqrt(mean_scale * n / trace)  # a pre-activation's spread outside the span
+    coefficients = sigma.hermite(2, b)
+    slope, curvature = coefficients[1] / b, coefficients[2] / b**2
+    slope_square = float(expectation(lambda u: sigma.derivative(u) ** 2, std=b, kinks=sigma.kinks))
+    rest = max(slope_square - slope**2 - (b * curvature) ** 2, 0.0)
+    a = gain * nodes[:, -1:]
+    start = nodes[:, : law.rank + 1] / np.sqrt(trace)
+    added = np.sqrt(rest + (b * curvature) ** 2) * nodes[:, law.rank + 1 : -2] @ step.scatter.T
+    pull = slope * np.append(step.signal + step.spread @ direction, step.noise)
+    inside = start + a * (pull + added + _uneven_pull(law, sigma, start, slope, step.lean, inputs))
+    bulk = max(n - law.rank, 1)
+    # rows of unequal length are what tells a constant to neurons whose mean activation is zero
+    own = bulk / trace * np.maximum(1 + np.sqrt(2 / bulk) * nodes[:, -2:-1], 0.05)
+    lengths = own * (1 + curvature * a * step.eigenvalues) ** 2 + rest * a**2 * step.square
+    square = lengths @ step.shares
+    profile = lengths / square[:, None]
+    if np.ptp(profile) < 0.05:  # the step is too short to tell directions apart: a second-order effect
+        return Neurons(inside, np.sqrt(square), np.ones((len(nodes), 1)), np.ones(1))
+    return Neurons(inside, np.sqrt(square), profile, step.shares)
+
+
+def _uneven_pull(
+    law: ReducedLaw, sigma: Activation, start: np.ndarray, slope: float, lean: float, inputs: Inputs
+) -> np.ndarray:
+    """Return E[y κ (σ'(f x) - mean slope)] over the batch, for neurons that start at f: shape (N, r + 1)."""
+    kappa = inputs.kappa.copy()
+    kappa[:, -1] += lean * law.scales[inputs.classes] * inputs.labels
+    field = start @ kappa.T
+    std = np.sqrt(law.scales * law.dimension / law.trace)
+    reach = float(np.abs(field).max()) + 1e-9
+    grid = np.linspace(-reach, reach, 200)
+    excess = np.empty_like(field)
+    for c in range(len(std)):
+        mine = inputs.classes == c
+        slopes = CubicSpline(grid, sigma.moments(grid, std[c], 1)[:, 1] / std[c])
+        excess[:, mine] = slopes(field[:, mine]) - slope
+    excess *= inputs.weights * inputs.labels
+    return excess @ kappa
+
+
+def neuron_nodes(rank: int, count: int, rng: np.random.Generator) -> np.ndarray:
+    """Return standard normal nodes for `draw_neurons`, shape (count, 2 rank + 4)."""
+    return balanced_normal(2 * rank + 4, count, rng)

@@ -1,0 +1,126 @@
+"""Predictions for a sampled first layer: which equivalent is used, and its observables."""
+
+from typing import Literal
+
+import numpy as np
+
+from firstlight.data.labels import Classification, Labels
+from firstlight.data.mixture import GaussianMixture, Spiked
+from firstlight.maths.activations import Activation
+from firstlight.one_step.theory.classwise import classwise_equivalent
+from firstlight.one_step.theory.deterministic import Equivalent, pooled_equivalents
+from firstlight.one_step.theory.first_layer import mean_features
+from firstlight.one_step.theory.moments import feature_moments
+from firstlight.one_step.theory.scores import misclassification
+
+Choice = Literal["auto", "one covariance", "class-wise"]
+_NODES = 256
+_UNEQUAL = 0.05  # by so much may the traces of classes differ: their errors then move by about half as much
+
+
+def choose_equivalent(mixture: GaussianMixture) -> Choice:
+    """Say whether one covariance serves every sample, or each class needs its own.
+
+    Spikes change the features' covariance by a low rank only, which moves the effective ridge of a class by
+    its rank over n; a different bulk, or a number of spikes that is a share of n, changes all of it.
+
+    Examples
+    --------
+    >>> spiked = [Spiked([3.0], np.eye(4)[:, :1]), Spiked([3.0], np.eye(4)[:, 1:2])]
+    >>> choose_equivalent(GaussianMixture([0.5, 0.5], None, spiked))
+    'one covariance'
+    >>> choose_equivalent(GaussianMixture([0.5, 0.5], None, [np.eye(4), 2 * np.eye(4)]))
+    'class-wise'
+    >>> many = [Spiked([3.0] * 3, np.eye(4)[:, :3]), Spiked([9.0], np.eye(4)[:, 3:])]
+    >>> choose_equivalent(GaussianMixture([0.5, 0.5], None, many))
+    'class-wise'
+    """
+    if mixture.classes == 1:
+        return "one covariance"
+    laws = [law for law in mixture.covariances if isinstance(law, Spiked)]
+    scales = {round(law.scale, 9) for law in laws}
+    if len(laws) < mixture.classes or len(scales) > 1:
+        return "class-wise"
+    sizes = _effective_sizes(laws, mixture.weights)
+    unequal = np.max(np.abs(sizes / (mixture.weights @ sizes) - 1))
+    return "one covariance" if unequal <= _UNEQUAL else "class-wise"
+
+
+def _effective_sizes(laws: list[Spiked], weights: np.ndarray) -> np.ndarray:
+    """Return tr Σ_c (Σ + I)⁻¹ for each class, Σ being the average, in units of the bulk they share.
+
+    The effective ridge of class c depends on c through such a trace. A spike adds to it as a share of what
+    all classes have in its direction, so that no single one counts for more than 1/ρ_c, however strong.
+    """
+    n = laws[0].dimension
+    basis = np.linalg.qr(np.hstack([law.directions for law in laws]))[0]  # all that differs from the bulk
+    rank = basis.shape[1]
+    along = [basis.T @ law.directions for law in laws]
+    inside = np.array([(a * law.strengths) @ a.T for a, law in zip(along, laws, strict=True)]) + np.eye(rank)
+    inverse = np.linalg.inv(np.tensordot(weights, inside, axes=1) + np.eye(rank))
+    return np.einsum("cij,ji->c", inside, inverse) + (n - rank) / 2
+
+
+def deterministic(
+    first_layer: np.ndarray,
+    update: np.ndarray,
+    sigma: Activation,
+    mixture: GaussianMixture,
+    labels: Labels,
+    *,
+    sizes: list[int],
+    ridges: np.ndarray,
+    equivalent: Choice,
+    rng: np.random.Generator,
+) -> dict[str, np.ndarray]:
+    """Predict the read-out's errors for a first layer, every sample size and every ridge.
+
+    Parameters
+    ----------
+    first_layer : ndarray, shape (k, n)
+        F after the step.
+    update : ndarray, shape (n,)
+        Leading direction of the step.
+    sigma, mixture, labels
+        σ and the laws of the data.
+    sizes : list of int
+        m, S values.
+    ridges : ndarray, shape (L,)
+        λ.
+    equivalent : {"one covariance", "class-wise"}
+        Which equations.
+    rng : Generator
+        Scrambles the nodes of the 0/1 error.
+
+    Returns
+    -------
+    dict of ndarray
+        Observables of shape (S, L) or (S, L, C), and ``converged``.
+    """
+    moments = feature_moments(first_layer, sigma, mixture, labels)
+    table: list[list[Equivalent]]
+    if equivalent == "one covariance":
+        table = pooled_equivalents(moments, sizes, ridges)
+    else:
+        table = [[classwise_equivalent(moments, m, float(ridge)) for ridge in ridges] for m in sizes]
+
+    def gather(name: str) -> np.ndarray:
+        return np.array([[getattr(cell, name) for cell in row] for row in table])
+
+    result = {
+        "test_error": gather("test"),
+        "train_error": gather("train"),
+        "test_error_by_class": gather("by_class"),
+        "weight_norm": np.sqrt(gather("weight_square")),
+        "converged": gather("converged"),
+    }
+    if isinstance(labels, Classification):
+        features = mean_features(first_layer, update, sigma, mixture, _NODES, rng)
+        values = np.array(labels.values)
+
+        def wrong(cell: Equivalent) -> float:
+            centres = [part @ cell.readout for part in features]
+            return misclassification(mixture.weights, values, cell.by_class, centres)
+
+        result["misclassification"] = np.array([[wrong(cell) for cell in row] for row in table])
+    return result

@@ -1,0 +1,164 @@
+"""The few coordinates that matter: a mixture and its labels restricted to spikes, means and label direction.
+
+Only inner products of those vectors enter, so nothing here grows with the dimension.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from firstlight.data.labels import Labels, Regression
+from firstlight.data.mixture import GaussianMixture, Spiked
+from firstlight.maths.activations import activation
+from firstlight.maths.sobol import sobol_normal
+
+_MANY = 4096  # nodes per class for averages that are taken once
+
+
+def balanced_normal(dim: int, count: int, rng: np.random.Generator) -> np.ndarray:
+    """Return quasi-random standard normals (count, dim) whose sample mean is 0 and sample covariance is I.
+
+    Examples
+    --------
+    >>> z = balanced_normal(2, 16, np.random.default_rng(0))
+    >>> np.abs(z.T @ z / 16 - np.eye(2)).max() < 1e-12
+    np.True_
+    """
+    if dim == 0:
+        return np.zeros((count, 0))
+    z = sobol_normal(dim, count, rng)
+    z -= z.mean(axis=0)
+    if count <= dim:  # too few to balance
+        return z
+    return np.linalg.solve(np.linalg.cholesky(z.T @ z / count), z.T).T
+
+
+@dataclass(frozen=True, eq=False)
+class ReducedLaw:
+    """Law of κ, the coordinates of x in an orthonormal basis of span{spikes, means, ξ}, and of y given κ.
+
+    Attributes
+    ----------
+    dimension : int
+        n, of the full space.
+    trace : float
+        Weighted mean trace of the full covariances.
+    weights, scales : ndarray, shape (C,)
+        ρ, and the variance of every coordinate outside the span.
+    means : ndarray, shape (C, r)
+    roots : ndarray, shape (C, r, r)
+        Square roots of the covariances of κ.
+    index : ndarray, shape (r,), or None
+        Coordinates of ξ; None for class labels.
+    labels : Regression or Classification
+    """
+
+    dimension: int
+    trace: float
+    weights: np.ndarray
+    scales: np.ndarray
+    means: np.ndarray
+    roots: np.ndarray
+    index: np.ndarray | None
+    labels: Labels
+
+    @property
+    def rank(self) -> int:
+        """Number r of coordinates."""
+        return self.means.shape[1]
+
+    @property
+    def noise(self) -> float:
+        """Variance of the label given κ and the class."""
+        return self.labels.noise**2 if isinstance(self.labels, Regression) else 0.0
+
+    def place(self, normals: np.ndarray, c: int) -> tuple[np.ndarray, np.ndarray]:
+        """Turn standard normals (count, r) into κ and noiseless labels of class c."""
+        kappa = self.means[c] + normals @ self.roots[c].T
+        if isinstance(self.labels, Regression):
+            return kappa, activation(self.labels.link)(kappa @ self.index)
+        return kappa, np.full(len(kappa), self.labels.values[c])
+
+    def everything(self, rng: np.random.Generator) -> tuple[np.ndarray, ...]:
+        """Return many nodes over all classes: κ, y, weights and the scales outside."""
+        parts = []
+        for c, weight in enumerate(self.weights):
+            normals = balanced_normal(self.rank, _MANY, rng)
+            kappa, y = self.place(normals, c)
+            parts.append((kappa, y, np.full(_MANY, weight / _MANY), np.full(_MANY, self.scales[c])))
+        return tuple(np.concatenate(column) for column in zip(*parts, strict=True))
+
+
+def reduced_law(mixture: GaussianMixture, labels: Labels) -> ReducedLaw:
+    """Restrict a mixture of spiked covariances and its labels to the directions that matter.
+
+    Parameters
+    ----------
+    mixture : GaussianMixture
+        Every covariance must be `Spiked`.
+    labels : Regression or Classification
+
+    Returns
+    -------
+    ReducedLaw
+
+    Examples
+    --------
+    >>> mixture = GaussianMixture([1.0], None, [Spiked([3.0], np.eye(5)[:, :1])])
+    >>> law = reduced_law(mixture, Regression(np.eye(5)[1]))
+    >>> law.rank, np.linalg.eigvalsh(law.roots[0] @ law.roots[0].T).round(9).tolist()
+    (2, [1.0, 4.0])
+    """
+    laws = [law for law in mixture.covariances if isinstance(law, Spiked)]
+    if len(laws) < mixture.classes:
+        raise ValueError(
+            "covariances: this prediction needs identity-plus-spikes covariances, not dense ones"
+        )
+    columns = [law.directions for law in laws]
+    if mixture.means is not None:
+        columns.append(mixture.means.T)
+    if isinstance(labels, Regression):
+        columns.append(labels.direction[:, None])
+    vectors = np.hstack(columns)
+    size, rotation = np.linalg.eigh(vectors.T @ vectors)
+    kept = size > 1e-10 * max(float(size.max(initial=0.0)), 1e-300)
+    coordinates = np.sqrt(size[kept])[:, None] * rotation[:, kept].T  # (r, columns)
+    ends = np.cumsum([column.shape[1] for column in columns])
+    pieces = np.split(coordinates, ends[:-1], axis=1)
+    rank = len(coordinates)
+    roots = []
+    for law, directions in zip(laws, pieces, strict=False):
+        covariance = np.eye(rank) + (directions * law.strengths) @ directions.T
+        values, vectors = np.linalg.eigh(covariance)
+        roots.append((vectors * np.sqrt(law.scale * values)) @ vectors.T)
+    means = np.zeros((mixture.classes, rank)) if mixture.means is None else pieces[len(laws)].T
+    return ReducedLaw(
+        mixture.dimension, mixture.trace, mixture.weights, np.array([law.scale for law in laws]),
+        means, np.array(roots), pieces[-1][:, 0] if isinstance(labels, Regression) else None, labels,
+    )  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False)
+class Inputs:
+    """Quadrature nodes for the inputs: κ (K, r + 1), τ, labels, weights and classes (K,)."""
+
+    kappa: np.ndarray
+    tau: np.ndarray
+    labels: np.ndarray
+    weights: np.ndarray
+    classes: np.ndarray
+
+
+def input_nodes(law: ReducedLaw, count: int, rng: np.random.Generator) -> Inputs:
+    """Place `count` nodes in each class.
+
+    The last coordinate of κ lies along the gradient's noise; τ is the fluctuation of the input's length
+    outside the span, in units of its standard deviation.
+    """
+    parts = []
+    for c, (weight, scale) in enumerate(zip(law.weights, law.scales, strict=True)):
+        normals = balanced_normal(law.rank + 2, count, rng)
+        kappa, y = law.place(normals[:, : law.rank], c)
+        kappa = np.column_stack([kappa, np.sqrt(scale) * normals[:, -2]])
+        parts.append((kappa, normals[:, -1], y, np.full(count, weight / count), np.full(count, c)))
+    return Inputs(*(np.concatenate(column) for column in zip(*parts, strict=True)))

@@ -1,0 +1,153 @@
+"""`firstlight delta-alg`, `delta-nn` and `staircase`: thresholds of a target typed on the command line."""
+
+import json
+from typing import Annotated, Any
+
+import typer
+
+Target = Annotated[
+    str,
+    typer.Argument(help="A function of z1, z2, ..., such as 'z1*z2 + sign(z3)'."),
+]
+Noise = Annotated[float, typer.Option(help="Standard deviation of the label's noise.")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+Seed = Annotated[int, typer.Option(help="Seed of the quasi-Monte-Carlo points.")]
+
+
+def _law(target: str, noise: float) -> Any:
+    from firstlight.data.multi_index import MultiIndex
+
+    return MultiIndex(target, noise=noise)
+
+
+def _show(as_json: bool, facts: dict[str, Any], lines: list[str]) -> None:
+    if as_json:
+        typer.echo(json.dumps(_plain(facts), indent=2, ensure_ascii=False))
+    else:
+        typer.echo("\n".join(lines))
+
+
+def _plain(value: Any) -> Any:
+    """Turn arrays into lists, and what JSON has no word for into text or null."""
+    import numpy as np
+
+    if isinstance(value, dict):
+        return {key: _plain(item) for key, item in value.items()}
+    if isinstance(value, np.ndarray):
+        return _plain(value.tolist())
+    if isinstance(value, (list, tuple)):
+        return [_plain(item) for item in value]
+    if isinstance(value, (float, np.floating)):
+        return None if np.isnan(value) else str(value) if np.isinf(value) else float(value)
+    return value
+
+
+def _doubt(found: Any) -> str:
+    return "" if found.converged else "; NOT converged"
+
+
+def _refuse(error: Exception) -> typer.Exit:
+    typer.echo(f"error: {error}", err=True)
+    return typer.Exit(2)
+
+
+def delta_alg(target: Target, noise: Noise = 0.0, seed: Seed = 0, as_json: Json = False) -> None:
+    """Print the samples per dimension that any known fast method needs to find a hidden direction."""
+    from firstlight.phase_transition.theory.alg import delta_alg
+
+    try:
+        found = delta_alg(_law(target, noise), seed)
+    except ValueError as error:
+        raise _refuse(error) from None
+    facts = {
+        "target": target, "noise": noise, "delta_alg": found.value, "error": found.residual,
+        "converged": found.converged, "route": found.route, "directions": found.directions,
+        "easy": found.known,
+    }  # fmt: skip
+    lines = [
+        f"delta_alg = {found.value:.6g} ± {found.residual:.2g}   ({found.route}{_doubt(found)})",
+        f"directions learnt there: {found.directions.shape[1]}, easy before: {found.known.shape[1]}",
+    ]
+    _show(as_json, facts, lines)
+
+
+def staircase(
+    target: Target,
+    noise: Noise = 0.0,
+    seed: Seed = 0,
+    finite: Annotated[
+        bool, typer.Option("--finite", help="Account for what is not yet known of one easy direction.")
+    ] = False,
+    as_json: Json = False,
+) -> None:
+    """Print the order in which hidden directions can be learnt, with a threshold for each stage."""
+    from firstlight.phase_transition.theory.staircase import staircase
+
+    try:
+        stages = staircase(_law(target, noise), seed, finite=finite)
+    except ValueError as error:
+        raise _refuse(error) from None
+    facts = {
+        "target": target, "noise": noise,
+        "stages": [
+            {name: getattr(stage, name) for name in ("directions", "threshold", "error", "reached_at")}
+            for stage in stages
+        ],
+    }  # fmt: skip
+    lines = [
+        f"stage {i}: {s.directions.shape[1]} direction(s), threshold {s.threshold:.5g}, "
+        f"reached at {s.reached_at:.5g}"
+        for i, s in enumerate(stages, 1)
+    ]
+    _show(as_json, facts, lines)
+
+
+def delta_nn(
+    target: Target,
+    activation: Annotated[str, typer.Option(help="Activation, twice differentiable.")] = "tanh_squared",
+    second_layer: Annotated[str, typer.Option(help="Second layer, numbers separated by commas.")] = "1",
+    init_scale: Annotated[float, typer.Option(help="Length of the first-layer rows at the start.")] = 1.0,
+    loss: Annotated[str, typer.Option(help="square or logistic.")] = "square",
+    ridge: Annotated[float, typer.Option(help="Ridge penalty.")] = 0.0,
+    offset: Annotated[float, typer.Option(help="Constant in the output.")] = 0.0,
+    step_size: Annotated[float | None, typer.Option(help="Step size; default: a stable one.")] = None,
+    steps: Annotated[int, typer.Option(help="Steps of training to follow.")] = 128,
+    criterion: Annotated[str, typer.Option(help="bbp+sign, bbp or block+sign.")] = "bbp+sign",
+    samples: Annotated[int, typer.Option(help="Samples of the theory.")] = 1 << 14,
+    noise: Noise = 0.0,
+    seed: Seed = 0,
+    as_json: Json = False,
+) -> None:
+    """Print the samples per dimension above which gradient descent finds a hard direction."""
+    from firstlight.phase_transition.definitions import Student
+    from firstlight.phase_transition.theory.delta_nn import delta_nn
+
+    try:
+        try:
+            a = tuple(float(part) for part in second_layer.split(","))
+        except ValueError:
+            raise ValueError(
+                f"second_layer = {second_layer!r}: expected numbers separated by commas"
+            ) from None
+        student = Student(activation, a, init_scale, loss, ridge, offset)
+        found = delta_nn(
+            _law(target, noise), student, step_size, steps, criterion=criterion, samples=samples, rng=seed
+        )
+    except ValueError as error:
+        raise _refuse(error) from None
+    facts = {
+        "target": target, "delta_nn": found.value, "error": found.residual, "route": found.route,
+        "converged": found.converged, "criterion": criterion, "delta_alg": found.delta_alg,
+        "step_size": found.step_size, "times": found.times, "delta_nn_at_time": found.curve,
+        "edge_at_time": found.edges,
+    }  # fmt: skip
+    lines = [
+        f"delta_NN = {found.value:.5g} ± {found.residual:.2g}   "
+        f"({found.route}; a reconstruction{_doubt(found)})",
+        f"delta_alg = {found.delta_alg:.5g}",
+        *(
+            f"  T = {t:4d}: {x:.4g}, bulk edge {z:.3g}"
+            for t, x, z in zip(found.times, found.curve, found.edges, strict=True)
+        ),
+    ]
+    _show(as_json, facts, lines)

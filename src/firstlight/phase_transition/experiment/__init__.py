@@ -1,0 +1,1 @@
+"""Experiment of `phase_transition`: gradient descent of finite networks."""

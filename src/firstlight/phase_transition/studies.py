@@ -1,0 +1,213 @@
+"""Studies of phase transitions of feature learning: thresholds, spectra, training, and when it succeeds."""
+
+from firstlight.study.spec import Arm, FigureSpec, Scale
+from firstlight.study.sweep import Study
+
+_ROOM = "firstlight.phase_transition"
+_STEP = "sign(abs(z1) - 1.4820733)"
+_EASY = "tanh(0.5*z1 + 1.5*(z2**2 - 1))"  # z1 is learnt at once, z2 is hard
+_LABELS = {
+    "delta": "samples per dimension δ",
+    "delta_nn": "$δ_{NN}$",
+    "delta_alg": "$δ_{alg}$",
+    "threshold": "$δ_{NN}(T)$",
+    "time": "step",
+    "init_scale": "length of the first-layer rows at the start",
+    "hidden_eigenvalue": "informative eigenvalue",
+    "hidden_overlap": "its squared overlap",
+    "cosine": "squared cosine",
+    "escape_time": "escape time (steps)",
+}
+_TARGETS = [
+    "z1**2", "abs(z1)", _STEP, "He3(z1)**2", "cos(2*z1)", "tanh(z1**2 - 1)", "z1*z2", "sign(z1*z2)",
+    "z1**2 + z2**2", "z1*z2 + 0.3*z1**2", "max(abs(z1), abs(z2))", "z1**2 + z2**2 + z3**2", "z1*z2*z3",
+    "sign(z1*z2*z3)",
+]  # fmt: skip
+# of eigenvalues and overlaps at quick sizes: class fractions move the whole bulk, and below the threshold the
+# eigenvector at the bulk's end still has an overlap that falls slowly with d (0.05 to 0.09 at d = 350)
+_SCATTER = {"smallest_eigenvalue": 0.07, "hidden_eigenvalue": 0.07, "hidden_overlap": 0.1}
+_SUCCESS = Arm("simulate", label="descent, finite d")
+
+
+def _thresholds(name: str, what: str, axis: dict, paper: dict, fixed: dict, followed: int = 128) -> Study:
+    """Make a study of delta_NN against one property of the network; theory follows so many steps on paper."""
+    return Study(
+        name=f"phase/delta-nn-vs-{name}",
+        description=f"delta_NN against {what}, and where descents of finite size succeed",
+        problem=f"{_ROOM}:ThresholdProblem",
+        axes=axis,
+        fixed={"target": _STEP, "step_size": 0.0, "steps": 64, "d": 100, "train_steps": 400, **fixed},
+        arms={
+            "descent": _SUCCESS,
+            "finite": Arm("predict", {"samples": 1 << 11, "finite": True}, label="V(t), finite d"),
+            "limit": Arm("predict", {"samples": 1 << 11}, label="limit d → ∞"),
+        },
+        trials=32,
+        observables=("delta_nn",),
+        figure=FigureSpec(labels=_LABELS),
+        scales={
+            "paper": Scale(trials=8, axes=paper, fixed={"steps": followed, "d": 1000, "train_steps": 1400})
+        },
+        tolerance=0.2,
+    )
+
+
+STUDIES = (
+    Study(
+        name="phase/delta-alg",
+        description="Algorithmic thresholds of fourteen targets: quadrature beside Monte-Carlo",
+        problem=f"{_ROOM}:AlgProblem",
+        axes={"target": _TARGETS},
+        fixed={"draws": 300_000},
+        arms={"monte_carlo": Arm("simulate", label="Monte-Carlo"), "theory": Arm("predict")},
+        trials=4,
+        observables=("delta_alg",),
+        figure=FigureSpec(
+            x="target", labels={**_LABELS, "delta_alg": "$δ_{alg}$ (100: never)"}, log_y=True
+        ),
+        scales={"paper": Scale(trials=8, fixed={"draws": 4_000_000})},
+    ),
+    Study(
+        name="phase/hessian-spectrum",
+        description="The Hessian's density at initialisation, below and above the threshold, for m = 1, 2, 4",
+        problem=f"{_ROOM}:SpectrumProblem",
+        axes={"delta": [2.0, 8.0], "width": [1, 2, 4]},
+        fixed={"target": _STEP, "init_scale": 0.5, "d": 250, "low": -2.0, "high": 7.0, "bins": 45},
+        arms={"eigenvalues": Arm("simulate"), "theory": Arm("predict", {"samples": 1 << 10})},
+        trials=4,
+        observables=("share_below", "smallest_eigenvalue"),
+        figure=FigureSpec(
+            x="boundary", hue="delta", panels="width", labels=_LABELS, draw=f"{_ROOM}.figures:spectra"
+        ),
+        scales={"paper": Scale(trials=8, fixed={"d": 600, "bins": 90})},
+        absolute=0.03,
+        judged=("share_below",),
+    ),
+    Study(
+        name="phase/outlier-vs-delta",
+        description="The informative eigenvalue and its overlap leave the bulk at the threshold",
+        problem=f"{_ROOM}:SpectrumProblem",
+        axes={"delta": [2.0, 4.0, 7.0, 10.0, 14.0, 20.0]},
+        fixed={"target": _STEP, "d": 400, "bins": 2},
+        arms={"eigenvalues": Arm("simulate"), "theory": Arm("predict", {"samples": 1 << 11})},
+        trials=8,
+        observables=("hidden_eigenvalue", "hidden_overlap", "smallest_eigenvalue"),
+        figure=FigureSpec(x="delta", labels=_LABELS, log_x=True),
+        scales={"paper": Scale(trials=10, fixed={"d": 1000})},
+        absolute=_SCATTER,
+    ),
+    Study(
+        name="phase/dmft-vs-gd",
+        description="Gradient descent with the hard overlap held at zero, beside its mean-field theory",
+        problem=f"{_ROOM}:Problem",
+        axes={"delta": [2.0, 3.0, 5.0]},
+        fixed={"target": _STEP, "d": 350, "steps": 16, "step_size": 0.15},
+        arms={"descent": Arm("simulate"), "theory": Arm("predict", {"samples": 1 << 11})},
+        trials=10,
+        observables=(
+            "train_loss", "test_loss", "largest_eigenvalue", "smallest_eigenvalue", "hidden_eigenvalue",
+            "hidden_overlap",
+        ),
+        figure=FigureSpec(x="time", hue="delta", labels=_LABELS),
+        scales={"paper": Scale(trials=10, fixed={"d": 2000, "steps": 64})},
+        absolute={**_SCATTER, "largest_eigenvalue": 0.07},
+    ),
+    Study(
+        name="phase/delta-nn-vs-time",
+        description="delta_NN(T), nearly linear in the bulk's edge, which is how its limit is found",
+        problem=f"{_ROOM}:ThresholdProblem",
+        axes={"init_scale": [0.8]},
+        fixed={"target": _STEP, "steps": 48},
+        arms={"theory": Arm("predict", {"samples": 1 << 12}, label="theory")},
+        trials=1,
+        observables=("threshold", "edge", "delta_nn"),
+        figure=FigureSpec(x="time", labels=_LABELS, draw="firstlight.phase_transition.figures:limit"),
+        scales={"paper": Scale(axes={"init_scale": [0.4, 0.8, 1.2]}, fixed={"steps": 192})},
+    ),
+    _thresholds(
+        "init", "the initial length of the weights", {"init_scale": [0.4, 0.8]},
+        {"init_scale": [0.2, 0.4, 0.8, 1.2, 1.6]}, {},
+    ),
+    # time and memory of the theory grow as (steps × width)³ and (steps × width)²
+    _thresholds("width", "the width", {"width": [1, 2]}, {"width": [1, 2, 4]}, {}, followed=64),
+    _thresholds(
+        "activation", "the activation, with an easy direction", {"activation": ["tanh_squared", "gelu"]},
+        {"activation": ["tanh_squared", "gelu", "silu", "softplus", "tanh"]},
+        {"target": _EASY, "init_scale": 1.0, "deltas": (1.5, 2.1, 3.0, 4.5, 6.5, 9.0, 13.0, 19.0)},
+    ),
+    _thresholds("loss", "the loss", {"loss": ["square", "logistic"]}, {"loss": ["square", "logistic"]}, {}),
+    Study(
+        name="phase/learning-curve",
+        description="How often gradient descent succeeds, beside V(t), a theory without fit",
+        problem=f"{_ROOM}:LearningProblem",
+        axes={"delta": [1.0, 1.5, 2.0, 2.25, 2.5, 3.0, 4.0], "d": [60, 120]},
+        fixed={"target": _STEP, "steps": 200, "theory_steps": 96},
+        arms={"descent": Arm("simulate"), "theory": Arm("predict", {"samples": 1 << 12}, label="V(t)")},
+        trials=32,
+        observables=("success",),
+        figure=FigureSpec(x="delta", hue="d", labels=_LABELS, draw=f"{_ROOM}.figures:learning"),
+        scales={
+            "paper": Scale(
+                trials=40, axes={"d": [500, 1000, 2000]}, fixed={"steps": 2000, "theory_steps": 128}
+            )
+        },
+        tolerance=0.1,
+        absolute=0.2,
+    ),
+    Study(
+        name="phase/escape-time",
+        description="The time to leave the plateau grows as the logarithm of the dimension",
+        problem=f"{_ROOM}:LearningProblem",
+        axes={"d": [80, 160, 320]},
+        fixed={
+            "target": _STEP, "second_layer": 1.5, "offset": -0.5, "delta": 6.0, "step_size": 0.12,
+            "steps": 120, "theory_steps": 64,
+        },
+        arms={"descent": Arm("simulate"), "theory": Arm("predict", {"samples": 1 << 11}, label="V(t)")},
+        trials=64,
+        observables=("escape_time",),
+        figure=FigureSpec(x="d", labels=_LABELS, log_x=True),
+        scales={
+            "paper": Scale(
+                trials=60, axes={"d": [250, 500, 1000, 2000, 4000]}, fixed={"steps": 200, "theory_steps": 96}
+            )
+        },
+        tolerance=0.25,
+    ),
+    Study(
+        name="phase/grokking",
+        description="Training error falls at once, test error waits for the hidden direction",
+        problem=f"{_ROOM}:Problem",
+        axes={"d": [200, 400, 800]},
+        fixed={
+            "target": _STEP, "second_layer": 1.5, "offset": -0.5, "delta": 6.0, "step_size": 0.12,
+            "steps": 64, "hold_hard": False, "spectrum": False,
+        },
+        arms={"descent": Arm("simulate"), "theory": Arm("predict", {"samples": 1 << 11})},
+        trials=16,
+        observables=("train_error", "test_error", "cosine"),
+        figure=FigureSpec(x="time", hue="d", labels=_LABELS),
+        scales={"paper": Scale(trials=20, axes={"d": [500, 1000, 2000, 4000]}, fixed={"steps": 128})},
+        tolerance=0.1,
+        absolute=0.05,
+    ),
+    # the gap of an extreme eigenvalue to the edge of its bulk falls as d^(-2/3) for large d
+    Study(
+        name="phase/size",
+        description="The Hessian's largest eigenvalue nears theory's edge as the dimension grows",
+        problem=f"{_ROOM}:Problem",
+        axes={"d": [60, 120, 240]},
+        fixed={"target": "sign(abs(z1) - 1.4820733)", "delta": 3.0, "steps": 1, "step_size": 0.15},
+        arms={"descent": Arm("simulate"), "theory": Arm("predict", {"samples": 1 << 12})},
+        trials=150,
+        observables=("largest_eigenvalue",),
+        size_axis="d",
+        figure=FigureSpec(
+            x="d",
+            hue="time",
+            log_x=True,
+            labels={"d": "dimension d", "largest_eigenvalue": "largest eigenvalue", "time": "step"},
+        ),
+        scales={"paper": Scale(axes={"d": [125, 250, 500, 1000]})},
+    ),
+)  # fmt: skip

@@ -1,0 +1,250 @@
+"""delta_NN: samples per dimension above which gradient descent finds a hard direction (a reconstruction).
+
+The threshold at step T is where an outlier of the Hessian, at the law that training has reached, leaves the
+bulk to the left and is negative. Its limit of long times comes from the static equations where these are
+valid, otherwise from the observation that delta_NN(T) is nearly linear in the bulk's edge z_-(T), which
+creeps to zero.
+"""
+
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from firstlight.data.multi_index import MultiIndex
+from firstlight.maths.checks import check_count, check_positive
+from firstlight.maths.rng import RNGLike, SeedLike, generator
+from firstlight.maths.solvers import Solved
+from firstlight.phase_transition.definitions import Student, as_student
+from firstlight.phase_transition.theory.alg import conditional_threshold
+from firstlight.phase_transition.theory.conditional import as_informative, as_target
+from firstlight.phase_transition.theory.criterion import CRITERIA, last_crossing, outlier_margin
+from firstlight.phase_transition.theory.dmft import held_path
+from firstlight.phase_transition.theory.extrapolation import extrapolate, trusted, window
+from firstlight.phase_transition.theory.hessian import starting_law
+from firstlight.phase_transition.theory.labels import LabelLaw, draw, label_law
+from firstlight.phase_transition.theory.resolvent import Bulk
+from firstlight.phase_transition.theory.static import half_width, static_margins, static_threshold
+
+_WORKERS = 2
+_SCRAMBLES = 8  # of the static route; the dynamic one takes the first two
+_REACH = 40.0  # how far above delta_alg the threshold is looked for
+
+
+@dataclass(frozen=True)
+class NetworkThreshold(Solved[float]):
+    """A `Solved` threshold: `value` is delta_NN, `residual` its uncertainty.
+
+    `converged` says whether the uncertainty is below a tenth of the value, and whether delta_NN(T) at the
+    last step has come within a quarter of an extrapolated limit. An infinite value of the static route is
+    converged if the margin stays above its error for every delta; if it is positive but within the error
+    somewhere, the threshold may also be large and finite, and `converged` is False.
+
+    Attributes
+    ----------
+    route : {"static", "extrapolated", "settled", "nothing to find", "not found", "contradicted"}
+        Where the limit comes from: the static equations; delta_NN(T) against z_-(T), taken to z_- = 0; or
+        delta_NN(T) itself, where it no longer changes. "contradicted" is an extrapolation at which the static
+        equations hold and find no negative outlier: no value is given then.
+    times : ndarray of shape (r,)
+        Steps T at which the threshold was computed; empty on the static route.
+    curve : ndarray of shape (r,)
+        delta_NN(T); NaN where none was found.
+    edges : ndarray of shape (r,)
+        z_-(T), the bulk's left edge at that threshold.
+    step_size : float
+        η that was used; NaN on the static route.
+    delta_alg : float
+        The algorithmic threshold, which it cannot undercut.
+    """
+
+    route: str
+    times: np.ndarray
+    curve: np.ndarray
+    edges: np.ndarray
+    step_size: float
+    delta_alg: float
+
+
+def delta_nn(
+    target: MultiIndex | str,
+    student: Student,
+    step_size: float | None = None,
+    steps: int = 128,
+    criterion: str = "bbp+sign",
+    *,
+    samples: int = 1 << 14,
+    rng: RNGLike | SeedLike = 0,
+) -> NetworkThreshold:
+    """Compute the samples per dimension above which gradient descent learns a hard direction.
+
+    Parameters
+    ----------
+    target : MultiIndex or str
+        The law of the label.
+    student : Student
+        The network.
+    step_size : float, optional
+        η; by default a stable one, chosen from the Hessian's right edge.
+    steps : int, default 128
+        T up to which training is followed.
+    criterion : {"bbp+sign", "bbp", "block+sign"}
+        Whether the outlier must also be negative. It must, to be an escape; "bbp" is for comparison.
+        "block+sign" asks the neurons' own blocks, for second layers of opposite signs.
+    samples : int, default 16384
+        Samples of the DMFT, in two independent halves, or of the static equations, in eight scrambles of half
+        as many: their scatter is part of the error bar (a 95 % interval on the static route).
+    rng : SPEC 7 rng, default 0
+        Scrambles them.
+
+    Returns
+    -------
+    NetworkThreshold
+
+    Examples
+    --------
+    >>> student = Student("gelu")
+    >>> found = delta_nn("tanh(0.5*z1 + 1.5*(z2**2 - 1))", student)
+    >>> print(found.route, 7 < found.value < 8.5)
+    static True
+    """
+    target, student, rng = as_target(target), as_student(student), generator(rng)
+    if criterion not in CRITERIA:
+        raise ValueError(f"criterion = {criterion!r}: must be one of {', '.join(CRITERIA)}")
+    if step_size is not None:
+        check_positive("step_size", step_size)
+    check_count("steps", steps, 8)
+    check_count("samples", samples, 128)
+    labels = label_law(target, rng)
+    student.require_labels(labels.y, labels.far, labels.name)
+    floor = conditional_threshold(as_informative(target), labels.easy_basis, rng).value
+    none = np.zeros(0)
+    if np.isinf(floor):
+        return NetworkThreshold(np.inf, np.inf, 0, True, "nothing to find", none, none, none, np.nan, floor)
+    scan = _Scan(student, labels, criterion, floor, rng)
+    if criterion == "bbp+sign":
+        found = static_threshold(student, labels, floor, max(samples // 2, 1 << 11), scan.seeds)
+        if found is not None:
+            value, error, good = found
+            return NetworkThreshold(value, error, _SCRAMBLES, good, "static", none, none, none, np.nan, floor)
+    return scan.dynamic(step_size, steps, samples)
+
+
+class _Scan:
+    """One search; holds what all its runs share."""
+
+    def __init__(
+        self, student: Student, labels: LabelLaw, criterion: str, floor: float, rng: np.random.Generator
+    ) -> None:
+        self.student, self.labels = student, labels
+        self.criterion, self.floor = criterion, floor
+        self.seeds = [int(seed) for seed in rng.integers(1 << 31, size=_SCRAMBLES)]
+
+    def dynamic(self, step_size: float | None, steps: int, samples: int) -> NetworkThreshold:
+        """Follow training, and extrapolate; NaN where the static equations hold and say otherwise."""
+        chosen = float(step_size or f"{0.75 / self._right_edge(2 * self.floor):.2g}")
+        for _ in range(4):
+            try:
+                found = self._at_step(chosen, steps, samples)
+                break
+            except ValueError as error:
+                if step_size is not None or "step_size" not in str(error):
+                    raise
+                chosen *= 0.5
+        else:
+            raise ValueError("step_size: no stable step was found; give one")
+        if found.route == "extrapolated" and np.isfinite(found.value):
+            coarse = [draw(self.labels, self.student.width, 1 << 11, seed) for seed in self.seeds[:4]]
+            above = static_margins(self.student, coarse, 1.1 * found.value, 400)
+            if above.mean() > half_width(above):  # the bulk ends above zero there, and so does the outlier
+                return replace(found, value=np.nan, residual=np.inf, converged=False, route="contradicted")
+        return found
+
+    def _right_edge(self, delta: float) -> float:
+        """Return the largest curvature at the start."""
+        law = starting_law(self.labels, self.student, 1 << 11, self.seeds[0])
+        return self.student.ridge - Bulk(law.D, law.weight, delta).mirrored.left_edge().value
+
+    def _at_step(self, eta: float, steps: int, samples: int) -> NetworkThreshold:
+        early = min(steps, 32)
+        times = [t for t in (4, 8, 16, 24, 32) if early / 4 <= t <= early] or [early]
+        grid = self.floor * np.geomspace(1.0, _REACH, 14)
+        grid = grid[[eta * self._right_edge(x) < 1.9 for x in grid]]  # few samples bend the loss more
+        if grid.size < 2:
+            raise ValueError(f"step_size = {eta}: unstable at the start; take a smaller one")
+        margins, _ = self._table(grid, eta, early, times, max(samples // 4, 1 << 10), self.seeds[:1], False)
+        roots = [last_crossing(grid, row) for row in margins[0].T]
+        if not np.isfinite(roots).any():
+            empty = np.full(len(times), np.nan)
+            return NetworkThreshold(
+                np.nan, np.inf, grid.size, False, "not found", np.array(times), empty, empty, eta, self.floor
+            )
+        low, high = 0.88 * np.nanmin(roots), 1.3 * np.nanmax(roots)
+        times = sorted({0, *window(steps)})
+        for _ in range(3):
+            grid = np.geomspace(low, high, 8)
+            margins, edges = self._table(grid, eta, steps, times, samples // 2, self.seeds[:2], True)
+            curves = np.array([[last_crossing(grid, row) for row in half.T] for half in margins])
+            late = curves[:, -3:]
+            if np.isfinite(late).all():
+                break
+            low, high = (low, 1.4 * high) if (margins[:, -1, -1] > 0).any() else (0.75 * low, high)
+        found = self._limit(np.array(times), grid, curves, edges, eta)
+        found.curve[0], found.edges[0] = self._at_start()
+        return found
+
+    def _at_start(self) -> tuple[float, float]:
+        """Return the threshold at initialisation, often far from the later ones, without dynamics."""
+
+        def crossing(grid: np.ndarray, samples: int) -> tuple[float, float]:
+            law = starting_law(self.labels, self.student, samples, self.seeds[0])
+            ridge = self.student.ridge
+            states = np.array([outlier_margin(law, float(x), ridge, self.criterion) for x in grid])
+            value = last_crossing(grid, states[:, 0])
+            return value, float(np.interp(value, grid, states[:, 1]))
+
+        near, _ = crossing(self.floor * np.geomspace(1.0, _REACH, 16), 1 << 10)
+        return crossing(near * np.linspace(0.92, 1.08, 7), 1 << 13) if np.isfinite(near) else (near, near)
+
+    def _table(
+        self, grid: np.ndarray, eta: float, steps: int, times: Sequence[int], samples: int,
+        seeds: Sequence[int], guard: bool,
+    ) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
+        """Margins and left edges, each (seeds, deltas, times)."""
+
+        def job(pair: tuple[int, float]) -> list[tuple[float, float]]:
+            seed, delta = pair
+            path = held_path(self.labels, self.student, delta, eta, steps, samples, seed, times)
+            if guard and path.stability(len(times) - 1) >= 1.9:
+                raise ValueError(f"step_size = {eta}: unstable at delta = {delta:.4g}; take a smaller one")
+            ridge = self.student.ridge
+            laws = (path.law(i, known=False) for i in range(len(times)))
+            return [outlier_margin(law, delta, ridge, self.criterion) for law in laws]
+
+        jobs = [(seed, float(delta)) for seed in seeds for delta in grid]
+        with ThreadPoolExecutor(_WORKERS) as pool:
+            rows = np.array(list(pool.map(job, jobs)))
+        rows = rows.reshape(len(seeds), len(grid), len(times), 2)
+        return rows[..., 0], rows[..., 1]
+
+    def _limit(
+        self, times: np.ndarray, grid: np.ndarray, curves: np.ndarray, edges: np.ndarray, eta: float
+    ) -> NetworkThreshold:
+        at = np.full(curves.shape, np.nan)
+        for half, (curve, table) in enumerate(zip(curves, edges, strict=True)):
+            for i, value in enumerate(curve):
+                if np.isfinite(value):
+                    at[half, i] = np.interp(np.log(value), np.log(grid), table[:, i])
+        ends = [extrapolate(times, curve, edge) for curve, edge in zip(curves, at, strict=True)]
+        value = float(np.mean([end[0] for end in ends]))
+        scatter = abs(ends[0][0] - ends[1][0]) / 2
+        # and a tenth of the distance that the line bridges: how far delta_NN(T) may bend beyond what was seen
+        last = float(np.mean(curves[:, -1]))
+        error = float(np.hypot(scatter, np.mean([end[1] for end in ends])) + 0.1 * abs(value - last))
+        error = error if np.isfinite(error) else np.inf
+        good = trusted(value, error, last)
+        runs = grid.size * len(curves)
+        return NetworkThreshold(
+            value, error, runs, good, ends[0][2], times, curves.mean(axis=0), at.mean(axis=0), eta, self.floor
+        )

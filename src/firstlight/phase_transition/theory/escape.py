@@ -1,0 +1,279 @@
+"""When gradient descent leaves the plateau: from the variance V(t) of the hard overlaps."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import expit, gammainc, gammaincinv, logit
+
+from firstlight.data.multi_index import MultiIndex
+from firstlight.maths.checks import check_count, check_increasing, check_positive
+from firstlight.maths.rng import RNGLike, SeedLike, generator
+from firstlight.maths.solvers import Solved
+from firstlight.phase_transition.definitions import Student, as_student
+from firstlight.phase_transition.theory.conditional import as_target
+from firstlight.phase_transition.theory.dmft import dmft, held_path
+from firstlight.phase_transition.theory.labels import LabelLaw, label_law
+from firstlight.phase_transition.theory.path import DmftPath
+
+_SCRAMBLES = 4
+_DOUBLINGS = 3
+
+
+@dataclass(frozen=True)
+class EscapeTime:
+    """When the hard overlap stops being small.
+
+    Attributes
+    ----------
+    time : float
+        First step at which the expected squared cosine with the hard space reaches the level; infinity if not
+        within the steps that were followed.
+    cosine : ndarray of shape (steps + 1,)
+        v / (1 + v) with v = tr V(t) / (d tr C(t, t)), at each step: the hard part of the weights grows as in
+        the linear regime, while the rest is as if it were held.
+    """
+
+    time: float
+    cosine: np.ndarray
+
+
+def escape_of(path: DmftPath, d: int, level: float = 0.2) -> EscapeTime:
+    """Return the escape time in d dimensions that belongs to a DMFT path.
+
+    Parameters
+    ----------
+    path : DmftPath
+        With the hard overlaps held.
+    d : int
+        Number of dimensions.
+    level : float, default 0.2
+        Squared cosine that counts as an escape; the time depends on it only through its logarithm.
+
+    Returns
+    -------
+    EscapeTime
+        Linear interpolation between steps in the logarithm of v.
+    """
+    _check(d, level)
+    grown = _grown(path, d)
+    cosine = expit(grown)
+    above = np.flatnonzero(grown >= logit(level))
+    if not above.size:
+        return EscapeTime(np.inf, cosine)
+    t = int(above[0])
+    if t == 0:
+        return EscapeTime(0.0, cosine)
+    before, after = grown[t - 1 : t + 1]
+    return EscapeTime(float(t - 1 + (logit(level) - before) / (after - before)), cosine)
+
+
+def _grown(path: DmftPath, d: int) -> np.ndarray:
+    """Return log v, v the mean square of the hard part of the weights beside the rest, at each step."""
+    return np.log(np.einsum("taa->t", path.hard_variance) / (d * path.norm.sum(axis=1)))
+
+
+def _check(d: int, level: float) -> None:
+    check_count("d", d, 2)
+    check_positive("level", level)
+    if level >= 1:
+        raise ValueError(f"level = {level}: must lie in (0, 1)")
+
+
+def chance_of(path: DmftPath, d: int, steps: int, level: float = 0.2) -> float:
+    """Return the chance that descent in d dimensions has escaped within `steps`: a rule of thumb.
+
+    While it is small the overlap is normal with variance V(t)/d. Beyond the path, V(t)/|w|² goes on as the
+    power of t that fits its second half best.
+
+    Parameters are those of `escape_of`, and the steps of the descent.
+    """
+    grown = _grown(path, d)[: steps + 1]
+    best, last = float(grown.max()), len(grown) - 1
+    if steps > last:
+        late = np.arange(last // 2, last + 1)
+        power = np.polynomial.Polynomial.fit(np.log(late), grown[late], 1)
+        best = max(best, float(power(np.log(steps))))
+    return float(1 - _share_below(path, last, np.exp(logit(level) - min(best, 700.0))))
+
+
+def mean_escape(path: DmftPath, d: int, level: float = 0.2) -> float:
+    """Return the mean escape time over random starts; NaN if a tenth or more outlast twice the path's steps.
+
+    Each start has its own share of V(t): time is averaged over that share's quantiles. Beyond the path
+    V(t)/|w|² grows at the rate that it ends with.
+
+    Parameters are those of `escape_of`.
+    """
+    most = np.maximum.accumulate(_grown(path, d))
+    steps = len(most) - 1
+    rate = (most[-1] - most[3 * steps // 4]) / (steps - 3 * steps // 4)
+    freedom = freedom_of(path, steps)
+    share = 2 * gammaincinv(freedom / 2, (np.arange(64) + 0.5) / 64) / freedom
+    needed = logit(level) - np.log(share)
+    times = np.interp(needed, *np.unique(most, return_index=True))
+    late = needed > most[-1]
+    times[late] = steps + (needed[late] - most[-1]) / max(rate, 1e-12)
+    kept = times <= 2 * steps
+    return float(times[kept].mean()) if kept.mean() > 0.9 else np.nan
+
+
+@dataclass(frozen=True)
+class Chance(Solved[float]):
+    """A `Solved` probability of success: `residual` is its standard error over independent scrambles.
+
+    Attributes
+    ----------
+    escape_time : float
+        Mean step of success; NaN if it lies far beyond the steps that were followed.
+    """
+
+    escape_time: float
+
+
+def success_chance(
+    labels: LabelLaw,
+    student: Student,
+    delta: float,
+    step_size: float,
+    d: int,
+    steps: int,
+    *,
+    followed: int,
+    samples: int,
+    level: float,
+    rng: np.random.Generator,
+) -> Chance:
+    """Return the chance that descent in d dimensions escapes within `steps`, from V(t) to `followed`.
+
+    V(t) of few samples is noisy where it stays small, and so is the power by which it is continued. So it is
+    computed in four independent scrambles, which share `samples`; these are doubled, three times at most,
+    until the standard error is below 0.04. It has converged below 0.1.
+    """
+    steps_known = min(steps, followed)
+    for doubling in range(_DOUBLINGS + 1):
+        size = max(samples // _SCRAMBLES, 64) << doubling
+        seeds = rng.integers(1 << 31, size=_SCRAMBLES)
+        paths = [
+            held_path(labels, student, delta, step_size, steps_known, size, int(seed), (0,)) for seed in seeds
+        ]
+        chances = [chance_of(path, d, steps, level) for path in paths]
+        error = float(np.std(chances, ddof=1) / _SCRAMBLES**0.5)
+        if error < 0.04:
+            break
+    time = float(np.mean([mean_escape(path, d, level) for path in paths]))
+    return Chance(float(np.mean(chances)), error, doubling + 1, error < 0.1, time)
+
+
+def freedom_of(path: DmftPath, t: int) -> float:
+    """Return the degrees of freedom of a chi-square that spreads like |u|², u ~ N(0, V(t))."""
+    V = path.hard_variance[t]
+    return float(np.trace(V) ** 2 / (V**2).sum())
+
+
+def _share_below(path: DmftPath, t: int, ratio: float) -> float:
+    """Return P(|u|² < ratio · tr V)."""
+    freedom = freedom_of(path, t)
+    return float(gammainc(freedom / 2, ratio * freedom / 2))
+
+
+def escape_time(
+    target: MultiIndex | str,
+    student: Student,
+    delta: float,
+    step_size: float,
+    d: int,
+    *,
+    steps: int = 128,
+    samples: int = 1 << 13,
+    level: float = 0.2,
+    rng: RNGLike | SeedLike = 0,
+) -> EscapeTime:
+    """Predict when gradient descent in d dimensions leaves the plateau on which hard directions are unseen.
+
+    Parameters
+    ----------
+    target, student, delta, step_size
+        As for `dmft`.
+    d : int
+        Number of dimensions; the time grows as log d.
+    steps : int, default 128
+        How long to follow.
+    samples, rng
+        As for `dmft`.
+    level : float, default 0.2
+        Squared cosine that counts as an escape.
+
+    Returns
+    -------
+    EscapeTime
+
+    Examples
+    --------
+    >>> student = Student("tanh_squared", 1.5, 0.8, offset=-0.5)
+    >>> found = escape_time("sign(abs(z1) - 1.4820733)", student, 6.0, 0.12, 1000, steps=48, samples=1 << 11)
+    >>> bool(10 < found.time < 48)
+    True
+    """
+    _check(d, level)
+    path = dmft(target, student, delta, step_size, steps, samples, rng, times=(0,))
+    return escape_of(path, d, level)
+
+
+def success_size(
+    d: int,
+    target: MultiIndex | str,
+    student: Student,
+    step_size: float,
+    steps: int,
+    deltas: np.ndarray,
+    *,
+    samples: int = 1 << 12,
+    level: float = 0.2,
+    rng: RNGLike | SeedLike = 0,
+) -> float:
+    """Return the smallest delta at which V(t) escapes within `steps` in d dimensions: a rule of thumb.
+
+    At the sizes of experiments gradient descent succeeds 15 to 30 per cent below delta_NN, because growth by
+    a power of time suffices there; this counts how far V(t) grows and has no proof behind it.
+
+    Parameters
+    ----------
+    d : int
+        Number of dimensions.
+    target, student, step_size, steps, samples, rng
+        As for `dmft`.
+    deltas : array_like
+        Increasing samples per dimension to try.
+    level : float, default 0.2
+        Squared cosine that counts as success.
+
+    Returns
+    -------
+    float
+        Interpolated in log delta between grid points; infinity if none succeeds.
+
+    Examples
+    --------
+    >>> student = Student("tanh_squared", 1.0, 0.8)
+    >>> target = "sign(abs(z1) - 1.4820733)"
+    >>> size = success_size(100, target, student, 0.25, 40, [1.5, 2.5, 3.5], samples=1 << 10)
+    >>> 1.5 < size < 3.5
+    True
+    """
+    _check(d, level)
+    check_increasing("deltas", deltas)
+    student, rng = as_student(student), generator(rng)
+    labels, seed = label_law(as_target(target), rng), int(rng.integers(1 << 31))  # one scramble for all delta
+    best = []
+    for delta in deltas:
+        path = held_path(labels, student, float(delta), step_size, steps, samples, seed, (0,))
+        best.append(float(_grown(path, d).max()))
+        if best[-1] >= logit(level):
+            break
+    if best[-1] < logit(level):
+        return np.inf
+    if len(best) == 1:
+        return float(deltas[0])
+    share = (logit(level) - best[-2]) / (best[-1] - best[-2])
+    low, high = np.log(deltas[len(best) - 2]), np.log(deltas[len(best) - 1])
+    return float(np.exp(low + share * (high - low)))

@@ -1,0 +1,237 @@
+"""The bulk of H = (1/n) Σ D_i ⊗ x_i x_iᵀ: its resolvent, its left edge and its density.
+
+With P = Q⁻¹ the resolvent equation reads P = E[B] - z, B = D - D K D/δ, K = (P + D/δ)⁻¹. To the left of the
+bulk P > 0 decreases as z grows, until its slope becomes infinite: a fold in z, but not in p = tr P/m. So the
+branch is followed in p, where nothing is singular, and the left edge is the largest z(p).
+"""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from firstlight.maths.checks import check_positive
+from firstlight.maths.solvers import bracketing_root
+from firstlight.phase_transition.theory.stacks import definite, inverse
+
+_EDGE_TOLERANCE = 1e-10
+
+
+class Branch(NamedTuple):
+    """A point of the branch left of the bulk."""
+
+    p: float
+    P: np.ndarray
+    z: float
+    slack: float  # one minus the spectral radius of the memory: positive on the physical branch only
+
+
+class Edge(NamedTuple):
+    """The left edge of a bulk: its place, the branch point there, and whether the support pins it."""
+
+    value: float
+    point: Branch
+    pinned: bool
+
+
+@dataclass(frozen=True)
+class Bulk:
+    """A law of curvatures D with weights, at `delta` samples per dimension.
+
+    Attributes
+    ----------
+    D : ndarray of shape (n, m, m)
+        Symmetric matrices.
+    weight : ndarray of shape (n,)
+        Probabilities.
+    delta : float
+        Samples per dimension.
+
+    Examples
+    --------
+    >>> wishart = Bulk(np.ones((1, 1, 1)), np.ones(1), 4.0)  # D = 1: Marchenko and Pastur's (1 - 1/√δ)²
+    >>> print(round(wishart.left_edge().value, 6))
+    0.25
+    """
+
+    D: np.ndarray
+    weight: np.ndarray
+    delta: float
+
+    @property
+    def mirrored(self) -> "Bulk":
+        """The bulk of -H, whose left edge is minus the right edge of H."""
+        return Bulk(-self.D, self.weight, self.delta)
+
+    def thinned(self, count: int) -> "Bulk":
+        """Return at most `count` nodes, of equal weight: those at equal steps of the ordered traces.
+
+        Nodes of low discrepancy must not be thinned in the order they come: every k-th of Sobol's points
+        leaves parts of the space empty.
+        """
+        if self.weight.size <= count:
+            return self
+        order = np.argsort(np.einsum("naa->n", self.D), kind="stable")
+        reached = np.cumsum(self.weight[order]) / self.weight.sum()
+        index = order[np.searchsorted(reached, (np.arange(count) + 0.5) / count)]
+        return Bulk(self.D[index], np.full(count, 1 / count), self.delta)
+
+    def shrink(self, P: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return A = K D/δ and B = D (1 - A) for each node; P may be complex."""
+        scaled = self.D / self.delta
+        A = inverse(P + scaled) @ scaled
+        return A, self.D - self.D @ A
+
+    def memory(self, A: np.ndarray) -> np.ndarray:
+        """Return X -> δ E[Aᵀ X A], the derivative of E[B] in P, as a matrix on flattened X."""
+        n, m, _ = A.shape
+        flat = A.reshape(n, m * m)
+        product = ((self.delta * self.weight)[:, None] * flat).T @ flat
+        return product.reshape(m, m, m, m).transpose(1, 3, 0, 2).reshape(m * m, m * m)
+
+    def feasible(self, P: np.ndarray) -> bool:
+        """Whether P + D/δ is positive definite at every node."""
+        return definite(P + self.D / self.delta)
+
+    @np.errstate(divide="ignore", invalid="ignore")  # a pivot that rounds to zero: no step is feasible then
+    def follow(self, p: float, start: np.ndarray) -> Branch | None:
+        """Solve for (P, z) with tr P/m = p by Newton's method; None if no feasible solution is reached."""
+        m = len(start)
+        unit = np.eye(m).ravel()
+        P, z = start * (p * m / np.trace(start)), 0.0
+        if not self.feasible(P):
+            return None
+        if m == 1:  # nothing to solve for
+            A, B = self.shrink(P)
+            return Branch(p, P, float(self.weight @ B[:, 0, 0]) - p, 1 - float(self.memory(A)[0, 0]))
+        for _ in range(60):
+            A, B = self.shrink(P)
+            mean = np.tensordot(self.weight, B, 1)
+            system = np.zeros((m * m + 1, m * m + 1))
+            memory = self.memory(A)
+            system[:-1, :-1] = memory - np.eye(m * m)
+            system[:-1, -1], system[-1, :-1] = -unit, unit
+            try:
+                solution = np.linalg.solve(system, np.append((P - mean).ravel(), m * p - np.trace(P)))
+            except np.linalg.LinAlgError:  # exactly on a fold of another branch
+                return None
+            step, z = solution[:-1].reshape(m, m), float(solution[-1])
+            share = 1.0
+            while not self.feasible(P + share * step):
+                share *= 0.5
+                if share < 1e-6:
+                    return None
+            P = P + share * step
+            P = 0.5 * (P + P.T)
+            if np.abs(step).max() <= 1e-8 * abs(p):  # quadratic convergence: the next would be 1e-15
+                return Branch(p, P, z, 1 - float(np.abs(np.linalg.eigvals(memory)).max()))
+        return None
+
+    def reach(self, p: float, known: Branch, depth: int = 0) -> Branch:
+        """Follow the physical branch from a known point to p, in smaller steps where one leads astray."""
+        if p == known.p:
+            return known
+        found = self.follow(p, known.P)
+        if found is not None and found.slack > -1e-6:
+            return found
+        if depth == 12:
+            raise RuntimeError(f"lost the branch between p = {known.p:.6g} and {p:.6g}")
+        half = self.reach(0.5 * (p + known.p), known, depth + 1)
+        return self.reach(p, half, depth + 1)
+
+    def left_edge(self) -> Edge:
+        """Find the left edge of the bulk: where the memory's spectral radius reaches one."""
+        size = float(np.abs(self.D).max())
+        if size == 0:
+            raise ValueError("law: the curvature is zero everywhere, so the Hessian has no bulk")
+        m = self.D.shape[1]
+        p = 8 * size * max(1.0, 1 / self.delta)
+        good = self.follow(p, np.eye(m))
+        if good is None or good.slack <= 0:
+            raise RuntimeError("no physical branch far left of the bulk")
+        bad_p, bad = 0.0, None
+        while good.p > 1e-9 * size:
+            bad_p = 0.6 * good.p
+            bad = self.follow(bad_p, good.P)
+            if bad is None or bad.slack <= 0:
+                break
+            good = bad
+        else:  # D is never negative, and fewer samples than dimensions: a kernel at zero
+            return Edge(0.0 if good.z > -1e-6 * size else good.z, good, True)
+        while bad is None and good.p - bad_p > 1e-12 * good.p:
+            middle = 0.5 * (good.p + bad_p)
+            trial = self.follow(middle, good.P)
+            if trial is not None and trial.slack > 0:
+                good = trial
+            else:
+                bad_p, bad = middle, trial
+        if bad is not None:
+            start = good.P
+
+            def slack(p: float) -> float:
+                nonlocal start
+                point = self.follow(p, start)
+                if point is not None and point.slack > 0:
+                    start = point.P
+                return -1.0 if point is None else point.slack
+
+            root = bracketing_root(slack, bad.p, good.p, tolerance=_EDGE_TOLERANCE)
+            good = self.follow(root.value, start) or good
+        return Edge(good.z, good, self.rare(good.P))
+
+    def rare(self, P: np.ndarray) -> bool:
+        """Whether a rare extreme node makes the fold: then the true edge sits where the support ends."""
+        A, _ = self.shrink(P)
+        share = self.weight * (A**2).sum(axis=(1, 2))
+        top = int(np.argmax(share))
+        return bool(share[top] > 0.2 * share.sum() and self.weight[top] < 0.01)
+
+    def density(self, x: np.ndarray, width: float = 1e-3) -> np.ndarray:
+        """Return the density of eigenvalues at the points x, smoothed over `width` times the bulk's size."""
+        x = np.asarray(x, float)
+        check_positive("width", width)
+        if not np.isfinite(x).all():
+            raise ValueError("x: must be finite")
+        size = float(np.abs(self.D).max()) * (1 + self.delta**-0.5) ** 2
+        density = np.zeros(x.size)
+        P: np.ndarray | None = None
+        for i in np.argsort(x, axis=None):
+            z = complex(x.flat[i], width * size)
+            # the neighbour's solution is near; if it leads astray, come down from far above the axis
+            P = None if P is None else self._newton(z, P)
+            P = self._descend(z, size) if P is None else P
+            density[i] = np.trace(np.linalg.inv(P)).imag / (np.pi * len(P))
+        return density.reshape(x.shape)
+
+    def _newton(self, z: complex, P: np.ndarray) -> np.ndarray | None:
+        """Solve P = E[B] - z from a start; None unless it converges to the solution with Im Q > 0."""
+        m = len(P)
+        for _ in range(12):
+            A, B = self.shrink(P)
+            gap = np.tensordot(self.weight, B, 1) - z * np.eye(m) - P
+            step = np.linalg.solve(np.eye(m * m) - self.memory(A), gap.ravel()).reshape(m, m)
+            P = P + step
+            if np.abs(step).max() < 1e-7 * np.abs(P).max():
+                Q = np.linalg.inv(P)
+                positive = np.linalg.eigvalsh((Q - Q.conj().T) / 2j)[0] > 0
+                return P if positive else None
+        return None
+
+    def _descend(self, z: complex, size: float) -> np.ndarray:
+        """Follow the solution from far above the real axis, where P ≈ -z, down to z."""
+        P = -(z + 2j * size) * np.eye(self.D.shape[1])
+        height, factor = 2 * size, 0.6
+        while height > 0:
+            found = self._newton(z.real + 1j * (z.imag + height), P)
+            if found is None:
+                factor = 1 - 0.5 * (1 - factor)
+                if factor > 0.995:
+                    raise RuntimeError(f"no resolvent found at {z:.4g}")
+                height = min(height / factor, 2 * size)
+                continue
+            P = found
+            height = height * factor if height > 0.05 * z.imag else 0.0
+        found = self._newton(z, P)
+        if found is None:
+            raise RuntimeError(f"no resolvent found at {z:.4g}")
+        return found

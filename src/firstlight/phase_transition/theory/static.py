@@ -1,0 +1,209 @@
+"""Where gradient descent ends, straight away: the static equations, valid while the bulk stays positive."""
+
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.stats import t as student_t
+
+from firstlight.phase_transition.definitions import Student
+from firstlight.phase_transition.theory.criterion import last_crossing, margin
+from firstlight.phase_transition.theory.labels import LabelLaw, LabelSample, draw
+from firstlight.phase_transition.theory.resolvent import Branch, Bulk
+from firstlight.phase_transition.theory.stacks import inverse, lowest
+
+_TOLERANCE = 1e-8
+_WORKERS = 2
+_ENDLESS = 1e4  # times delta_alg: as good as infinitely many samples
+_REACH = 40.0  # times delta_alg: where thresholds usually lie
+_COARSE = 1 << 11  # samples that find the region
+_CLEAR = 8.0  # standard errors from zero at which they decide: four scrambles know theirs badly
+
+
+@dataclass(frozen=True)
+class StaticPoint:
+    """The end of training with the hard overlaps held at zero.
+
+    Attributes
+    ----------
+    norm : ndarray of shape (m, m)
+        Covariance of the first-layer rows across the followed directions, q.
+    overlap : ndarray of shape (m, e)
+        M, with the easy directions.
+    train_loss : float
+        Mean loss.
+    margin : float
+        Negative if the Hessian has a negative outlier in the hard directions.
+    slack : float
+        Positive if the point is a stable minimum with a positive bulk, so that all this is valid.
+    converged : bool
+        Whether the iteration met its tolerance.
+    """
+
+    norm: np.ndarray
+    overlap: np.ndarray
+    train_loss: float
+    margin: float
+    slack: float
+    converged: bool
+
+    @property
+    def valid(self) -> bool:
+        """Whether the point may be used."""
+        return self.converged and self.slack > 0
+
+
+def static_point(
+    student: Student, sample: LabelSample, delta: float, max_iterations: int = 3000
+) -> StaticPoint:
+    """Solve h + (Q/δ) ψ(y, h) = ω + M g_E with Q⁻¹ = λ + E[B], Cov ω = q = Q E[ψψᵀ] Q/δ, E[ψ g_Eᵀ] = -λ M.
+
+    Parameters
+    ----------
+    student : Student
+        The network.
+    sample : LabelSample
+        Labels beside at least m normals.
+    delta : float
+        Samples per dimension.
+    max_iterations : int, default 3000
+        Damped iterations before giving up.
+
+    Returns
+    -------
+    StaticPoint
+
+    Examples
+    --------
+    >>> from firstlight import MultiIndex
+    >>> from firstlight.phase_transition.theory.labels import draw, label_law
+    >>> sample = draw(label_law(MultiIndex("tanh(z1 + 1.5*(z2**2 - 1))")), 1, 1 << 12)
+    >>> found = static_point(Student("gelu"), sample, 5.0)
+    >>> print(found.valid, bool(abs(found.overlap[0, 0] - 0.444) < 0.02))
+    True True
+    """
+    m, ridge = student.width, student.ridge
+    y, weight, Z = sample.y, sample.weight, sample.normals[:, :m]
+    unit = np.eye(m)
+    q, M = student.init_scale**2 * unit, np.zeros((m, sample.easy.shape[1]))
+    h = student.init_scale * Z
+    P = (max(-lowest(student.curvature(y, h)), 0.0) / delta + 0.5) * 1.5 * unit
+    change, steady = np.inf, 0
+    for _ in range(max_iterations):
+        centre = Z @ _root(q).T + sample.easy @ M.T
+        h, P = _proximal(student, y, h, centre, P, delta)
+        bulk = Bulk(student.curvature(y, h), weight, delta)
+        psi = student.force(y, h)
+        Q = np.linalg.inv(P)
+        P_new = ridge * unit + np.tensordot(weight, bulk.shrink(P)[1], 1)
+        q_new = Q @ ((weight[:, None] * psi).T @ psi) @ Q / delta
+        M_new = M - Q @ ((weight[:, None] * psi).T @ sample.easy + ridge * M)
+        if np.linalg.eigvalsh(P_new)[0] <= 0:
+            P_new = 1.2 * P  # outside the physical region: back towards it
+        change = max(float(np.abs(a - b).max(initial=0.0)) for a, b in ((P, P_new), (q, q_new), (M, M_new)))
+        steady = steady + 1 if change < _TOLERANCE * (1 + np.abs(P).max()) else 0
+        P, q, M = 0.5 * (P + P_new), 0.5 * (q + q_new), 0.5 * (M + M_new)
+        if steady >= 3:
+            break
+    slack = 1 - float(np.abs(np.linalg.eigvals(bulk.memory(bulk.shrink(P)[0]))).max())
+    valid = bulk.feasible(P) and np.linalg.eigvalsh(P)[0] > 0
+    value = margin(bulk, Branch(0.0, P, -ridge, slack), sample.second) if valid else np.nan
+    loss = float(weight @ student.risk(y, h))
+    return StaticPoint(q, M, loss, value, slack if valid else -np.inf, steady >= 3)
+
+
+def static_margins(
+    student: Student, drawn: Sequence[LabelSample], delta: float, max_iterations: int = 3000
+) -> np.ndarray:
+    """Return the margin in each of some samples; NaN where the equations do not hold.
+
+    All are NaN if they do not hold in the first sample: the others would take long to find that out too.
+    """
+
+    def at(one: LabelSample) -> float:
+        point = static_point(student, one, delta, max_iterations)
+        return point.margin if point.valid else np.nan
+
+    first = at(drawn[0])
+    if np.isnan(first):
+        return np.full(len(drawn), np.nan)
+    with ThreadPoolExecutor(_WORKERS) as pool:
+        return np.array([first, *pool.map(at, drawn[1:])])
+
+
+def half_width(margins: np.ndarray) -> float:
+    """Return half the 95 % interval of the scrambles' mean; few scrambles: Student's t."""
+    n = len(margins)
+    return float(student_t.ppf(0.975, n - 1) * np.std(margins, ddof=1) / n**0.5)
+
+
+def static_threshold(
+    student: Student, labels: LabelLaw, floor: float, samples: int, seeds: Sequence[int]
+) -> tuple[float, float, bool] | None:
+    """Return the threshold, its error and whether it is sure, if the equations hold on both sides of it.
+
+    Infinity if they hold from some delta on and the mean margin is positive for every delta above: no number
+    of samples bends the loss down along hard directions. That is sure if no 95 % interval reaches zero.
+    """
+    fine = [draw(labels, student.width, samples, seed) for seed in seeds]
+    coarse = [draw(labels, student.width, _COARSE, seed) for seed in seeds[: len(seeds) // 2]]
+    far, close = np.geomspace(_ENDLESS, _REACH, 8), np.geomspace(_REACH, 1.0, 12)
+    grid, rows = floor * np.concatenate([far[:-1], close]), []
+    for delta in grid:  # from above: the equations fail from some delta downwards
+        row = static_margins(student, coarse, float(delta), 400)
+        clear = abs(row.mean()) > _CLEAR * np.std(row, ddof=1) / len(row) ** 0.5
+        if not clear and np.isfinite(row).any():
+            row = static_margins(student, fine, float(delta), 400)
+        if np.isnan(row).any():
+            break
+        rows.append(row)
+        if row.mean() > 0 > rows[0].mean():
+            break
+    if not rows:
+        return None
+    means = np.array([row.mean() for row in rows])
+    if len(rows) >= 3 and means.min() > 0:
+        return np.inf, np.inf, all(row.mean() > half_width(row) for row in rows)
+    near = last_crossing(grid[: len(rows)][::-1], means[::-1])
+    return _refined(student, fine, near) if np.isfinite(near) else None
+
+
+def _refined(student: Student, drawn: Sequence[LabelSample], near: float) -> tuple[float, float, bool] | None:
+    """Find the root of the mean margin by Newton's method in log delta, its slope from a pair around."""
+    for _ in range(8):
+        low, high = (static_margins(student, drawn, near * float(np.exp(step))) for step in (-0.05, 0.05))
+        slope = float((high - low).mean() / 0.1)
+        if not slope < 0:  # or not valid there
+            return None
+        middle = 0.5 * (low + high)
+        shift = -float(middle.mean()) / slope
+        if abs(shift) < 0.05:
+            value = near * float(np.exp(shift))
+            error = value * (np.expm1(min(half_width(middle) / -slope, 100.0)) + 1e-3)
+            return value, float(error), bool(error < 0.1 * value)
+        near *= float(np.exp(np.clip(shift, -0.5, 0.5)))
+    return None
+
+
+def _root(q: np.ndarray) -> np.ndarray:
+    values, vectors = np.linalg.eigh(0.5 * (q + q.T))
+    return (vectors * np.sqrt(np.maximum(values, 0.0))) @ vectors.T
+
+
+def _proximal(
+    student: Student, y: np.ndarray, h: np.ndarray, centre: np.ndarray, P: np.ndarray, delta: float
+) -> tuple[np.ndarray, np.ndarray]:
+    """Solve h + P⁻¹ψ(y, h)/δ = centre for each sample; P is raised where the map would fold."""
+    for _ in range(50):
+        D = student.curvature(y, h)
+        floor = lowest(P + D / delta)
+        if floor <= 0:
+            P = P + (0.05 * np.trace(P) / len(P) - floor) * np.eye(len(P))
+        gap = (centre - h) @ P - student.force(y, h) / delta
+        step = (inverse(P + D / delta) @ gap[:, :, None])[:, :, 0]
+        size = np.abs(step).max()
+        h = h + step * min(1.0, 2.0 / max(size, 1e-300))
+        if size < 1e-10:
+            break
+    return h, P

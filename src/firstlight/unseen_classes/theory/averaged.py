@@ -1,0 +1,156 @@
+"""The kernel and the movement for heads that are not Gaussian: given a neuron's head, then averaged over it.
+
+Given α a neuron's pre-activations are normal with means τ α·(Bᵀx), so Hermite coefficients at shifted means
+and Mehler's series give their products.
+"""
+
+from collections.abc import Iterator
+
+import numpy as np
+from scipy.interpolate import CubicSpline
+
+from firstlight.data.labelled import row_chunks
+from firstlight.maths.activations import Activation
+from firstlight.unseen_classes.theory.heads import Head, head_nodes
+
+_STEP, _EDGE = 0.02, 12.0  # He_k(z) φ(z)/√k! is below 1e-15 beyond; a kink costs a step squared over 12
+_DEGREE = 80
+_NEGLIGIBLE = 1e-6
+_MEMORY = 64 * 2**20
+
+
+class Averaged:
+    """Averages over neurons with given heads, for samples with known shifts and variances.
+
+    Parameters
+    ----------
+    activation : Activation
+    head : "rademacher" or array_like of shape (N,) or (N, C)
+    tau : float
+    along : tuple of ndarray, shapes (a, C) and (b, C)
+        Bᵀx of the samples of either side; the same object twice if they are the same.
+    norms, bulks : tuple of ndarray, shapes (a,) and (b,)
+        |x|²/d and xᵀMx.
+    overlap, bulk_overlap : ndarray, shape (a, b)
+        x·x'/d and xᵀMx'.
+    """
+
+    def __init__(
+        self, activation: Activation, head: Head, tau: float, along: tuple, norms: tuple, bulks: tuple,
+        overlap: np.ndarray, bulk_overlap: np.ndarray | None,
+    ) -> None:  # fmt: skip
+        self.activation, self.tau, self.along = activation, tau, along
+        self.norms, self.bulks = norms, bulks
+        self.overlap, self.bulk_overlap = overlap, bulk_overlap
+        nodes, self.weights = head_nodes(head, along[0].shape[1], _shift(tau, along[0], norms[0]))
+        self.nodes = nodes
+        # how much of the bulk a neuron has: α² of a single output; of several outputs their mean over neurons
+        size = (nodes**2).mean(axis=1)
+        self.shares = size if nodes.shape[1] == 1 else np.full(len(nodes), float(self.weights @ size))
+
+    def kernel(self, slope: bool = False) -> np.ndarray:
+        """E σ(z)σ(z') or, with `slope`, E[α² σ'(z)σ'(z')] of a single output; shape (a, b)."""
+        total = np.zeros_like(self.overlap)
+        for share, chosen in self._groups():
+            part = 0.0 if self.bulk_overlap is None else self.tau**2 * share * self.bulk_overlap
+            stds = [np.sqrt(q + self.tau**2 * share * v) for q, v in zip(self.norms, self.bulks, strict=True)]
+            size = np.outer(*stds)
+            rho = np.divide(self.overlap + part, size, out=np.zeros_like(size), where=size > 0)
+            np.clip(rho, -1, 1, out=rho)
+            for nodes in row_chunks(len(chosen), 8 * (_DEGREE + 1) * max(map(len, stds)), _MEMORY):
+                total += self._series(rho, stds, chosen[nodes], slope)
+        return total
+
+    def _groups(self) -> Iterator[tuple[float, np.ndarray]]:
+        """Nodes with the same share of the bulk: they have the same correlations."""
+        shares = self.shares if self.bulk_overlap is not None else np.zeros(len(self.nodes))
+        for share in np.unique(shares.round(12)):
+            yield float(share), np.flatnonzero(shares.round(12) == share)
+
+    def _series(self, rho: np.ndarray, stds: list, chosen: np.ndarray, slope: bool) -> np.ndarray:
+        weights = self.weights[chosen] * (self.nodes[chosen, 0] ** 2 if slope else 1.0)
+        largest = float(np.abs(rho[np.abs(rho) < 1 - 1e-9]).max(initial=0.5))
+        degree = int(np.clip(np.ceil(np.log(_NEGLIGIBLE) / np.log(largest)), 8, _DEGREE))
+        sides: list[tuple[np.ndarray, np.ndarray]] = []
+        for b, std in zip(self.along, stds, strict=True):
+            if sides and b is self.along[0]:
+                sides.append(sides[0])
+                continue
+            mean = self.tau * (b @ self.nodes[chosen].T)
+            sides.append(_coefficients(self.activation, mean, std, degree, slope))
+        (first, first_rest), (second, second_rest) = sides
+        total, power = np.zeros_like(rho), np.ones_like(rho)
+        for k in range(degree + 1):
+            total += power * ((weights * first[k]) @ second[k].T)
+            power *= rho
+        # what the series leaves out is at most this, and exactly this for equal samples
+        return total + np.maximum(power, 0) * (rho > 0) * ((weights * first_rest) @ second_rest.T)
+
+
+def _coefficients(
+    activation: Activation, mean: np.ndarray, std: np.ndarray, degree: int, slope: bool
+) -> tuple[np.ndarray, np.ndarray]:
+    """Normalised Hermite coefficients, shape (degree + 1,) + mean.shape, and the root of what they leave."""
+    z = np.arange(-_EDGE, _EDGE + _STEP / 2, _STEP)
+    basis = np.empty((len(z), degree + 2))  # He_k(z) φ(z) step/√k!, by its three-term recursion
+    basis[:, 0] = np.exp(-(z**2) / 2) / np.exp(-(z**2) / 2).sum()
+    basis[:, 1] = z * basis[:, 0]
+    for k in range(1, degree + 1):
+        basis[:, k + 1] = (z * basis[:, k] - np.sqrt(k) * basis[:, k - 1]) / np.sqrt(k + 1)
+    found, square = np.empty((*mean.shape, degree + 2)), np.empty(mean.shape)
+    for rows in row_chunks(len(mean), 8 * len(z) * mean.shape[1], _MEMORY):
+        inputs = mean[rows, :, None] + std[rows, None, None] * z
+        values = activation(inputs)
+        found[rows] = values @ basis
+        square[rows] = (activation.derivative(inputs) if slope else values) ** 2 @ basis[:, 0]
+    if slope:  # E[σ'(m + sz) He_k] = E[σ(m + sz) He_{k+1}]/s
+        order = np.sqrt(np.arange(1, degree + 2))
+        found = found[..., 1:] * order / np.where(std > 0, std, 1.0)[:, None, None]
+    else:
+        found = found[..., :-1]
+    rest = np.sqrt(np.maximum(square - (found**2).sum(axis=-1), 0))
+    return np.ascontiguousarray(np.moveaxis(found, -1, 0)), rest
+
+
+def _shift(tau: float, along: np.ndarray, norms: np.ndarray) -> float:
+    """Typical shift of a pre-activation, relative to its spread."""
+    return float(tau * np.sqrt((along**2).sum(axis=1).mean() / max(norms.mean(), 1e-300)))
+
+
+def averaged_movement(
+    activation: Activation, head: Head, tau: float, along: np.ndarray, norms: np.ndarray, bulk: np.ndarray
+) -> np.ndarray:
+    """Movement E(σ(z0 + δ) - σ(z0))² of each sample, δ = τα(b + ε), ε ~ N(0, V), z0 ~ N(0, q).
+
+    Examples
+    --------
+    >>> from firstlight.maths.activations import activation
+    >>> one = np.ones(1)
+    >>> averaged_movement(activation("linear"), "rademacher", 0.5, 2 * np.ones((1, 1)), one, one).round(6)
+    array([1.25])
+    """
+    nodes, weights = head_nodes(head, along.shape[1], _shift(tau, along, norms))
+    share = (nodes**2).mean(axis=1)
+    if nodes.shape[1] > 1:
+        share = np.full(len(nodes), float(weights @ share))
+    noise = np.linspace(-6, 6, 121) if bulk.any() else np.zeros(1)
+    chance = np.exp(-(noise**2) / 2) / np.exp(-(noise**2) / 2).sum()
+    result = np.empty(len(norms))
+    for i, (b, q, v) in enumerate(zip(along, norms, bulk, strict=True)):
+        shift = tau * ((nodes @ b)[:, None] + np.outer(np.sqrt(share * v), noise))
+        moved = _movement(activation, float(np.sqrt(q)), shift)
+        result[i] = weights @ (moved @ chance)
+    return result
+
+
+def _movement(activation: Activation, std: float, shift: np.ndarray) -> np.ndarray:
+    """E(σ(z + δ) - σ(z))², z ~ N(0, std²), for many shifts δ: by a spline, fine where δ is small."""
+    reach = float(np.abs(shift).max())
+    if std == 0 or reach == 0:
+        return (activation(shift) - activation(np.zeros(1))) ** 2
+    z = np.arange(-8.5, 8.5 + 0.01, 0.02)
+    density = np.exp(-(z**2) / 2) / np.exp(-(z**2) / 2).sum()
+    end = np.arcsinh(1.0001 * reach / std)
+    grid = std * np.sinh(np.linspace(-end, end, 121))
+    values = (activation(std * z + grid[:, None]) - activation(std * z)) ** 2 @ density
+    return CubicSpline(grid, values)(shift)

@@ -1,0 +1,222 @@
+"""Class-level predictions, per neuron: alignment of two classes and elasticity of one."""
+
+from functools import cached_property
+from typing import Literal
+
+import numpy as np
+from scipy.interpolate import CubicSpline
+from scipy.special import gammaln
+
+from firstlight.maths.activations import Activation
+from firstlight.maths.activations import activation as as_activation
+from firstlight.maths.quadrature import rule
+from firstlight.unseen_classes.theory.heads import Head, head_rule
+
+Pair = tuple[float, float]
+_DEGREE = 140
+_NEGLIGIBLE = 1e-10
+
+
+def class_alignment(
+    *,
+    similarity: Pair,
+    spread: Pair,
+    norm: Pair,
+    overlap: float,
+    bulk: Pair = (0.0, 0.0),
+    bulk_overlap: float = 0.0,
+    tau: float,
+    activation: str | Activation,
+    kind: Literal["inner", "cosine"] = "inner",
+    head: Head = "gaussian",
+) -> float:
+    """Predict the mean similarity of the features of two samples, of two classes or twice the same, per
+    neuron.
+
+    Parameters
+    ----------
+    similarity : (float, float)
+        t = β·μ of the two classes; the other moments are those of `train_unseen_similarity`, too.
+    spread : (float, float)
+        s = sqrt(βᵀΣβ).
+    norm : (float, float)
+        q = E|x|²/d.
+    overlap : float
+        x·x'/d of two different samples.
+    bulk : (float, float), default (0, 0)
+        V = E xᵀMx of the gradient's bulk; zeros for a purely rank-one gradient.
+    bulk_overlap : float, default 0
+        xᵀMx' of two different samples.
+    tau : float
+        Strength of the step; 0 is before it.
+    activation : str or Activation
+        σ.
+    kind : {"inner", "cosine"}, default "inner"
+        Inner product per neuron, or cosine.
+    head : {"gaussian", "rademacher"} or array_like, default "gaussian"
+        The law of the second layer, or the heads of a given network.
+
+    Returns
+    -------
+    float
+        Given α a neuron's two pre-activations are normal with means ταt, variances q + τ²α²(V + s²) and
+        covariance c + τ²α² xᵀMx'; for the cosine the spread is integrated last, outside of the ratio.
+
+    Examples
+    --------
+    >>> moments = dict(similarity=(2.0, 2.0), spread=(0.0, 0.0), norm=(1.0, 1.0), overlap=0.0)
+    >>> round(class_alignment(**moments, tau=0.5, activation="linear"), 9)  # c + τ² t²
+    1.0
+    """
+    sigma = as_activation(activation)
+    for name, pair in (("similarity", similarity), ("spread", spread), ("norm", norm), ("bulk", bulk)):
+        if np.shape(pair) != (2,):
+            raise ValueError(f"{name} = {pair!r}: must be a pair, one number for each class")
+    _check(similarity, spread, norm, bulk, tau)
+    if not abs(overlap) <= np.sqrt(norm[0] * norm[1]) * (1 + 1e-9):
+        raise ValueError(f"overlap = {overlap}: must satisfy overlap² <= {norm[0]} × {norm[1]}")
+    if not abs(bulk_overlap) <= np.sqrt(bulk[0] * bulk[1]) * (1 + 1e-9):
+        raise ValueError(f"bulk_overlap = {bulk_overlap}: must satisfy overlap² <= {bulk[0]} × {bulk[1]}")
+    if kind not in ("inner", "cosine"):
+        raise ValueError(f"kind = {kind!r}: must be 'inner' or 'cosine'")
+    shift = max(abs(t) + s for t, s in zip(similarity, spread, strict=True)) / np.sqrt(min(norm))
+    alpha, weights = head_rule(head, max(tau * shift, 1.0))
+    covariance = overlap + (tau * alpha) ** 2 * bulk_overlap
+    laws = list(zip(similarity, spread, norm, bulk, strict=True))
+    sides = [_Side(*law, sigma, tau, alpha, kind == "cosine") for law in dict.fromkeys(laws)]
+    sides = sides * 2 if len(sides) == 1 else sides  # twice the same class costs once
+    rho = covariance / (sides[0].std * sides[1].std)
+    degree = _degree(float(np.abs(rho).max()))
+    first = sides[0].coefficients(degree)
+    second = first if sides[1] is sides[0] else sides[1].coefficients(degree)
+    powers = weights[:, None] * rho[:, None] ** np.arange(degree + 1)
+    product = np.einsum("abk,ack,ak->bc", first, second, powers, optimize=True)
+    _check_remainder(sides, first, second, weights, rho, degree, product)
+    outer = sides[0].weights[:, None] * sides[1].weights
+    if kind == "inner":
+        return float((outer * product).sum())
+    sizes = [np.sqrt(weights @ side.squares) for side in sides]
+    return float((outer * product / np.outer(*sizes)).sum())
+
+
+class _Side:
+    """One class: its pre-activation given (α, b) is normal; b is integrated outside only for the cosine."""
+
+    def __init__(
+        self, t: float, s: float, q: float, v: float,
+        sigma: Activation, tau: float, alpha: np.ndarray, outside: bool,
+    ) -> None:  # fmt: skip
+        self.sigma = sigma
+        if outside and s > 0 and tau > 0:
+            count = int(np.clip(24 * (1 + tau * s / np.sqrt(q)), 24, 200))
+            z, w = np.polynomial.hermite_e.hermegauss(count)
+            self.b, self.weights, inside = t + s * z, w / w.sum(), v
+        else:
+            self.b, self.weights, inside = np.array([t]), np.ones(1), v + s**2
+        self.std = np.sqrt(q + (tau * alpha) ** 2 * inside)
+        self.mean = tau * alpha[:, None] * self.b
+
+    def coefficients(self, degree: int) -> np.ndarray:
+        """Normalised Hermite coefficients of σ, shape (α, b, degree + 1)."""
+        moments = self.sigma.moments(self.mean, self.std[:, None], degree)
+        return moments / np.exp(0.5 * gammaln(np.arange(degree + 1) + 1))
+
+    @cached_property
+    def squares(self) -> np.ndarray:
+        """E σ², shape (α, b)."""
+        return self.sigma.mean_square(self.mean, self.std[:, None])
+
+
+def _degree(rho: float) -> int:
+    """Return how many terms of Mehler's series matter at this correlation."""
+    if rho < 1e-6:
+        return 1
+    return int(min(_DEGREE, np.ceil(np.log(_NEGLIGIBLE) / np.log(min(rho, 1 - 1e-12)))))
+
+
+def _check_remainder(
+    sides: list[_Side], first: np.ndarray, second: np.ndarray, weights: np.ndarray, rho: np.ndarray,
+    degree: int, product: np.ndarray,
+) -> None:  # fmt: skip
+    """Refuse a series that was cut too early: nearly equal samples and an activation with a jump."""
+    if degree < _DEGREE:
+        return
+    rest = [
+        np.sqrt(np.maximum(s.squares - (a**2).sum(axis=-1), 0).max(axis=1))
+        for s, a in zip(sides, (first, second), strict=True)
+    ]
+    missing = float(weights @ (np.abs(rho) ** (degree + 1) * rest[0] * rest[1]))
+    if missing > 1e-3 * np.abs(product).max():
+        raise ValueError(
+            f"overlap: samples too alike (correlation {np.abs(rho).max():.6f}) for the series of "
+            f"{sides[0].sigma.name}: {missing:.2g} may be missing"
+        )
+
+
+def class_elasticity(
+    similarity: float,
+    spread: float,
+    norm: float,
+    bulk: float = 0.0,
+    tau: float = float("nan"),
+    activation: str | Activation = "shifted_relu",
+    *,
+    head: Head = "gaussian",
+) -> float:
+    """Predict the mean squared movement of a class's features, E(σ(z) - σ(z0))², per neuron.
+
+    Parameters
+    ----------
+    similarity, spread, norm, bulk, tau, activation, head
+        As in `class_alignment`, for one class. The bulk acts exactly like more spread; τ must be given.
+
+    Returns
+    -------
+    float
+
+    Examples
+    --------
+    >>> round(class_elasticity(similarity=3.0, spread=0.0, norm=1.0, tau=0.5, activation="linear"), 9)
+    2.25
+    """
+    sigma = as_activation(activation)
+    _check((similarity,), (spread,), (norm,), (bulk,), tau)
+    noise = np.sqrt(spread**2 + bulk)
+    reach = tau * (abs(similarity) + noise)
+    if reach == 0:
+        return 0.0
+    alpha, weights = head_rule(head, max(reach / np.sqrt(norm), 1.0))
+    mean, std = tau * alpha * similarity, tau * np.abs(alpha) * noise
+    z, w = rule(mean, std)
+    shift = mean[:, None] + std[:, None] * z
+    movement = _movement(sigma, norm, float(np.abs(shift).max()))
+    return float(weights @ (w * movement(shift)).sum(axis=1))
+
+
+def _movement(sigma: Activation, norm: float, reach: float) -> CubicSpline:
+    """φ(δ) = E(σ(z + δ) - σ(z))², z ~ N(0, norm), as a spline over |δ| <= reach."""
+    std = np.sqrt(norm)
+    end = np.arcsinh(reach / std * 1.0001)
+    grid = std * np.sinh(np.linspace(-end, end, 301))  # fine at the origin, where φ is small and curved
+    values = np.empty_like(grid)
+    for place, delta in enumerate(grid):
+        kinks = [*sigma.kinks, *(k - delta for k in sigma.kinks or (0.0,))]
+        z, w = rule(0.0, std, kinks)
+        values[place] = w @ (sigma(std * z + delta) - sigma(std * z)) ** 2
+    return CubicSpline(grid, values)
+
+
+def _check(
+    similarity: tuple[float, ...], spread: tuple[float, ...], norm: tuple[float, ...],
+    bulk: tuple[float, ...], tau: float,
+) -> None:  # fmt: skip
+    for name, values, strict in (("spread", spread, False), ("norm", norm, True), ("bulk", bulk, False)):
+        for value in values:
+            if not (np.isfinite(value) and (value > 0 if strict else value >= 0)):
+                raise ValueError(
+                    f"{name} = {value}: must be finite and {'positive' if strict else 'at least 0'}"
+                )
+    if not np.isfinite(similarity).all():
+        raise ValueError(f"similarity = {similarity}: must be finite")
+    if not 0 <= tau < np.inf:
+        raise ValueError(f"tau = {tau}: must be finite and at least 0")

@@ -1,0 +1,209 @@
+"""The expected kernel of the features after one step: the dual activation on a spiked metric."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from firstlight.maths.activations import Activation
+from firstlight.maths.activations import activation as as_activation
+from firstlight.maths.checks import check_array, check_columns, check_matrix
+from firstlight.unseen_classes.theory.averaged import Averaged, averaged_movement
+from firstlight.unseen_classes.theory.bulk import bulk_covariance
+from firstlight.unseen_classes.theory.gram import dual_gram, dual_values
+from firstlight.unseen_classes.theory.heads import Head
+
+BulkLike = Literal["diagonal", "full"] | np.ndarray | None
+
+
+@dataclass(frozen=True, eq=False)
+class SpikedMetric:
+    """Covariance over neurons of the pre-activations after one step: xᵀ(I/d + τ²(ββᵀ + M))x'.
+
+    Attributes
+    ----------
+    columns : ndarray, shape (d, C)
+        β, or one column per output.
+    tau : float
+        Strength of the step, τ = η s c_1/√N.
+    bulk : ndarray of shape (d, d), or None
+        M, from `bulk_covariance`.
+    """
+
+    columns: np.ndarray
+    tau: float
+    bulk: np.ndarray | None
+
+    def factors(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Left and right factors: the covariance of x and x' is left(x)·right(x')."""
+        dimension = x.shape[1]
+        if self.bulk is None:
+            both = np.hstack([x / np.sqrt(dimension), self.tau * (x @ self.columns)])
+            return both, both
+        spike = self.columns @ self.columns.T + self.bulk
+        return x / dimension + self.tau**2 * (x @ spike), x
+
+    def added(self, x: np.ndarray, other: np.ndarray) -> np.ndarray:
+        """Return what the step adds to the covariances, τ² xᵀ(ββᵀ + M)x', shape (a, b)."""
+        added = (x @ self.columns) @ (other @ self.columns).T
+        if self.bulk is not None:
+            added += (x @ self.bulk) @ other.T
+        return self.tau**2 * added
+
+    def added_own(self, x: np.ndarray) -> np.ndarray:
+        """Return what the step adds to the variances, shape (n,)."""
+        return self.tau**2 * (((x @ self.columns) ** 2).sum(axis=1) + self.bulk_own(x))
+
+    def bulk_own(self, x: np.ndarray) -> np.ndarray:
+        """Return xᵀMx, shape (n,)."""
+        return np.zeros(len(x)) if self.bulk is None else np.einsum("ij,ij->i", x @ self.bulk, x)
+
+
+def spiked_metric(
+    beta: ArrayLike,
+    tau: float,
+    dimension: int,
+    activation: Activation,
+    bulk: BulkLike = None,
+    train: ArrayLike | None = None,
+    residual: ArrayLike | None = None,
+) -> SpikedMetric:
+    """Check the pieces and put them together; `bulk` by name is computed from the training samples.
+
+    Examples
+    --------
+    >>> spiked_metric([1.0, 0.0], 0.5, 2, as_activation("relu")).added_own(np.eye(2)).tolist()
+    [0.25, 0.0]
+    """
+    if not 0 <= tau < np.inf:
+        raise ValueError(f"tau = {tau}: must be finite and at least 0")
+    if isinstance(bulk, str):
+        if bulk not in ("diagonal", "full"):
+            raise ValueError(f"bulk = {bulk!r}: must be None, 'diagonal', 'full' or a matrix")
+        if train is None or residual is None:
+            raise ValueError(f"train, residual: needed for bulk = {bulk!r}")
+        bulk = bulk_covariance(train, residual, activation, bulk)
+    matrix = None if bulk is None else check_array("bulk", bulk, (dimension, dimension))
+    return SpikedMetric(check_columns("beta", beta, dimension), float(tau), matrix)
+
+
+def spiked_kernel(
+    Xa: ArrayLike,
+    Xb: ArrayLike | None,
+    beta: ArrayLike,
+    tau: float,
+    activation: str | Activation,
+    bulk: BulkLike = None,
+    *,
+    train: ArrayLike | None = None,
+    residual: ArrayLike | None = None,
+    head: Head = "gaussian",
+) -> np.ndarray:
+    """Compute the expected kernel per neuron after one step, K(x, x') = E σ(z)σ(z'); F(x)·F(x') ≈ N K.
+
+    Parameters
+    ----------
+    Xa, Xb : array_like, shapes (a, d) and (b, d)
+        Samples, scaled such that |x|² is about d; ``Xb=None`` means `Xa` again.
+    beta : array_like, shape (d,) or (d, C)
+        From `label_covariance`.
+    tau : float
+        Strength of the step, τ = η s c_1/√N; 0 gives the kernel before it. See `step_from_strength`.
+    activation : str or Activation
+        σ.
+    bulk : None, "diagonal", "full" or array_like of shape (d, d)
+        Whether to count the rest of the gradient: see `bulk_covariance`, whose matrix may also be given.
+    train, residual : array_like, optional
+        Training samples and r; for a bulk by name.
+    head : {"gaussian", "rademacher"} or array_like of shape (N,) or (N, C), default "gaussian"
+        The law of the second layer, a_j ~ N(0, 1/N) or ±1/√N, or the heads of a given network, whose
+        fluctuations are then part of the prediction.
+
+    Returns
+    -------
+    ndarray, shape (a, b)
+        With Gaussian heads a closed dual, in which the bulk is taken as Gaussian over neurons. Other heads
+        are summed one by one, the bulk given the head, by a series that is good to about 1e-5.
+
+    Examples
+    --------
+    >>> x = np.sqrt(2) * np.eye(2)
+    >>> spiked_kernel(x, None, [1.0, 0.0], 1.0, "linear").round(12).tolist()
+    [[3.0, 0.0], [0.0, 1.0]]
+    """
+    a = check_matrix("Xa", Xa).astype(float, copy=False)
+    b = a if Xb is None else check_matrix("Xb", Xb).astype(float, copy=False)
+    if a.shape[1] != b.shape[1]:
+        raise ValueError(f"Xb: {b.shape[1]} features, but Xa has {a.shape[1]}")
+    sigma = as_activation(activation)
+    metric = spiked_metric(beta, tau, a.shape[1], sigma, bulk, train, residual)
+    if not (isinstance(head, str) and head == "gaussian"):
+        return averaged(sigma, metric, head, a, b).kernel()
+    left, right = metric.factors(a)
+    q = np.einsum("ij,ij->i", left, right)
+    if b is a:
+        p = q
+    else:
+        other, right = metric.factors(b)
+        p = np.einsum("ij,ij->i", other, right)
+    return dual_gram(sigma, q, p, left @ right.T)
+
+
+def averaged(sigma: Activation, metric: SpikedMetric, head: Head, a: np.ndarray, b: np.ndarray) -> Averaged:
+    """Collect what the average over heads needs of two sets of samples."""
+    sides = [a] if b is a else [a, b]
+    along = [x @ metric.columns for x in sides]
+    norms = [np.einsum("ij,ij->i", x, x) / x.shape[1] for x in sides]
+    bulks = [metric.bulk_own(x) for x in sides]
+    overlap = None if metric.bulk is None else (a @ metric.bulk) @ b.T
+    return Averaged(
+        sigma, head, metric.tau, (along[0], along[-1]), (norms[0], norms[-1]), (bulks[0], bulks[-1]),
+        a @ b.T / a.shape[1], overlap,
+    )  # fmt: skip
+
+
+def predicted_movement(
+    X: ArrayLike,
+    beta: ArrayLike,
+    tau: float,
+    activation: str | Activation,
+    bulk: BulkLike = None,
+    *,
+    train: ArrayLike | None = None,
+    residual: ArrayLike | None = None,
+    head: Head = "gaussian",
+) -> np.ndarray:
+    """Compute the expected movement per neuron of each sample's features, E (σ(z) - σ(z0))².
+
+    Parameters
+    ----------
+    X : array_like, shape (n, d)
+        Samples.
+    beta, tau, activation, bulk, train, residual, head
+        As in `spiked_kernel`.
+
+    Returns
+    -------
+    ndarray, shape (n,)
+
+    Examples
+    --------
+    >>> predicted_movement([[2.0, 0.0]], [1.0, 0.0], 0.5, "linear").round(12).tolist()
+    [1.0]
+    """
+    samples = check_matrix("X", X).astype(float)
+    sigma = as_activation(activation)
+    metric = spiked_metric(beta, tau, samples.shape[1], sigma, bulk, train, residual)
+    before = np.einsum("ij,ij->i", samples, samples) / samples.shape[1]
+    if not (isinstance(head, str) and head == "gaussian"):
+        return averaged_movement(
+            sigma, head, metric.tau, samples @ metric.columns, before, metric.bulk_own(samples)
+        )
+    after = before + metric.added_own(samples)
+    return np.maximum(
+        sigma.second_moment(np.sqrt(after))
+        + sigma.second_moment(np.sqrt(before))
+        - 2 * dual_values(sigma, before, after, before),
+        0,
+    )

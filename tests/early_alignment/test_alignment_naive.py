@@ -1,0 +1,85 @@
+"""The compiled walk against a plain one: no Gram matrix, no shortcuts, all data looked at in every event."""
+
+import numpy as np
+import pytest
+
+from firstlight.data.separable import separable
+from firstlight.early_alignment.theory.align import align
+
+
+def plain_walk(X, y, w, sign):
+    """Events (time, datum, on) of one balanced neuron on separable data, its last direction and log ‖w‖."""
+    w, time, log_norm, events = w / np.linalg.norm(w), 0.0, 0.0, []
+    active = X @ w > 0
+    while active.any():
+        c = sign * (y[active] @ X[active])
+        q, b, C = X @ w, X @ c, np.linalg.norm(c)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            distance = np.where(active == (b < 0), np.maximum(-q / b, 0), np.inf)
+        i = int(np.argmin(distance))
+        if distance[i] == np.inf:
+            break
+        a = w @ c / C
+        across = np.linalg.norm(w - a * c / C)
+        time += (np.arcsinh((a + C * distance[i]) / across) - np.arcsinh(a / across)) / C
+        w = w + distance[i] * c
+        log_norm += np.log(np.linalg.norm(w))
+        w /= np.linalg.norm(w)
+        active[i] ^= True
+        events.append((time, i, bool(active[i])))
+    return events, w, log_norm
+
+
+@pytest.mark.parametrize(
+    ("n", "d", "mu", "balance"),
+    [(3, 2, 0.5, 0.5), (40, 3, 0.02, 0.3), (150, 12, 0.1, 0.5), (60, 90, 0.4, 1.0)],
+)
+def test_every_event_of_every_neuron(n, d, mu, balance):
+    rng = np.random.default_rng(n)
+    X, y = separable(n, d, mu, rng, balance=balance, norms=(0.3, 2.0))
+    W, signs = rng.normal(size=(12, d)), rng.choice([-1, 1], 12)
+    path = align(X, y, W, signs)
+    found = path.events
+    for j in range(12):
+        events, w, log_norm = plain_walk(X, y, W[j], signs[j])
+        mine = found[found["neuron"] == j]
+        assert mine["datum"].tolist() == [datum for _, datum, _ in events]
+        assert mine["level"].tolist() == [float(on) for _, _, on in events]
+        # Both walks round in each of up to n events.
+        assert np.allclose(mine["time"], [time for time, _, _ in events], rtol=1e-11, atol=0)
+        if events:
+            u, growth, ratio = (part[j] for part in path.state(events[-1][0]))
+            assert np.allclose(u, w, rtol=0, atol=1e-12)
+            assert growth == pytest.approx(log_norm, abs=1e-11)
+            assert ratio == pytest.approx(signs[j], abs=1e-12)
+
+
+def test_norms_over_eleven_decades():
+    """What a long datum leaves behind in sums is not rounding of the short ones that remain."""
+    rng = np.random.default_rng(0)
+    for _ in range(5):
+        X, y = separable(8, 4, 0.2, rng)
+        X = X * 10 ** rng.uniform(-5.5, 5.5, (8, 1))
+        W, signs = rng.normal(size=(12, 4)), rng.choice([-1, 1], 12)
+        found = align(X, y, W, signs).events
+        for j in range(12):
+            events, _, _ = plain_walk(X, y, W[j], signs[j])
+            mine = found[found["neuron"] == j]
+            assert mine["datum"].tolist() == [datum for _, datum, _ in events]
+            # w comes as near to 0 as 1e-4 of its start, where rounding is 1e4 times as large.
+            assert np.allclose(mine["time"], [time for time, _, _ in events], rtol=1e-10, atol=0)
+
+
+def test_a_list_of_times_is_those_times_one_by_one():
+    rng = np.random.default_rng(0)
+    X, y = separable(30, 5, 0.2, rng)
+    path = align(X, y, rng.normal(size=(7, 5)), second_layer=rng.normal(size=7))
+    times = np.array([0.3, 0.0, 1e3, 0.05, 0.3]) * path.last_event
+    together = path.state(times)
+    assert together[0].shape == (5, 7, 5)
+    for k, t in enumerate(times):
+        for part, alone in zip(together, path.state(t), strict=True):
+            assert np.array_equal(part[k], alone)
+    assert np.array_equal(path.direction(times), together[0])
+    with pytest.raises(ValueError, match="t = "):
+        path.direction(np.array([0.0, -1.0]))

@@ -1,0 +1,200 @@
+"""Activations: derivatives, duals, a user's own functions, bad input."""
+
+import pickle
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import firstlight
+from firstlight import gaussian
+from firstlight.maths.activations import BUILT_IN, duals
+
+SETTINGS = settings(deadline=None, derandomize=True, max_examples=40)
+NAMES = [
+    *("linear", "relu", "leaky_relu", "shifted_relu", "tanh", "erf", "sigmoid", "softplus", "gelu", "silu"),
+    *("sin", "cos", "step", "quadratic", "tanh_squared", "He_2", "He_3", "He_4"),
+]
+CLOSED = [name for name in NAMES if BUILT_IN[name].closed_dual]
+
+variance = st.floats(0.01, 9)
+correlation = st.floats(-1, 1)
+# a covariance is only known to rounding, and arccos turns an error of 1e-16 near full correlation into 1e-8
+inner_correlation = st.floats(-0.999, 0.999)
+
+
+def test_the_names_that_were_promised():
+    assert set(NAMES) == set(BUILT_IN)
+    assert {"linear", "relu", "shifted_relu", "step", "erf", "sin", "cos"} <= set(CLOSED)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_derivatives_against_differences(name):
+    a = firstlight.activation(name)
+    z = np.linspace(-4, 4, 41) + 0.037  # away from the kink at 0
+    h = 1e-4
+    slope = (a(z - 2 * h) - 8 * a(z - h) + 8 * a(z + h) - a(z + 2 * h)) / (12 * h)
+    curvature = (a(z + h) - 2 * a(z) + a(z - h)) / h**2
+    size = 1 + np.abs(a(z)).max()
+    # differences: rounding 1e-16/h and truncation h^4; for the second, 1e-16/h^2 and h^2 sigma''''
+    np.testing.assert_allclose(a.derivative(z), slope, atol=1e-10 * size)
+    np.testing.assert_allclose(a.second_derivative(z), curvature, atol=3e-7 * size)
+
+
+@pytest.mark.parametrize("name", CLOSED)
+@SETTINGS
+@given(q=variance, p=variance, rho=inner_correlation)
+def test_closed_form_and_quadrature_agree(name, q, p, rho):
+    a, c = BUILT_IN[name], rho * np.sqrt(q * p)
+    for function, closed in ((a.function, a.closed_dual), (a.first, a.closed_dual_derivative)):
+        exact = duals.evaluate(function, a.kinks, closed, q, p, c)
+        by_rule = gaussian.pair_expectation(function, function, q, p, c, kinks=a.kinks, other_kinks=a.kinks)
+        size = np.sqrt(
+            duals.evaluate(function, a.kinks, closed, q, q, q)
+            * duals.evaluate(function, a.kinks, closed, p, p, p)
+        )
+        assert abs(float(exact - by_rule)) <= 1e-8 * max(float(size), 1e-12)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_both_quadrature_routes_agree_where_they_meet(name):
+    # Mehler's series (fast) against the iterated rule, on either side of the switch between them
+    a = BUILT_IN[name]
+    rho = np.array([-0.95, -0.7, -0.4, 0.0, 0.2, 0.5, 0.8, 0.95])
+    q, p = np.full(8, 0.8), np.full(8, 1.7)
+    c = rho * np.sqrt(q * p)
+    fast = duals.evaluate(a.function, a.kinks, None, q, p, c)
+    slow = gaussian.pair_expectation(a.function, a.function, q, p, c, kinks=a.kinks, other_kinks=a.kinks)
+    np.testing.assert_allclose(fast, slow, atol=1e-11 * float(a.second_moment(np.sqrt(1.7))))
+
+
+@pytest.mark.parametrize("name", NAMES)
+@SETTINGS
+@given(q=variance, p=variance, rho=correlation)
+def test_symmetry_and_cauchy_schwarz(name, q, p, rho):
+    a, c = BUILT_IN[name], rho * np.sqrt(q * p)
+    there, back = float(a.dual(q, p, c)), float(a.dual(p, q, c))
+    size = np.sqrt(float(a.second_moment(np.sqrt(q))) * float(a.second_moment(np.sqrt(p))))
+    assert there == pytest.approx(back, abs=1e-11 * size)
+    assert abs(there) <= size * (1 + 1e-9)
+
+
+@SETTINGS
+@given(q=variance, p=variance, rho=correlation, scale=st.floats(0.1, 10))
+def test_relu_is_homogeneous(q, p, rho, scale):
+    dual, c = BUILT_IN["relu"].dual, rho * np.sqrt(q * p)
+    assert float(dual(scale**2 * q, p, scale * c)) == pytest.approx(
+        scale * float(dual(q, p, c)), rel=1e-7, abs=1e-12
+    )
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_full_correlation_is_the_second_moment(name):
+    a, q = BUILT_IN[name], np.array([0.3, 1.0, 4.0])
+    np.testing.assert_allclose(a.dual(q, q, q), a.second_moment(np.sqrt(q)), rtol=1e-8)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_duals_against_sampling(name):
+    a, rng = BUILT_IN[name], np.random.default_rng(1)
+    q, p, c, count = 1.3, 0.6, -0.5, 400_000
+    z = rng.normal(size=(2, count))
+    u, v = np.sqrt(q) * z[0], c / np.sqrt(q) * z[0] + np.sqrt(p - c * c / q) * z[1]
+    for function, exact in ((a, a.dual(q, p, c)), (a.derivative, a.dual_derivative(q, p, c))):
+        values = function(u) * function(v)
+        error = values.std() / np.sqrt(count)
+        assert (
+            abs(values.mean() - float(exact)) <= 4.5 * error + 1e-12
+        )  # 36 draws: 4.5 s.e. happens once in 4000
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_variance_of_zero_is_a_constant(name):
+    a = BUILT_IN[name]
+    at_zero = float(a(0.0))
+    mean = float(a.hermite(0, np.sqrt(2.0))[0])
+    assert float(a.dual(0.0, 2.0, 0.0)) == pytest.approx(at_zero * mean, abs=1e-12)
+
+
+@pytest.mark.parametrize("name", ["tanh", "relu"])
+def test_moments_with_a_mean_against_sampling(name):
+    a, rng = BUILT_IN[name], np.random.default_rng(2)
+    z = rng.normal(size=400_000)
+    found = a.moments(0.4, 1.5, 3)
+    for j, polynomial in enumerate(gaussian.hermite_values(3, z)):
+        values = a(0.4 + 1.5 * z) * polynomial
+        assert abs(values.mean() - found[j]) < 4.5 * values.std() / np.sqrt(z.size)
+    values = a(0.4 + 1.5 * z) ** 2
+    assert abs(values.mean() - float(a.mean_square(0.4, 1.5))) < 4.5 * values.std() / np.sqrt(z.size)
+
+
+def test_vectorised_over_arrays():
+    a, q = BUILT_IN["gelu"], np.array([[0.5], [1.0]])
+    p, c = np.array([1.0, 2.0, 3.0]), 0.1
+    table = a.dual(q, p, c)
+    assert table.shape == (2, 3)
+    assert table[1, 2] == pytest.approx(float(a.dual(1.0, 3.0, 0.1)), rel=1e-12)
+    assert a.hermite(4, q).shape == (2, 1, 5)
+    assert a.dual(np.empty(0), 1.0, 0.0).shape == (0,)
+
+
+def test_a_function_of_ones_own_with_kinks():
+    own = firstlight.activation(lambda z: np.clip(z, -1, 1), kinks=[-1, 1], name="clip")
+    a, b = firstlight.activation("relu"), own
+    assert own.name == "clip"
+    np.testing.assert_allclose(
+        b.derivative([-2.0, -0.999, 0.3, 0.999, 1.0, 1.001]), [0, 1, 1, 1, 1, 0], atol=1e-8
+    )
+    np.testing.assert_allclose(b.second_derivative([-2.0, 0.3, 5.0]), 0, atol=1e-5)
+    # clip(z) = relu(z + 1) - relu(z - 1) - 1: its mean square by 1-D quadrature of another expression
+    other = gaussian.expectation(lambda z: (a(z + 1) - a(z - 1) - 1) ** 2, kinks=[-1, 1])
+    assert float(own.second_moment()) == pytest.approx(float(other), rel=1e-13)
+    rng = np.random.default_rng(0)
+    z = rng.normal(size=(2, 400_000))
+    values = own(z[0]) * own(0.8 * z[0] + 0.6 * z[1])
+    assert abs(values.mean() - float(own.dual(1, 1, 0.8))) < 4 * values.std() / np.sqrt(values.size)
+
+
+def test_given_derivatives_are_used():
+    own = firstlight.activation(np.sin, derivative=np.cos, second_derivative=lambda z: -np.sin(z))
+    z = np.linspace(-2, 2, 5)
+    np.testing.assert_array_equal(own.derivative(z), np.cos(z))
+    assert float(own.dual_derivative(1.0, 2.0, 0.5)) == pytest.approx(
+        float(BUILT_IN["sin"].dual_derivative(1.0, 2.0, 0.5)), rel=1e-11
+    )
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_built_ins_survive_pickling(name):
+    assert pickle.loads(pickle.dumps(BUILT_IN[name])) is BUILT_IN[name]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "options", "message"),
+    [
+        (("rleu",), {}, "did you mean 'relu'"),
+        ((3,), {}, "name or a function"),
+        (("relu",), {"kinks": [0]}, "kinks"),
+        ((lambda z: max(z, 0),), {}, "failed on an array"),
+        ((lambda z: 1.0,), {}, "shape"),
+        ((lambda z: z * np.nan,), {}, "finite"),
+        ((np.tanh,), {"kinks": [np.nan]}, "kinks"),
+    ],
+)
+def test_bad_activations_are_refused(arguments, options, message):
+    with pytest.raises(ValueError, match=message):
+        firstlight.activation(*arguments, **options)
+
+
+def test_impossible_covariances_are_refused():
+    for arguments in ((1, 1, 1.1), (-1, 1, 0), (np.nan, 1, 0), (1, 1, np.nan)):
+        with pytest.raises(ValueError, match=r"variances|covariance"):
+            BUILT_IN["relu"].dual(*arguments)
+
+
+def test_kinks_that_were_not_named_are_found():
+    assert firstlight.activation(lambda z: np.maximum(z, 0)).kinked
+    assert firstlight.activation(lambda z: np.tanh(z) + np.maximum(z - 20, 0)).kinked
+    assert not firstlight.activation(lambda z: np.tanh(3 * z)).kinked
+    assert not firstlight.activation(lambda z: z**3).kinked

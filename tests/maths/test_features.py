@@ -1,0 +1,100 @@
+import numpy as np
+import pytest
+
+from firstlight.maths.activations import activation
+from firstlight.maths.feature_moments import Tabulated, cross_moments, second_moments
+from firstlight.maths.quadrature import expectation
+
+K = 6
+
+
+def _law(rng, mean_size):
+    root = rng.normal(size=(K + 1, K + 1)) / np.sqrt(K + 1)
+    return mean_size * rng.normal(size=K + 1), root @ root.T + 0.05 * np.eye(K + 1)
+
+
+@pytest.mark.parametrize("mean_size", [0.0, 0.7])
+@pytest.mark.parametrize(("name", "link"), [("relu", "relu"), ("tanh", "relu"), ("sigmoid", "sin")])
+def test_against_brute_force(name, link, mean_size):
+    rng = np.random.default_rng(1)
+    mean, covariance = _law(rng, mean_size)
+    sigma, target = activation(name), activation(link)
+    u = rng.multivariate_normal(mean, covariance, size=400_000)
+    phi, y = sigma(u[:, :K]), target(u[:, K])
+    products = phi[:, :, None] * phi[:, None, :]
+    found = second_moments(sigma, mean[:K], covariance[:K, :K])
+    error = products.std(axis=0) / np.sqrt(len(u))
+    assert np.max(np.abs(products.mean(axis=0) - found) / error) < 5
+    mixed = phi * y[:, None]
+    found = cross_moments(
+        sigma, mean[:K], np.diag(covariance)[:K], target, mean[K], covariance[K, K], covariance[K, :K]
+    )
+    assert np.max(np.abs(mixed.mean(axis=0) - found) / (mixed.std(axis=0) / np.sqrt(len(u)))) < 5
+
+
+def test_series_and_closed_form_agree():
+    # a mean of 1e-300 forces the series; correlations stay below 0.7, where 60 terms leave 1e-11
+    rng = np.random.default_rng(2)
+    rows = rng.normal(size=(30, 60)) / np.sqrt(60)
+    covariance = rows @ rows.T
+    relu = activation("relu")
+    closed = second_moments(relu, np.zeros(30), covariance)
+    series = second_moments(relu, np.full(30, 1e-300), covariance)
+    np.testing.assert_allclose(series, closed, atol=1e-10)
+
+
+def _kinked(z):
+    return np.where(z > 1, 1 + np.sin(z - 1), np.where(z > -0.5, z, 0.0))  # a jump, a kink, and it curves
+
+
+@pytest.mark.parametrize("name", ["relu", "step", "tanh", "gelu", "leaky_relu", "own"])
+@pytest.mark.parametrize(("mean", "std"), [((0.3, 0.3), (1.0, 1.0)), ((0.4, -1.0), (0.7, 3.0))])
+def test_any_correlation_against_integrals_in_the_plane(name, mean, std):
+    # the series may leave 1e-9 of the root of the second moments, and ten nodes on a piece leave 1e-10
+    sigma = activation(_kinked, kinks=(-0.5, 1.0)) if name == "own" else activation(name)
+    mean, std = np.array(mean), np.array(std)
+    square = sigma.mean_square(mean, std)
+    for rho in (0.9, 0.99, 0.999, 0.999999, 1.0, -0.99, -1.0):
+        covariance = np.outer(std, std) * np.array([[1.0, rho], [rho, 1.0]])
+        exact = expectation(
+            lambda u, v: sigma(u) * sigma(v), dim=2, mean=mean, covariance=covariance, kinks=sigma.kinks
+        )
+        tolerance = 2e-9 * np.sqrt(square.prod())
+        pair = second_moments(sigma, mean, covariance)
+        np.testing.assert_allclose(pair[[0, 1], [1, 0]], exact, rtol=0, atol=tolerance)
+        np.testing.assert_allclose(np.diag(pair), square, rtol=1e-12)
+        with_link = cross_moments(
+            sigma, mean[:1], std[:1] ** 2, sigma, mean[1], std[1] ** 2, covariance[:1, 1]
+        )
+        np.testing.assert_allclose(with_link, exact, rtol=0, atol=tolerance)
+
+
+@pytest.mark.parametrize("name", ["relu", "erf"])
+def test_strong_and_weak_correlations_together(name):
+    # a mean of 1e-300 keeps σ from its closed form; standard deviations are near 8, and one neuron's is zero
+    rng = np.random.default_rng(4)
+    rows = rng.normal(size=(20, 20)) * np.where(np.arange(20) == 0, 8.0, 1.0)
+    rows[1], rows[2], rows[3] = rows[0], -2 * rows[0], 0.0
+    covariance = rows @ rows.T
+    sigma = activation(name)
+    closed = second_moments(sigma, np.zeros(20), covariance)
+    root = np.sqrt(np.maximum(np.diag(closed), 1e-9))
+    found = second_moments(sigma, np.full(20, 1e-300), covariance)
+    # the tolerance is the one above: a ρ rounded next to ±1 moves a pair without jumps by rounding only
+    assert np.all(np.abs(found - closed) <= 2e-9 * root[:, None] * root)
+
+
+@pytest.mark.parametrize("name", ["relu", "tanh", "step"])
+def test_table_against_quadrature(name):
+    rng = np.random.default_rng(3)
+    sigma = activation(name)
+    mean, std = rng.uniform(-4, 4, 500), rng.uniform(0.6, 1.4, 500)
+    table = Tabulated(sigma, (-4, 4), (0.6, 1.4))(mean, std)
+    exact = [*np.moveaxis(sigma.moments(mean, std, 2), -1, 0), sigma.mean_square(mean, std)]
+    for found, value in zip(table, exact, strict=True):
+        np.testing.assert_allclose(found, value, atol=5e-5)  # cubic splines, ten nodes per std
+
+
+def test_table_refuses_a_vanishing_spread():
+    with pytest.raises(ValueError, match="std_range"):
+        Tabulated(activation("relu"), (-1, 1), (0.0, 1.0))

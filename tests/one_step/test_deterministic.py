@@ -1,0 +1,149 @@
+import numpy as np
+import pytest
+
+from firstlight.data.labels import Classification, Regression
+from firstlight.data.mixture import GaussianMixture, Spiked
+from firstlight.data.structured import structured_data
+from firstlight.maths.activations import activation
+from firstlight.one_step.theory.classwise import classwise_equivalent
+from firstlight.one_step.theory.deterministic import Resolvent, effective_ridge, pooled_equivalents
+from firstlight.one_step.theory.first_layer import mean_features, stepped_first_layer
+from firstlight.one_step.theory.moments import FeatureMoments, feature_moments
+
+RELU = activation("relu")
+
+
+def _moments(k=80, n=60, seed=0, **options):
+    mixture, labels = structured_data(n, 6.0, **options)
+    first_layer = np.random.default_rng(seed).normal(size=(k, n)) / np.sqrt(mixture.trace)
+    return feature_moments(first_layer, RELU, mixture, labels)
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 40])
+def test_resolvent(size):
+    rng = np.random.default_rng(0)
+    root = rng.normal(size=(size, size))
+    omega, b = root @ root.T, rng.normal(size=size)
+    resolvent = Resolvent(omega, b)
+    np.testing.assert_allclose(resolvent.values, np.linalg.eigvalsh(omega), rtol=1e-10, atol=1e-12)
+    shifts = np.array([0.0, 1e-3, 5.0])
+    for shift, found in zip(shifts, resolvent(shifts), strict=True):
+        np.testing.assert_allclose(omega @ found + shift * found, b, atol=1e-9 * np.abs(b).max())
+
+
+def test_resolvent_of_a_singular_matrix_is_the_solution_of_least_norm():
+    rng = np.random.default_rng(1)
+    root = rng.normal(size=(30, 12))
+    omega, b = root @ root.T, root @ rng.normal(size=12)
+    found = Resolvent(omega, b)(np.zeros(1))[0]
+    np.testing.assert_allclose(found, np.linalg.pinv(omega, rcond=1e-10) @ b, atol=1e-5)
+
+
+def test_linear_network_with_orthonormal_rows_has_a_closed_form():
+    # φ = x/√k for a linear σ and F = I: ridge regression with isotropic inputs of variance l = 1/k, whose
+    # effective ridge solves κ² + κ(l - λ - l k/m) - λ l = 0 and whose errors are elementary
+    k, m, ridge, noise = 50, 80, 3e-3, 0.3
+    mixture = GaussianMixture([1.0], None, [np.eye(k)])
+    labels = Regression(np.full(k, 0.2), "linear", noise)
+    moments = feature_moments(np.eye(k), activation("linear"), mixture, labels)
+    found = pooled_equivalents(moments, [m], np.array([ridge]))[0][0]
+    size = 1 / k
+    slope = size - ridge - size * k / m
+    kappa = 0.5 * (-slope + np.sqrt(slope**2 + 4 * ridge * size))
+    gamma = k / m * (size / (size + kappa)) ** 2
+    signal = k * 0.04
+    test = (signal * (kappa / (size + kappa)) ** 2 + noise**2) / (1 - gamma)
+    assert effective_ridge(np.full(k, size), m, ridge)[0] == pytest.approx(kappa, rel=1e-10)
+    assert found.test == pytest.approx(test, rel=1e-9)
+    assert found.train == pytest.approx(test * (ridge / kappa) ** 2, rel=1e-9)
+    spread = k / m * size / (size + kappa) ** 2
+    mean = signal * size / (size + kappa) ** 2
+    assert found.weight_square == pytest.approx(mean + test * spread, rel=1e-9)
+    assert found.by_class[0] == pytest.approx(test, rel=1e-9)
+
+
+def test_classwise_is_the_pooled_equivalent_for_equal_laws():
+    moments = _moments()
+    same = FeatureMoments(moments.weights, [moments.second[0]] * 2, moments.cross, moments.label_square)
+    for ridge in (1e-5, 1e-2, 3.0):
+        one = pooled_equivalents(same, [70], np.array([ridge]))[0][0]
+        two = classwise_equivalent(same, 70, ridge)
+        assert two.converged
+        for name in ("test", "train", "weight_square"):
+            assert getattr(two, name) == pytest.approx(getattr(one, name), rel=1e-8)
+        np.testing.assert_allclose(two.by_class, one.by_class, rtol=1e-8)
+        np.testing.assert_allclose(two.readout, one.readout, atol=1e-8 * np.abs(one.readout).max())
+
+
+@pytest.mark.parametrize("kind", ["pooled", "classwise"])
+def test_limits(kind):
+    moments = _moments(label_direction="spikes")
+
+    def solve(m, ridge):
+        if kind == "pooled":
+            return pooled_equivalents(moments, [m], np.array([ridge]))[0][0]
+        return classwise_equivalent(moments, m, ridge)
+
+    omega, b, square = moments.pooled()
+    best = square - b @ np.linalg.solve(omega, b)
+    # k/m → 0: the best linear read-out, with a correction of order k/m
+    many = solve(10**8, 1e-12)
+    assert many.test == pytest.approx(best, rel=1e-5)
+    assert many.train == pytest.approx(best, rel=1e-5)
+    # ridge → ∞: nothing is learnt, with a correction of order 1/ridge
+    stiff = solve(100, 1e7)
+    assert stiff.test == pytest.approx(square, rel=1e-5)
+    assert stiff.train == pytest.approx(square, rel=1e-5)
+    assert stiff.weight_square < 1e-10
+    # ridge → 0 with k > m: interpolation
+    loose = solve(40, 0.0)
+    assert loose.train < 1e-8 * loose.test
+    assert loose.test == pytest.approx(solve(40, 1e-9).test, rel=1e-5)
+
+
+def test_zero_ridge_with_fewer_features_than_samples():
+    moments = _moments(k=30)
+    found = pooled_equivalents(moments, [120], np.array([0.0]))[0][0]
+    omega, b, square = moments.pooled()
+    best = square - b @ np.linalg.solve(omega, b)
+    # ordinary least squares: exact for Gaussian features up to terms of order 1/m
+    assert found.test == pytest.approx(best / (1 - 30 / 120), rel=1e-9)
+    assert found.train == pytest.approx(best * (1 - 30 / 120), rel=1e-9)
+
+
+def test_at_the_interpolation_threshold_without_ridge_the_error_is_infinite():
+    found = pooled_equivalents(_moments(k=40), [40], np.array([0.0]))[0][0]
+    assert found.test > 1e6
+
+
+def test_path_equals_single_solves():
+    moments = _moments()
+    ridges = np.array([1e-4, 1e-1])
+    table = pooled_equivalents(moments, [50, 90], ridges)
+    for row, m in zip(table, [50, 90], strict=True):
+        for cell, ridge in zip(row, ridges, strict=True):
+            alone = pooled_equivalents(moments, [m], np.array([ridge]))[0][0]
+            assert (cell.test, cell.train) == (alone.test, alone.train)
+            assert moments.weights @ cell.by_class == pytest.approx(cell.test, rel=1e-10)
+
+
+def test_stepped_first_layer_by_hand():
+    # one sample, one neuron: F + η (w/√k) (y - f) σ'(F x) x with every factor known
+    first, second = np.array([[1.0, 2.0]]), np.array([0.5])
+    x, y = np.array([[3.0, -1.0]]), np.array([2.0])
+    moved = stepped_first_layer(first, second, RELU, x, y, 0.1)
+    np.testing.assert_allclose(moved, first + 0.1 * 0.5 * (2.0 - 0.5) * x)
+    silent = stepped_first_layer(-first, second, RELU, x, y, 0.1)
+    np.testing.assert_allclose(silent, -first)
+
+
+def test_mean_features_average_to_the_class_means():
+    rng = np.random.default_rng(1)
+    laws = [Spiked([5.0], np.eye(40)[:, :1]), Spiked([], np.empty((40, 0)), 0.6)]
+    mixture = GaussianMixture([0.5, 0.5], 0.2 * rng.normal(size=(2, 40)), laws)
+    first_layer = rng.normal(size=(10, 40)) / np.sqrt(40)
+    nodes = mean_features(first_layer, rng.normal(size=40), RELU, mixture, 4096, rng)
+    exact = feature_moments(first_layer, RELU, mixture, Classification())
+    for c in range(2):
+        mean = exact.cross[c] / Classification().values[c]
+        np.testing.assert_allclose(nodes[c].mean(axis=0), mean, rtol=3e-3)  # 4096 quasi-random nodes

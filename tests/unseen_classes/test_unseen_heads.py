@@ -1,0 +1,127 @@
+"""Heads that are not Gaussian, and outputs that are not negligible, against sampled neurons and networks."""
+
+import numpy as np
+import pytest
+
+from firstlight import unseen_classes as room
+from firstlight.maths.activations import activation
+from firstlight.unseen_classes.theory.bulk import bulk_covariance, output_covariance
+from firstlight.unseen_classes.theory.heads import head_nodes, head_rule
+
+D, TAU, COUNT = 5, 0.8, 200_000
+GIVEN = np.random.default_rng(9).standard_t(6, size=(400, 3)) / np.sqrt(400)
+
+
+@pytest.mark.parametrize("name", ["relu", "tanh"])
+@pytest.mark.parametrize("outputs", [1, 3])
+@pytest.mark.parametrize("given", [False, True], ids=["rademacher", "given"])
+def test_kernels_equal_sampled_neurons(name, outputs, given):
+    rng, sigma = np.random.default_rng(1), activation(name)
+    x, beta, root = rng.normal(size=(5, D)), rng.normal(size=(D, outputs)), 0.3 * rng.normal(size=(D, D))
+    x[4] = x[3]  # equal samples: the series alone would be too short
+    head = GIVEN[:, :outputs] if given else "rademacher"
+    alpha = np.sqrt(len(GIVEN)) * GIVEN[rng.integers(len(GIVEN), size=COUNT), :outputs]
+    alpha = alpha if given else rng.choice([-1.0, 1.0], (COUNT, outputs))
+    before = rng.normal(size=(COUNT, D)) @ x.T / np.sqrt(D)
+    shift = TAU * alpha @ (x @ beta).T
+    bulk = root @ root.T if outputs == 1 or not given else None
+    if bulk is not None:
+        noise = rng.normal(size=(COUNT, outputs, D)) @ root.T / np.sqrt(outputs)
+        shift = shift + TAU * np.einsum("nc,ncd->nd", alpha, noise) @ x.T
+    after = sigma(before + shift)
+    slopes = alpha[:, :1] * sigma.derivative(before + shift)
+    law = {"beta": beta, "tau": TAU, "activation": sigma, "bulk": bulk, "head": head}
+    found = [(room.spiked_kernel(x, None, **law), after[:, :, None] * after[:, None, :])]
+    found.append((room.predicted_movement(x, **law), (after - sigma(before)) ** 2))
+    if outputs == 1:
+        tangent = room.tangent_kernel(x, None, **law, width=7, scale=1.0, layer="first")
+        found.append((tangent, slopes[:, :, None] * slopes[:, None, :] * (x @ x.T)))
+    for expected, sample in found:
+        error = sample.std(axis=0) / np.sqrt(COUNT)
+        assert (np.abs(expected - sample.mean(axis=0)) < 5 * error + 1e-9).all()  # five standard errors
+    square = room.spiked_kernel(x, None, **law)
+    # 1e-5: the rule of the heads is chosen by the samples of the first side
+    np.testing.assert_allclose(room.spiked_kernel(x[:2], x[2:], **law), square[:2, 2:], atol=1e-5)
+
+
+def test_gaussian_heads_given_one_by_one_are_the_gaussian_law():
+    rng = np.random.default_rng(2)
+    x, beta = rng.normal(size=(6, D)), rng.normal(size=D)
+    heads = rng.normal(size=40_000) / 200
+    for name in ("shifted_relu", "erf"):
+        law, given = (room.spiked_kernel(x, None, beta, TAU, name, head=h) for h in ("gaussian", heads))
+        assert np.abs(law - given).max() < 0.03 * np.abs(law).max()  # √(2/40000) = 0.7 %, four of them
+
+
+def test_rules_keep_the_moments_of_what_was_given():
+    heads = GIVEN[:, 0]
+    alpha, weights = head_rule(heads)
+    for power in (1, 2, 4, 8):
+        expected = np.mean((heads * np.sqrt(len(heads))) ** power)
+        assert weights @ alpha**power == pytest.approx(expected, rel=1e-9, abs=1e-12)
+    two, weights = head_rule(np.array([-0.5, 0.5, 0.5, -0.5]))
+    assert two == pytest.approx([-1, 1])
+    assert weights == pytest.approx([0.5, 0.5])
+    alpha, weights = head_rule("gaussian", 7.0)
+    assert weights @ np.abs(alpha) == pytest.approx(np.sqrt(2 / np.pi), rel=1e-9)
+    assert weights @ alpha**6 == pytest.approx(15, rel=1e-8)
+
+
+def test_the_output_before_the_step_in_the_bulk():
+    # small enough to sample: g0 of networks, and one more neuron's pull given the residual y - g0
+    rng, sigma, count, scale = np.random.default_rng(3), activation("relu"), 40_000, 0.8
+    x, y = rng.normal(size=(8, 3)), np.tile([1.0, -1.0], 4)
+    output = output_covariance(x, sigma, scale)
+    g0 = rng.multivariate_normal(np.zeros(8), output, count)
+    w = rng.normal(size=(count, 3)) / np.sqrt(3)
+    pull = (sigma.derivative(w @ x.T) * (y - g0)) @ x / (8 * 0.5)
+    off = pull - room.label_covariance(x, residual=y)
+    products = off[:, :, None] * off[:, None, :]
+    error = 5 * products.std(axis=0) / np.sqrt(count)
+    assert (np.abs(bulk_covariance(x, y, sigma, output=output) - products.mean(axis=0)) < error).all()
+    wide = room.draw_network(3, 20_000, sigma, rng, scale=scale)
+    assert wide(x).shape == (8,)
+    several = [room.draw_network(3, 400, sigma, rng, scale=scale)(x) for _ in range(2000)]
+    spread = np.cov(np.transpose(several))
+    assert np.abs(spread - output).max() < 5 * np.sqrt(2 / 2000) * output.max()
+    for loss, outputs, factor in (("logistic", 1, 1 / 16), ("softmax", 4, 3 / 16), ("square", 3, 3.0)):
+        np.testing.assert_allclose(output_covariance(x, sigma, scale, loss, outputs), factor * output)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"head": "rademacher"}, {"scale": 1.0}, {"head": "rademacher", "scale": 1.0, "loss": "logistic"},
+    ],
+    ids=str,
+)  # fmt: skip
+def test_networks_with_other_heads_and_scales(change):
+    problem = room.Problem(
+        dimension=128, samples=128, width=2048, unseen_samples=60, cosines=(0.0, 0.5, 1.0), **change
+    )
+    names = ("cohesion", "alignment", "elasticity")
+    pairs = [(problem.predict(seed), problem.simulate(seed)) for seed in range(5)]
+    theory, network = (np.array([[one[name].values for name in names] for one in side])
+                       for side in zip(*pairs, strict=True))  # fmt: skip
+    gap = (theory - network).mean(axis=0)
+    error = (theory - network).std(axis=0, ddof=1) / np.sqrt(len(pairs))
+    # three standard errors over five networks (Student's t: 4.6), and 5 % of theory: the bulk is taken as
+    # independent of a neuron's own pre-activation
+    assert (np.abs(gap) < 4.6 * error + 0.05 * np.abs(network.mean(axis=0))).all()
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: head_nodes("rademacher", 9), "for 9 outputs"),
+        (lambda: head_nodes(np.ones((4, 2)), 3), r"shape \(N, 3\)"),
+        (lambda: room.Problem(head=[1.0, 2.0]), "one for each of 1024 neurons"),
+        (lambda: room.Problem(head=np.full(1024, np.nan)), "must be finite"),
+        (lambda: bulk_covariance(np.eye(2), [1, -1], "relu", output=np.eye(3)), "output: shape"),
+        (lambda: output_covariance(np.eye(2), "relu", -1.0), "scale = -1.0"),
+        (lambda: output_covariance(np.eye(2), "relu", 1.0, "hinge"), "loss = 'hinge'"),
+    ],
+)
+def test_bad_input(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()

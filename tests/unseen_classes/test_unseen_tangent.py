@@ -1,0 +1,129 @@
+"""The tangent kernel, predicted Recall@k and operator norms against samples, sorting and draws."""
+
+import numpy as np
+import pytest
+
+from firstlight.maths.activations import activation
+from firstlight.unseen_classes.theory.kernel import spiked_kernel
+from firstlight.unseen_classes.theory.operator_norm import operator_norm_bound, spiked_operator_norm
+from firstlight.unseen_classes.theory.retrieval import predict_recall_at_k, recall_from_gram
+from firstlight.unseen_classes.theory.tangent import tangent_kernel
+
+
+@pytest.mark.parametrize("name", ["relu", "erf", "tanh"])
+def test_tangent_kernel_is_the_average_over_neurons(name):
+    rng = np.random.default_rng(0)
+    sigma, tau, d, count = activation(name), 0.7, 3, 400_000
+    x, beta = rng.normal(size=(4, d)), rng.normal(size=d)
+    alpha = rng.normal(size=(count, 1))
+    z = rng.normal(size=(count, d)) @ x.T / np.sqrt(d) + tau * alpha * (x @ beta)
+    slopes = alpha * sigma.derivative(z)
+    first = slopes[:, :, None] * slopes[:, None, :] * (x @ x.T)
+    features = sigma(z)
+    second = features[:, :, None] * features[:, None, :]
+    for layer, sample, factor in (("first", first, 1.0), ("second", second, 50.0)):
+        found = tangent_kernel(x, None, beta, tau, sigma, width=50, scale=1.0, layer=layer)
+        error = 5 * factor * sample.std(axis=0) / np.sqrt(count)
+        assert (np.abs(found - factor * sample.mean(axis=0)) < error + 1e-9).all()
+    both = tangent_kernel(x, None, beta, tau, sigma, width=50, scale=0.5)
+    parts = [
+        tangent_kernel(x, None, beta, tau, sigma, width=50, scale=0.5, layer=layer)
+        for layer in ("first", "second")
+    ]
+    np.testing.assert_allclose(both, sum(parts), rtol=1e-12)
+
+
+def test_the_weight_of_heads_for_a_relu_in_closed_form():
+    # E[α² 1{z>0} 1{z'>0}] = (π - arccos ρ)/2π + ρ'/(π sqrt(1 - ρ²)), ρ' = τ²[bb' - (c/2)(b²/q +
+    # b'²/q')]/sqrt(qq')
+    rng = np.random.default_rng(1)
+    x, beta, tau, d = rng.normal(size=(6, 5)), rng.normal(size=5), 0.9, 5
+    b = x @ beta
+    c = x @ x.T / d + tau**2 * np.outer(b, b)
+    q = np.diag(c)
+    rho = c / np.sqrt(np.outer(q, q))
+    change = tau**2 * (np.outer(b, b) - c / 2 * ((b**2 / q)[:, None] + b**2 / q)) / np.sqrt(np.outer(q, q))
+    off = ~np.eye(6, dtype=bool)
+    expected = (np.pi - np.arccos(rho[off])) / (2 * np.pi) + change[off] / (
+        np.pi * np.sqrt(1 - rho[off] ** 2)
+    )
+    found = tangent_kernel(x, None, beta, tau, "relu", width=1, scale=1.0, layer="first")
+    np.testing.assert_allclose(found[off], (x @ x.T)[off] * expected, atol=3e-8)  # the five-point rule
+    np.testing.assert_allclose(np.diag(found), np.diag(x @ x.T) / 2, rtol=1e-5)
+
+
+@pytest.mark.parametrize("metric", ["cosine", "euclidean", "inner"])
+@pytest.mark.parametrize("k", [1, 3])
+def test_predicted_recall_equals_sorting(metric, k):
+    rng = np.random.default_rng(2)
+    x, y, beta = rng.normal(size=(60, 4)), rng.integers(4, size=60), rng.normal(size=4)
+    x[7] = x[3]
+    y[11] = 99
+    gram = spiked_kernel(x, None, beta, 0.5, "relu")
+    own = np.diag(gram)
+    near = {
+        "cosine": gram / np.sqrt(np.outer(own, own)),
+        "inner": gram,
+        "euclidean": 2 * gram - own - own[:, None],
+    }
+    hits = []
+    for i, row in enumerate(near[metric]):
+        order = [j for j in np.argsort(-row, kind="stable") if j != i][:k]
+        hits.append(np.nan if i == 11 else float(any(y[j] == y[i] for j in order)))
+    found = predict_recall_at_k(x, y, beta, 0.5, "relu", k, metric)
+    np.testing.assert_array_equal(found.hits, hits)
+    assert float(found.recall) == pytest.approx(np.nanmean(hits))
+    assert int(found.excluded) == 1
+    assert float(found.recall_by_class.sel({"class": 2})) == pytest.approx(np.mean(np.array(hits)[y == 2]))
+
+
+def test_ties_in_a_gram():
+    gram = np.ones((4, 4))  # all equally near: the first other sample wins
+    assert recall_from_gram(gram, [0, 1, 0, 1]).hits.values.tolist() == [0, 0, 1, 0]
+
+
+@pytest.mark.parametrize("mean", [0.0, 0.5, 2.0, 10.0])
+def test_spiked_operator_norm_and_bound(mean):
+    n, d = 600, 300
+    rng = np.random.default_rng(3)
+    y = np.where(np.arange(n) % 2, 1.0, -1.0)
+    direction = rng.normal(size=d)
+    direction *= mean / np.linalg.norm(direction)
+    for noise in (rng.normal(size=(n, d)), rng.choice([-1.0, 1.0], (n, d))):
+        measured = np.linalg.norm(np.outer(y, direction) + 1.5 * noise, 2)
+        # the spike's value fluctuates by std = 1.5 (allow three), the edge by about 1 %
+        assert spiked_operator_norm(n, d, mean, std=1.5) == pytest.approx(measured, rel=0.015, abs=4.5)
+        assert measured < operator_norm_bound(n, d, mean * np.sqrt(n), scale=1.5, deviation=3.0)
+    ones = np.linalg.norm(np.ones((n, d)), 2)
+    assert ones > np.sqrt(n) + np.sqrt(d)  # so the bound without the mean is false
+    assert ones <= operator_norm_bound(n, d, np.sqrt(n * d), scale=0.0) * (1 + 1e-12)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (
+            lambda: tangent_kernel(np.eye(2), None, [1, 1], 1, "relu", width=1, scale=1.0, layer="third"),
+            "layer",
+        ),
+        (lambda: tangent_kernel(np.eye(2), None, [1, 1], 1, "relu", width=0, scale=1.0), "width = 0"),
+        (lambda: tangent_kernel(np.eye(2), None, [1, 1], 1, "relu", width=1, scale=np.inf), "scale = inf"),
+        (
+            lambda: tangent_kernel(np.eye(2), None, np.ones((2, 2)), 1, "relu", width=1, scale=1.0),
+            "2 outputs",
+        ),
+        (lambda: tangent_kernel(np.eye(2), np.eye(3), [1, 1], 1, "relu", width=1, scale=1.0), "Xb: 3"),
+        (lambda: recall_from_gram(np.eye(3), [0, 0, 1], k=0), "k = 0"),
+        (lambda: recall_from_gram(np.eye(3), [0, 1, 2]), "every class has one member"),
+        (lambda: predict_recall_at_k(np.zeros((3, 2)), [0, 0, 1], [1, 1], 1, "relu"), "features are zero"),
+        (lambda: recall_from_gram(np.eye(3), [0, 0, 1], metric="l1"), "metric = 'l1'"),
+        (lambda: recall_from_gram(np.ones((2, 3)), [0, 0]), "1 class"),
+        (lambda: recall_from_gram(np.ones((2, 3)), [0, 1]), "square"),
+        (lambda: operator_norm_bound(0, 3, 1.0), "rows = 0"),
+        (lambda: spiked_operator_norm(3, 3, -1.0), "mean = -1.0"),
+        (lambda: spiked_operator_norm(3, 3, 1.0, std=0.0), "std = 0.0"),
+    ],
+)
+def test_bad_input(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()
