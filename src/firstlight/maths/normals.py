@@ -11,9 +11,9 @@ class Normals(np.random.Generator):
     """A Generator whose arrays of double-precision normals come from compiled loops, many numbers at a time.
 
     Its own words start 512 generators of the same kind (SFC64), and Box and Muller's transform makes normals
-    of theirs, in single precision: an eighth of the time of the default method, and threads do not wait for
-    each other. A normal then has 24 random bits and is at most 6.7 in size, which one in 10¹⁰ would exceed.
-    Short arrays, and whatever else is asked for, are the Generator's own.
+    of theirs, in single precision: an eighth of the time of the default method, threads do not wait for each
+    other, and every processor draws the same bits. A normal then has 24 random bits and is at most 6.7 in
+    size, which one in 10¹⁰ would exceed. Short arrays, and whatever else is asked, are the Generator's own.
 
     Examples
     --------

@@ -43,7 +43,7 @@ class Problem(Setting):
     """
 
     room: ClassVar[str] = "one_step"
-    room_version: ClassVar[int] = 4
+    room_version: ClassVar[int] = 5
     references: ClassVar[tuple[str, ...]] = ("demir2025onestep",)
 
     @classmethod
