@@ -135,8 +135,8 @@ def test_opposed_points_have_no_margin_whatever_their_norms():
 
 def test_limits_of_very_unequal_norms():
     end = limits([[1e5, 0], [1e-5, 0]], [1, 1])
-    assert end.margin_plus == 1e-5
-    assert end.direction_plus.tolist() == [1, 0]
+    assert end.margin_plus == pytest.approx(1e-5, rel=1e-15)
+    assert end.direction_plus.tolist() == pytest.approx([1, 0], abs=1e-15)
     assert end.loss_coefficient == pytest.approx(0.5e5, rel=1e-15)  # 1/(2 γ)
 
 

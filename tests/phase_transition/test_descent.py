@@ -61,7 +61,7 @@ def test_the_lowest_pair_that_points_somewhere():
     pairs = EigenPairs(np.array([-3.0, -2.0, -1.0]), vectors, np.zeros(3))
     known = 2 * axes[:, :1]  # of any length
     assert pairs.lowest_along(axes[:, 1:2], known) == pytest.approx((-2.0, 0.64))
-    assert pairs.lowest_along(axes[:, 4:], known) == (-1.0, 1.0)
+    assert pairs.lowest_along(axes[:, 4:], known) == pytest.approx((-1.0, 1.0))
     # per dimension the second vector points at the three directions less (0.64/3) than at the known one
     assert pairs.lowest_along(axes[:, 1:4], known) == pytest.approx((-2.0, 0.64))  # so the most of all
     assert pairs.lowest_along(axes[:, :0], known) == (-3.0, 0.0)  # no hard direction

@@ -36,8 +36,8 @@ class NoisyImages:
     --------
     >>> source = noisy_images("digits", 0, 1)
     >>> x, classes = source.sample(6, rng=0)
-    >>> x.shape, classes.tolist(), source.mixture.traces.round(6).tolist()
-    ((6, 64), [0, 0, 0, 1, 1, 1], [128.0, 128.0])
+    >>> x.shape, classes.tolist(), source.mixture.traces.tolist()
+    ((6, 64), [0, 0, 0, 1, 1, 1], [128.0000, 128.0000])
     """
 
     name: str

@@ -138,8 +138,8 @@ def separable(
     Examples
     --------
     >>> X, y = separable(20, 5, mu=0.3, rng=0)
-    >>> round(separability(X, y), 12), int((y > 0).sum())
-    (0.3, 10)
+    >>> separability(X, y), int((y > 0).sum())
+    (0.3000, 10)
     """
     for name, count in (("n", n), ("d", d)):
         if isinstance(count, bool) or not isinstance(count, (int, np.integer)) or count < 2:

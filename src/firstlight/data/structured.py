@@ -56,8 +56,8 @@ def structured_data(
     Examples
     --------
     >>> mixture, labels = structured_data(10, 3.0, label_direction="spikes")
-    >>> mixture.traces.tolist(), labels.direction[:3].round(6).tolist()
-    ([13.0, 13.0], [0.447214, 0.447214, 0.0])
+    >>> mixture.traces.tolist(), labels.direction[:3].tolist()
+    ([13.0000, 13.0000], [0.447214, 0.447214, 0.0000])
     """
     classes = len(weights)
     check_choice("task", task, ("regression", "classification"))

@@ -61,7 +61,7 @@ def across_bounds(similarity: np.ndarray, level: float) -> np.ndarray:
 
     Examples
     --------
-    >>> across_bounds(np.array([[1.0, 2.0], [3.0, 4.0]]), 0.5).round(3).tolist()
+    >>> across_bounds(np.array([[1.0, 2.0], [3.0, 4.0]]), 0.5).tolist()
     [1.382, 3.618]
     """
     if min(similarity.shape) < 2:
@@ -77,8 +77,8 @@ def share_bounds(share: np.ndarray, counts: np.ndarray, level: float) -> np.ndar
 
     Examples
     --------
-    >>> share_bounds(np.array([1.0]), np.array([10]), 0.95).round(3).tolist()
-    [[0.722, 1.0]]
+    >>> share_bounds(np.array([1.0]), np.array([10]), 0.95).tolist()
+    [[0.722, 1.000]]
     """
     z = norm.ppf(0.5 + level / 2) ** 2 / counts
     middle = (share + z / 2) / (1 + z)

@@ -68,7 +68,7 @@ def margin_loss(name: str) -> MarginLoss:
     Examples
     --------
     >>> one = np.ones(1)
-    >>> margin_loss("logistic").value(one, 0 * one).round(6).tolist()
+    >>> margin_loss("logistic").value(one, 0 * one).tolist()
     [0.693147]
     """
     if name not in MARGIN_LOSSES:

@@ -75,8 +75,8 @@ def fixed_point(
     Examples
     --------
     >>> found = fixed_point(np.cos, 1.0)
-    >>> round(float(found.value), 9), found.converged
-    (0.739085133, True)
+    >>> float(found.value), found.converged
+    (0.739085, True)
     """
     if not 0 < damping <= 1:
         raise ValueError(f"damping = {damping}: must lie in (0, 1]")
@@ -127,8 +127,8 @@ def bracketing_root(
     Examples
     --------
     >>> root = bracketing_root(lambda x: x * x - 2, 0, 2)
-    >>> round(root.value, 12), root.converged
-    (1.414213562373, True)
+    >>> root.value, root.converged
+    (1.414214, True)
     """
     _check_bracket(low, high)
     _check_budget(tolerance, max_iterations)
@@ -179,8 +179,8 @@ def threshold(
     Examples
     --------
     >>> found = threshold(lambda x: x**2 > 2, 0, 10, tolerance=1e-9)
-    >>> round(found.value, 7), found.converged
-    (1.4142136, True)
+    >>> found.value, found.converged
+    (1.414214, True)
     """
     _check_bracket(low, high)
     _check_budget(tolerance, max_iterations)

@@ -145,7 +145,7 @@ def hessian_operator(
     --------
     >>> X, y = np.eye(3), np.array([1.0, -1.0, 1.0])
     >>> H = hessian_operator(X, y, np.zeros((3, 1)), [1.0], "quadratic")  # D = 2(f - y) at f = 0
-    >>> print((H @ np.ones(3)).round(3))
+    >>> print(H @ np.ones(3))
     [-0.667  0.667 -0.667]
     """
     check_number("ridge", ridge, 0)
@@ -207,8 +207,8 @@ def extreme_eigenpairs(
     Examples
     --------
     >>> diagonal = LinearOperator((6, 6), matvec=lambda v: np.arange(6.0) * v.ravel(), dtype=float)
-    >>> print(extreme_eigenpairs(diagonal, 2, count=2).values.round(6) + 0.0)
-    [0. 1.]
+    >>> print(extreme_eigenpairs(diagonal, 2, count=2).values)
+    [0.0000 1.0000]
     """
     check_choice("side", side, ("left", "right"))
     check_number("tolerance", tolerance, 0)
@@ -279,8 +279,8 @@ def spectral_density(
     --------
     >>> grid = np.linspace(-1, 2, 301)
     >>> identity = LinearOperator((50, 50), matvec=lambda v: v.ravel(), dtype=float)
-    >>> print(round(float(np.trapezoid(spectral_density(identity, grid, 0.1), grid)), 3))
-    1.0
+    >>> print(float(np.trapezoid(spectral_density(identity, grid, 0.1), grid)))
+    1.000
     """
     check_number("width", width, 0)
     if width == 0:

@@ -97,8 +97,8 @@ def features(
     Examples
     --------
     >>> from firstlight.maths.activations import activation
-    >>> features(np.eye(2), np.eye(2), activation("linear")).round(6).tolist()
-    [[0.707107, 0.0], [0.0, 0.707107]]
+    >>> features(np.eye(2), np.eye(2), activation("linear")).tolist()
+    [[0.707107, 0.0000], [0.0000, 0.707107]]
     """
     values = np.matmul(x, first_layer.T, out=out)
     for rows in chunks(values):

@@ -87,7 +87,7 @@ class Problem(Setting):
         Examples
         --------
         >>> problem = Problem.scaled(n=100, k=50, m=80, alpha=0.5, beta=0.5)
-        >>> round(problem.step_size, 6), problem.mixture.covariances[0].strengths.round(6).tolist()
+        >>> problem.step_size, problem.mixture.covariances[0].strengths.tolist()
         (3.162278, [3.162278])
         """
         check_number("alpha", alpha, 0, 1)

@@ -38,8 +38,8 @@ class Student:
     >>> student = Student("tanh_squared", 1.0, 0.8)
     >>> student.width
     1
-    >>> print(student.output(np.array([[1.0]])).round(3))
-    [0.58]
+    >>> print(student.output(np.array([[1.0]])))
+    [0.580]
     """
 
     activation: str | Callable[[np.ndarray], np.ndarray] | Activation

@@ -33,8 +33,8 @@ def spectra() -> "tuple[Figure, pd.DataFrame]":
     Examples
     --------
     >>> figure, table = spectra()
-    >>> float(table.loc["relu", "share 1"].round(12))
-    0.5
+    >>> float(table.loc["relu", "share 1"])
+    0.5000
     """
     import pandas as pd
 

@@ -31,8 +31,8 @@ class Equations:
     >>> from firstlight.maths.margin_losses import margin_loss
     >>> X, one = np.array([[1.0, 0.0], [1.0, 1.0]]), np.ones(2)
     >>> flow = Equations(X, one, one[:1], margin_loss("exp"), Clock.of(X, 0.0, "sum", None))
-    >>> flow.hard(0.0, np.array([1.0, 0.0, -30.0])).round(3).tolist()  # x₁ is on, x₂ too: u' and ρ'
-    [0.0, 0.414, 0.828]
+    >>> flow.hard(0.0, np.array([1.0, 0.0, -30.0])).tolist()  # x₁ is on, x₂ too: u' and ρ'
+    [0.000, 0.414, 0.828]
     """
 
     X: np.ndarray

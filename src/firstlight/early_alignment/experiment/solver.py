@@ -95,8 +95,8 @@ def solve(
     >>> nothing = lambda state: (state > 0, np.zeros(2))
     >>> decay = lambda tau, state: -1e4 * (state - 1)
     >>> found = solve(decay, nothing, np.zeros(1), np.array([0.0, 50.0]), 1e-9)
-    >>> found.path.round(7).tolist(), found.implicit, found.evaluations < 2000
-    ([[0.0], [1.0]], True, True)
+    >>> found.path.tolist(), found.implicit, found.evaluations < 2000
+    ([[0.0000], [1.0000]], True, True)
     """
     if not tolerance > 0:
         raise ValueError(f"tolerance = {tolerance!r}: must be positive")

@@ -91,8 +91,8 @@ def geometry(
     Examples
     --------
     >>> found = geometry([[1, 0], [1, 1], [-1, -0.5]], [1, 1, -1])
-    >>> round(found.mu, 4), round(found.xi, 4), round(found.zeta, 4)
-    (0.7071, 0.5, 0.8)
+    >>> found.mu, found.xi, found.zeta
+    (0.7071, 0.5000, 0.8000)
     """
     X, y = two_classes(X, y)
     norms = np.linalg.norm(X, axis=1)

@@ -39,8 +39,8 @@ class Activation:
     >>> relu = firstlight.activation("relu")
     >>> relu(np.array([-1.0, 2.0])).tolist(), relu.derivative(np.array([-1.0, 0.0, 2.0])).tolist()
     ([0.0, 2.0], [0.0, 0.0, 1.0])
-    >>> (relu.hermite(2) * np.sqrt(2 * np.pi)).round(12).tolist()
-    [1.0, 1.253314137316, 1.0]
+    >>> (relu.hermite(2) * np.sqrt(2 * np.pi)).tolist()
+    [1.0000, 1.253314, 1.0000]
     """
 
     name: str
@@ -99,8 +99,8 @@ class Activation:
         --------
         >>> import firstlight
         >>> square = firstlight.activation("quadratic")
-        >>> square.moments(1.0, 2.0, 2).round(12).tolist()  # (1 + 2z)² = 5 + 4z + 4(z² - 1)
-        [5.0, 4.0, 8.0]
+        >>> square.moments(1.0, 2.0, 2).tolist()  # (1 + 2z)² = 5 + 4z + 4(z² - 1)
+        [5.0000, 4.0000, 8.0000]
         """
         return hermite_coefficients(
             self.function, degree, mean=np.asarray(mean, float), std=np.asarray(std, float), kinks=self.kinks
@@ -123,8 +123,8 @@ class Activation:
         Examples
         --------
         >>> import firstlight
-        >>> (firstlight.activation("He_3").hermite(3).round(9) + 0.0).tolist()
-        [0.0, 0.0, 0.0, 6.0]
+        >>> firstlight.activation("He_3").hermite(3).tolist()
+        [0.0000, 0.0000, 0.0000, 6.0000]
         """
         return self.moments(0.0, scale, degree)
 
@@ -141,8 +141,8 @@ class Activation:
         Examples
         --------
         >>> import firstlight
-        >>> float(firstlight.activation("relu").second_moment(2.0).round(12))
-        2.0
+        >>> float(firstlight.activation("relu").second_moment(2.0))
+        2.0000
         """
         return self.mean_square(0.0, scale)
 
@@ -161,8 +161,8 @@ class Activation:
         Examples
         --------
         >>> import firstlight
-        >>> float((firstlight.activation("relu").dual(1, 1, [0.0, 1.0]) * 2 * np.pi).round(12)[0])
-        1.0
+        >>> float((firstlight.activation("relu").dual(1, 1, [0.0, 1.0]) * 2 * np.pi)[0])
+        1.0000
         """
         return duals.evaluate(self.function, self.kinks, self.closed_dual, q, q_prime, c)
 
@@ -172,7 +172,7 @@ class Activation:
         Examples
         --------
         >>> import firstlight
-        >>> float(firstlight.activation("relu").dual_derivative(1, 1, 0.0).round(12))
-        0.25
+        >>> float(firstlight.activation("relu").dual_derivative(1, 1, 0.0))
+        0.2500
         """
         return duals.evaluate(self.first, self.kinks, self.closed_dual_derivative, q, q_prime, c)

@@ -58,8 +58,8 @@ class Resolvent:
     Examples
     --------
     >>> resolvent = Resolvent(np.diag([3.0, 1.0, 2.0]), np.array([1.0, 0.0, 0.0]))
-    >>> resolvent.values.round(9).tolist(), resolvent(np.array([1.0])).round(9).tolist()
-    ([1.0, 2.0, 3.0], [[0.25, 0.0, 0.0]])
+    >>> resolvent.values.tolist(), resolvent(np.array([1.0])).tolist()
+    ([1.0000, 2.0000, 3.0000], [[0.2500, 0.0000, 0.0000]])
     """
 
     def __init__(self, omega: np.ndarray, b: np.ndarray) -> None:
@@ -119,8 +119,8 @@ def effective_ridge(values: np.ndarray, m: int, ridge: float) -> tuple[float, bo
     Examples
     --------
     >>> kappa, converged = effective_ridge(np.ones(4), 2, 0.0)  # 1 = 2/(1 + κ)
-    >>> round(kappa, 9), converged
-    (1.0, True)
+    >>> kappa, converged
+    (1.0000, True)
     """
 
     def excess(kappa: float) -> float:

@@ -60,8 +60,8 @@ def misclassification(
     --------
     >>> half = np.array([0.5, 0.5])
     >>> values = np.array([1.0, -1.0])
-    >>> round(misclassification(half, values, np.ones(2), [np.zeros(1), np.zeros(1)]), 9)
-    0.5
+    >>> misclassification(half, values, np.ones(2), [np.zeros(1), np.zeros(1)])
+    0.5000
     """
     total = 0.0
     for c, centre in enumerate(centres):

@@ -60,8 +60,8 @@ def delta_alg(target: MultiIndex | str, rng: RNGLike | SeedLike = 0) -> Algorith
     Examples
     --------
     >>> found = delta_alg("z1**2")
-    >>> print(round(found.value, 4), found.route)
-    0.5 level sets
+    >>> print(found.value, found.route)
+    0.5000 level sets
     >>> delta_alg("sign(z1*z2*z3)").value
     inf
     """

@@ -146,7 +146,7 @@ def empirical_law(
     --------
     >>> target, student = MultiIndex("sign(abs(z1) - 1)"), Student("tanh_squared", 1.0, 0.8)
     >>> law = empirical_law(target, student, np.array([1.0, -1.0]), np.zeros((2, 1)))
-    >>> law.second.ravel().round(3).tolist()
+    >>> law.second.ravel().tolist()
     [2.525, 0.291]
     """
     labels, student = label_law(as_target(target), rng), as_student(student)
@@ -203,7 +203,7 @@ def hessian_spectrum(
     Examples
     --------
     >>> spectrum = hessian_spectrum("sign(abs(z1) - 1.4820733)", Student("tanh_squared", 1.0, 0.8), 7.606)
-    >>> print(round(spectrum.left_edge, 3), round(spectrum.outliers[0].value, 3))
+    >>> print(spectrum.left_edge, spectrum.outliers[0].value)
     -0.206 -0.213
     """
     target, student = as_target(target), as_student(student)

@@ -22,7 +22,7 @@ def relevant_directions(target: MultiIndex) -> np.ndarray:
 
     Examples
     --------
-    >>> relevant_directions(MultiIndex("sign(z1 + z2)")).round(6).ravel().tolist()
+    >>> relevant_directions(MultiIndex("sign(z1 + z2)")).ravel().tolist()
     [0.707107, 0.707107]
     >>> relevant_directions(MultiIndex("z1**2 + 0*z2")).tolist()
     [[1.0], [0.0]]
@@ -85,8 +85,8 @@ def straightened(target: MultiIndex, basis: np.ndarray, tilt: float) -> np.ndarr
     Examples
     --------
     >>> target = MultiIndex("0.6*z1 + 0.8*z2 + sign(abs(0.8*z1 - 0.6*z2) - 1)")
-    >>> straightened(target, np.array([[0.6002], [0.79985]]), 1e-3).round(12).tolist()
-    [[0.6], [0.8]]
+    >>> straightened(target, np.array([[0.6002], [0.79985]]), 1e-3).tolist()
+    [[0.6000], [0.8000]]
     """
     rng = np.random.default_rng(0)
     z = 2 * rng.standard_normal((_PROBES, target.k))  # labels that level off do so far out

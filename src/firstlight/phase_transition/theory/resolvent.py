@@ -50,8 +50,8 @@ class Bulk:
     Examples
     --------
     >>> wishart = Bulk(np.ones((1, 1, 1)), np.ones(1), 4.0)  # D = 1: Marchenko and Pastur's (1 - 1/√δ)²
-    >>> print(round(wishart.left_edge().value, 6))
-    0.25
+    >>> print(wishart.left_edge().value)
+    0.2500
     """
 
     D: np.ndarray

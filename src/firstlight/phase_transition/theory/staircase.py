@@ -62,8 +62,8 @@ def staircase(
     Examples
     --------
     >>> for stage in staircase("sign(z1) + sign(z1*z2*z3)"):
-    ...     print(stage.directions.shape[1], round(stage.threshold, 2))
-    1 0.0
+    ...     print(stage.directions.shape[1], stage.threshold)
+    1 0.00
     2 2.47
     """
     target, rng = as_informative(target), generator(rng)

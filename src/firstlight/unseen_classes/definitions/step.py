@@ -161,7 +161,7 @@ def step_size_from_tau(tau: float, activation: str | Activation, width: int, sca
 
     Examples
     --------
-    >>> round(step_size_from_tau(0.5, "relu", 100, 0.1), 9)
-    100.0
+    >>> step_size_from_tau(0.5, "relu", 100, 0.1)
+    100.0000
     """
     return float(tau * np.sqrt(width) / (scale * mean_slope(as_activation(activation))))

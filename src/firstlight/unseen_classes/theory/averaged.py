@@ -126,8 +126,8 @@ def averaged_movement(
     --------
     >>> from firstlight.maths.activations import activation
     >>> one = np.ones(1)
-    >>> averaged_movement(activation("linear"), "rademacher", 0.5, 2 * np.ones((1, 1)), one, one).round(6)
-    array([1.25])
+    >>> averaged_movement(activation("linear"), "rademacher", 0.5, 2 * np.ones((1, 1)), one, one)
+    array([1.2500])
     """
     nodes, weights = head_nodes(head, along.shape[1], _shift(tau, along, norms))
     share = (nodes**2).mean(axis=1)

@@ -129,8 +129,8 @@ def spiked_kernel(
     Examples
     --------
     >>> x = np.sqrt(2) * np.eye(2)
-    >>> spiked_kernel(x, None, [1.0, 0.0], 1.0, "linear").round(12).tolist()
-    [[3.0, 0.0], [0.0, 1.0]]
+    >>> spiked_kernel(x, None, [1.0, 0.0], 1.0, "linear").tolist()
+    [[3.0000, 0.0000], [0.0000, 1.0000]]
     """
     a = check_matrix("Xa", Xa).astype(float, copy=False)
     b = a if Xb is None else check_matrix("Xb", Xb).astype(float, copy=False)
@@ -189,8 +189,8 @@ def predicted_movement(
 
     Examples
     --------
-    >>> predicted_movement([[2.0, 0.0]], [1.0, 0.0], 0.5, "linear").round(12).tolist()
-    [1.0]
+    >>> predicted_movement([[2.0, 0.0]], [1.0, 0.0], 0.5, "linear").tolist()
+    [1.0000]
     """
     samples = check_matrix("X", X).astype(float)
     sigma = as_activation(activation)

@@ -51,8 +51,8 @@ def tangent_kernel(
     Examples
     --------
     >>> x = np.sqrt(2) * np.eye(2)
-    >>> tangent_kernel(x, None, [1.0, 0.0], 0.0, "linear", width=10, scale=1.0).round(9).tolist()
-    [[12.0, 0.0], [0.0, 12.0]]
+    >>> tangent_kernel(x, None, [1.0, 0.0], 0.0, "linear", width=10, scale=1.0).tolist()
+    [[12.0000, 0.0000], [0.0000, 12.0000]]
     """
     if layer not in ("both", "first", "second"):
         raise ValueError(f"layer = {layer!r}: must be 'both', 'first' or 'second'")
