@@ -56,7 +56,7 @@ def test_the_words_are_those_of_sfc64():
 
 
 def test_the_transform_is_that_of_box_and_muller():
-    from firstlight.network.box_muller import _box_muller
+    from firstlight.maths.box_muller import _box_muller
 
     lengths = np.r_[0, 1, 2**31, 2**32 - 1, np.random.default_rng(4).integers(0, 2**32, 100_000)].astype(
         np.uint32
@@ -77,7 +77,7 @@ def test_the_transform_is_that_of_box_and_muller():
 
 FINGERPRINT = """
 import hashlib, numpy as np
-from firstlight.network.normals import Normals
+from firstlight.maths.normals import Normals
 z = Normals(np.random.SFC64(0)).standard_normal((300, 1000))
 print(hashlib.sha256(z.astype("<f8").tobytes()).hexdigest())
 """
