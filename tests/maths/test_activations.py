@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import firstlight
-from firstlight import gaussian
+from firstlight import maths
 from firstlight.maths.activations import BUILT_IN, duals
 
 SETTINGS = settings(deadline=None, derandomize=True, max_examples=40)
@@ -49,7 +49,7 @@ def test_closed_form_and_quadrature_agree(name, q, p, rho):
     a, c = BUILT_IN[name], rho * np.sqrt(q * p)
     for function, closed in ((a.function, a.closed_dual), (a.first, a.closed_dual_derivative)):
         exact = duals.evaluate(function, a.kinks, closed, q, p, c)
-        by_rule = gaussian.pair_expectation(function, function, q, p, c, kinks=a.kinks, other_kinks=a.kinks)
+        by_rule = maths.pair_expectation(function, function, q, p, c, kinks=a.kinks, other_kinks=a.kinks)
         size = np.sqrt(
             duals.evaluate(function, a.kinks, closed, q, q, q)
             * duals.evaluate(function, a.kinks, closed, p, p, p)
@@ -65,7 +65,7 @@ def test_both_quadrature_routes_agree_where_they_meet(name):
     q, p = np.full(8, 0.8), np.full(8, 1.7)
     c = rho * np.sqrt(q * p)
     fast = duals.evaluate(a.function, a.kinks, None, q, p, c)
-    slow = gaussian.pair_expectation(a.function, a.function, q, p, c, kinks=a.kinks, other_kinks=a.kinks)
+    slow = maths.pair_expectation(a.function, a.function, q, p, c, kinks=a.kinks, other_kinks=a.kinks)
     np.testing.assert_allclose(fast, slow, atol=1e-11 * float(a.second_moment(np.sqrt(1.7))))
 
 
@@ -122,7 +122,7 @@ def test_moments_with_a_mean_against_sampling(name):
     a, rng = BUILT_IN[name], np.random.default_rng(2)
     z = rng.normal(size=400_000)
     found = a.moments(0.4, 1.5, 3)
-    for j, polynomial in enumerate(gaussian.hermite_values(3, z)):
+    for j, polynomial in enumerate(maths.hermite_values(3, z)):
         values = a(0.4 + 1.5 * z) * polynomial
         assert abs(values.mean() - found[j]) < 4.5 * values.std() / np.sqrt(z.size)
     values = a(0.4 + 1.5 * z) ** 2
@@ -148,7 +148,7 @@ def test_a_function_of_ones_own_with_kinks():
     )
     np.testing.assert_allclose(b.second_derivative([-2.0, 0.3, 5.0]), 0, atol=1e-5)
     # clip(z) = relu(z + 1) - relu(z - 1) - 1: its mean square by 1-D quadrature of another expression
-    other = gaussian.expectation(lambda z: (a(z + 1) - a(z - 1) - 1) ** 2, kinks=[-1, 1])
+    other = maths.expectation(lambda z: (a(z + 1) - a(z - 1) - 1) ** 2, kinks=[-1, 1])
     assert float(own.second_moment()) == pytest.approx(float(other), rel=1e-13)
     rng = np.random.default_rng(0)
     z = rng.normal(size=(2, 400_000))
