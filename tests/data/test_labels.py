@@ -37,9 +37,9 @@ def test_structured_family():
 @pytest.mark.parametrize(
     ("build", "name"),
     [
-        (lambda: Classification((1.0,)), "classes"),
-        (lambda: Classification((1.0, 1.0)), "classes"),
-        (lambda: Classification((1.0, np.nan)), "labels"),
+        (lambda: Classification((1.0,)), "values = .*: must be two or more"),
+        (lambda: Classification((1.0, 1.0)), "values = .*: must be two or more"),
+        (lambda: Classification((1.0, np.nan)), "values = nan"),
         (lambda: Regression(np.zeros(3)), "direction"),
         (lambda: Regression(np.ones(3), noise=-1.0), "noise"),
         (lambda: Regression(np.ones(3), "rellu"), "rellu"),

@@ -103,7 +103,7 @@ def test_projected_means_and_traces():
         (lambda: GaussianMixture([1.0], None, [np.diag([1.0, -1.0])]), "positive definite"),
         (lambda: GaussianMixture([1.0], None, [np.array([[1.0, 0.5], [0.0, 1.0]])]), "symmetric"),
         (lambda: GaussianMixture([1.0], None, [np.ones((2, 3))]), "covariance"),
-        (lambda: Dense(np.full((2, 2), np.nan)), "covariance"),
+        (lambda: Dense(np.full((2, 2), np.nan)), "matrix"),
         (lambda: Spiked([-1.0], np.eye(3)[:, :1]), "strengths"),
         (lambda: Spiked([1.0], np.ones((3, 1))), "directions"),
         (lambda: Spiked([1.0, 2.0], np.eye(3)[:, :1]), "directions"),

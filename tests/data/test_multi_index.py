@@ -91,8 +91,8 @@ def test_targets_that_are_not_finite_are_refused(text):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"target": 3}, "expected a text"),
-        ({"target": None}, "expected a text"),
+        ({"target": 3}, "must be a text"),
+        ({"target": None}, "must be a text"),
         ({"target": "z1", "noise": -1.0}, "noise = -1.0"),
         ({"target": "z1", "noise": np.nan}, "noise = nan"),
         ({"target": "z1", "noise": np.inf}, "noise = inf"),

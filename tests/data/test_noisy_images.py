@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from firstlight.data import cache
-from firstlight.data.noisy_images import noisy_images
+from firstlight.data.noisy_images import _noisy_images, noisy_images
 from firstlight.one_step.families import by_share, by_width, of_images
 
 
@@ -59,6 +59,6 @@ def test_refusals(tmp_path, monkeypatch):
     with pytest.raises(ValueError, match="count"):
         noisy_images("digits", 0, 1).sample(0)
     monkeypatch.setenv("FIRSTLIGHT_CACHE", str(tmp_path))
-    noisy_images.cache_clear()
+    _noisy_images.cache_clear()
     with pytest.raises(cache.ImagesNotFetched, match="fetch"):
         of_images(1.0, 60, 0, 1)

@@ -82,7 +82,7 @@ def test_toy_with_one_point_per_class():
         ({"n": 1}, "n = 1"),
         ({"n": 2.0}, "n = 2.0"),
         ({"d": 1}, "d = 1"),
-        ({"mu": 0}, r"mu = 0: must lie in \(0, 1\)"),
+        ({"mu": 0}, r"mu = 0: must be a number in \(0, 1\)"),
         ({"mu": 1.0}, "mu = 1.0"),
         ({"mu": np.nan}, "mu = nan"),
         ({"balance": 1.5}, "balance = 1.5"),

@@ -240,7 +240,7 @@ def test_classes_of_one_member_are_left_out_and_said():
         (lambda: room.RotationProblem(spread=-1.0), "spread = -1.0"),
         (lambda: room.RotationProblem(family="cubes"), "family = 'cubes'"),
         (lambda: room.ImageProblem(train="1"), "train = '1'"),
-        (lambda: room.ImageProblem(train="1,x").predict(0), "no class 'x'"),
+        (lambda: room.ImageProblem(train="1,x"), "train = '1,x'"),
         (lambda: room.SetsProblem(sets="1;2,3"), "sets = '1;2,3'"),
         (lambda: room.GradientProblem(size=2), "size = 2"),
         (lambda: room.GradientProblem(inputs="cauchy"), "inputs"),

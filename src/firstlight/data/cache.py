@@ -15,6 +15,7 @@ import numpy as np
 
 from firstlight.data import idx, sources
 from firstlight.data.sources import Source, SourceFailed
+from firstlight.maths.checks import shown
 
 
 class ImagesNotFetched(FileNotFoundError):
@@ -183,8 +184,8 @@ def fetch(name: str, *, force: bool = False, say: Callable[[str], None] = lambda
     )
 
 
-def canonical_name(name: str) -> str:
-    """Return the name of a set as we spell it.
+def canonical_name(name: str, field: str = "name") -> str:
+    """Return the name of a set as we spell it; a refusal calls it `field`.
 
     Examples
     --------
@@ -192,9 +193,9 @@ def canonical_name(name: str) -> str:
     'fashion-mnist'
     """
     known = [*KNOWN, "digits"]
-    canonical = str(name).strip().lower().replace("_", "-")
+    canonical = name.strip().lower().replace("_", "-") if isinstance(name, str) else ""
     if canonical not in known:
-        raise ValueError(f"name = {name!r}: known sets are {', '.join(known)}")
+        raise ValueError(f"{field} = {shown(name)}: known sets are {', '.join(known)}")
     return canonical
 
 

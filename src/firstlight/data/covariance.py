@@ -7,6 +7,8 @@ import numpy as np
 from scipy import linalg
 from scipy.linalg import blas
 
+from firstlight.maths.checks import check_array, check_positive, check_reals, shown
+
 _CACHE = 65_536  # numbers that are worked on together
 
 
@@ -38,24 +40,29 @@ class Spiked:
     scale: float = 1.0
 
     def __post_init__(self) -> None:
-        strengths = np.atleast_1d(np.asarray(self.strengths, dtype=float))
-        directions = np.asarray(self.directions, dtype=float)
+        strengths = np.atleast_1d(check_reals("strengths", self.strengths, "(spikes,)"))
+        directions = check_reals("directions", self.directions, "(dimension, spikes)")
         if strengths.ndim != 1 or directions.ndim != 2 or directions.shape[1] != strengths.size:
             raise ValueError(
-                f"directions: shape {directions.shape} with {strengths.size} strengths; "
+                f"directions: shape {directions.shape}, strengths: shape {strengths.shape}; "
                 "need one column for each strength"
             )
         if not (np.isfinite(strengths).all() and np.isfinite(directions).all()):
             raise ValueError("strengths, directions: hold a value that is not finite")
-        norms = np.linalg.norm(directions, axis=0)
-        if np.any(np.abs(norms - 1) > 1e-8):
+        with np.errstate(over="ignore"):
+            norms = np.linalg.norm(directions, axis=0)
+        if not directions.shape[0] or np.any(np.abs(norms - 1) > 1e-8):
             raise ValueError(f"directions: column norms {norms}; each must be 1")
-        if not (np.isfinite(self.scale) and self.scale > 0):
-            raise ValueError(f"scale = {self.scale}: must be positive")
+        check_positive("scale", self.scale)
         object.__setattr__(self, "strengths", strengths)
         object.__setattr__(self, "directions", directions)
-        if np.any(self._principal[0] <= -1):
-            raise ValueError(f"strengths = {strengths}: the covariance is not positive definite")
+        with np.errstate(over="ignore", invalid="ignore"):
+            positive = np.abs(strengths).max(initial=0.0) < 1e150 and (self._principal[0] > -1).all()
+        if not positive:
+            raise ValueError(
+                f"strengths = {shown(strengths)}: must be above -1 and below 1e150, so that the covariance "
+                "is positive definite"
+            )
 
     @cached_property
     def _principal(self) -> tuple[np.ndarray, np.ndarray]:
@@ -137,18 +144,14 @@ class Dense:
     matrix: np.ndarray
 
     def __post_init__(self) -> None:
-        matrix = np.asarray(self.matrix, dtype=float)
-        if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
-            raise ValueError(f"covariance: shape {matrix.shape}; must be square")
-        if not np.isfinite(matrix).all():
-            raise ValueError("covariance: holds a value that is not finite")
-        if np.max(np.abs(matrix - matrix.T)) > 1e-8 * np.max(np.abs(matrix)):
-            raise ValueError("covariance: not symmetric")
+        matrix = check_array("matrix", self.matrix, ("dimension", "dimension"))
+        if np.max(np.abs(matrix / 2 - matrix.T / 2)) > 0.5e-8 * np.max(np.abs(matrix)):
+            raise ValueError("matrix: not symmetric, a covariance must be")
         object.__setattr__(self, "matrix", matrix)
         try:
             self._root  # noqa: B018  the factorisation is the test of positive definiteness
         except linalg.LinAlgError as error:
-            raise ValueError("covariance: not positive definite") from error
+            raise ValueError("matrix: not positive definite, a covariance must be") from error
 
     @cached_property
     def _root(self) -> np.ndarray:

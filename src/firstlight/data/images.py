@@ -12,6 +12,7 @@ import numpy as np
 
 from firstlight.data import idx
 from firstlight.data.cache import KNOWN, canonical_name, folder_of, read_cached
+from firstlight.maths.checks import check_count
 from firstlight.maths.rng import RNGLike, SeedLike, generator
 
 
@@ -117,15 +118,14 @@ def pair(
     images = load_images(name, path)
     present = np.unique(images.train_labels)
     for field, label in (("a", a), ("b", b)):
-        if label not in present:
+        if check_count(field, label, 0) not in present:
             raise ValueError(f"{field} = {label!r}: the classes are {', '.join(map(str, present))}")
     if a == b:
         raise ValueError(f"b = {b!r}: must differ from a")
     rows = [np.flatnonzero(images.train_labels == label) for label in (a, b)]
     if count is not None:
         most = min(map(len, rows))
-        if isinstance(count, bool) or not isinstance(count, (int, np.integer)) or not 1 <= count <= most:
-            raise ValueError(f"count = {count!r}: must be an integer from 1 to {most}")
+        check_count("count", count, 1, most)
         rng = generator(rng)
         rows = [rng.choice(row, count, replace=False) for row in rows]
     chosen = np.sort(np.concatenate(rows))

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import ArrayLike
 
-from firstlight.maths.checks import check_matrix
+from firstlight.maths.checks import check_matrix, refusal
 
 MEMORY = 256 * 2**20  # bytes that a measure may hold beside its input, unless told otherwise
 
@@ -32,7 +32,13 @@ class Labelled:
     counts: np.ndarray
 
 
-def labelled(features: ArrayLike, labels: ArrayLike, *, least: int = 1) -> Labelled:
+def labelled(
+    features: ArrayLike,
+    labels: ArrayLike,
+    *,
+    least: int = 1,
+    names: tuple[str, str] = ("features", "labels"),
+) -> Labelled:
     """Check features and labels and number the classes.
 
     Parameters
@@ -43,6 +49,8 @@ def labelled(features: ArrayLike, labels: ArrayLike, *, least: int = 1) -> Label
         Numbers or texts.
     least : int, default 1
         How many classes there must be.
+    names : (str, str)
+        What a refusal calls the two.
 
     Returns
     -------
@@ -53,19 +61,24 @@ def labelled(features: ArrayLike, labels: ArrayLike, *, least: int = 1) -> Label
     >>> labelled([[1.0], [2.0], [3.0]], ["b", "a", "b"]).counts.tolist()
     [1, 2]
     """
-    x = check_matrix("features", features)
-    y = np.asarray(labels)
+    x, name = check_matrix(names[0], features), names[1]
+    try:
+        y = np.asarray(labels)
+    except ValueError:  # ragged
+        raise refusal(name, labels, "be numbers or texts, one for each sample") from None
     if y.shape != (len(x),):
-        raise ValueError(f"labels: shape {y.shape}, but {len(x)} samples need shape ({len(x)},)")
+        raise ValueError(
+            f"{name}: shape {y.shape}, but {len(x)} samples in {names[0]} need shape ({len(x)},)"
+        )
     if y.dtype.kind == "O" and all(isinstance(label, str) for label in y):
         y = y.astype(str)  # columns of texts, as tables hold them
     if y.dtype.kind not in "biufU":
-        raise ValueError(f"labels: of type {y.dtype}; must be numbers or texts")
+        raise ValueError(f"{name}: of type {y.dtype}; must be numbers or texts")
     if y.dtype.kind == "f" and not np.isfinite(y).all():
-        raise ValueError(f"labels: {int((~np.isfinite(y)).sum())} of them are not finite")
+        raise ValueError(f"{name}: {int((~np.isfinite(y)).sum())} of them are not finite")
     classes, index, counts = np.unique(y, return_inverse=True, return_counts=True)
     if len(classes) < least:
-        raise ValueError(f"labels: {len(classes)} class; at least {least} are needed")
+        raise ValueError(f"{name}: {len(classes)} class; at least {least} are needed")
     return Labelled(x, classes, index, counts)
 
 

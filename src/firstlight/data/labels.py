@@ -7,6 +7,7 @@ import numpy as np
 
 from firstlight.data.mixture import GaussianMixture
 from firstlight.maths.activations import Activation, activation
+from firstlight.maths.checks import check_array, check_number, check_numbers, refusal
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,18 +35,19 @@ class Regression:
     noise: float = 0.0
 
     def __post_init__(self) -> None:
-        direction = np.asarray(self.direction, dtype=float)
-        if direction.ndim != 1 or not np.isfinite(direction).all() or not direction.any():
-            raise ValueError("direction: must be a finite, non-zero vector")
+        direction = check_array("direction", self.direction, ("dimension",))
+        if not direction.any():
+            raise ValueError("direction: must not be zero")
         object.__setattr__(self, "direction", direction)
-        if not (np.isfinite(self.noise) and self.noise >= 0):
-            raise ValueError(f"noise = {self.noise}: must be at least 0")
-        activation(self.link)  # a wrong name is refused here
+        check_number("noise", self.noise, 0)
+        activation(self.link, field="link")  # a wrong name is refused here
 
     def check(self, mixture: GaussianMixture) -> None:
         """Raise a ValueError unless these labels fit the mixture."""
         if self.direction.size != mixture.dimension:
-            raise ValueError(f"direction: length {self.direction.size}; the mixture's is {mixture.dimension}")
+            raise ValueError(
+                f"labels: direction of length {self.direction.size}, the mixture's is {mixture.dimension}"
+            )
 
     def __call__(self, x: np.ndarray, classes: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         """Return the labels of inputs x; `rng` draws the noise."""
@@ -83,12 +85,10 @@ class Classification:
     values: Sequence[float] = (1.0, -1.0)
 
     def __post_init__(self) -> None:
-        values = np.asarray(self.values, dtype=float)
-        if values.ndim != 1 or values.size < 2 or np.unique(values).size < values.size:
-            raise ValueError(f"labels = {self.values}: need two or more classes with distinct values")
-        if not np.isfinite(values).all():
-            raise ValueError(f"labels = {self.values}: must be finite")
-        object.__setattr__(self, "values", tuple(values.tolist()))
+        values = check_numbers("values", self.values)
+        if len(values) < 2 or len(set(values)) < len(values):
+            raise refusal("values", self.values, "be two or more distinct numbers, one for each class")
+        object.__setattr__(self, "values", values)
 
     def check(self, mixture: GaussianMixture) -> None:
         """Raise a ValueError unless these labels fit the mixture."""

@@ -2,11 +2,12 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
 from firstlight.data.covariance import Covariance, Dense, Spiked
+from firstlight.maths.checks import check_array, check_choice, check_count, check_numbers, refusal
 from firstlight.maths.rng import RNGLike, SeedLike, generator
 
 __all__ = ["Dense", "GaussianMixture", "Spiked"]
@@ -43,21 +44,17 @@ class GaussianMixture:
     covariances: Sequence[Covariance]
 
     def __post_init__(self) -> None:
-        weights = np.atleast_1d(np.asarray(self.weights, dtype=float))
-        if weights.ndim != 1 or not np.isfinite(weights).all() or np.any(weights <= 0):
-            raise ValueError(f"weights = {weights}: every class needs a positive probability")
+        weights = np.array(check_numbers("weights", self.weights, above=0, high=1))
         if abs(weights.sum() - 1) > 1e-8:
             raise ValueError(f"weights = {weights}: sum to {weights.sum():.9g}; must sum to 1")
-        laws = tuple(c if isinstance(c, (Spiked, Dense)) else Dense(c) for c in self.covariances)
+        laws = _laws(self.covariances)
         if len(laws) != weights.size:
             raise ValueError(f"covariances: {len(laws)} for {weights.size} weights; need one for each class")
         sizes = {law.dimension for law in laws}
         if len(sizes) != 1:
             raise ValueError(f"covariances: dimensions {sorted(sizes)} differ")
         shape = (weights.size, sizes.pop())
-        means = None if self.means is None else np.asarray(self.means, dtype=float)
-        if means is not None and (means.shape != shape or not np.isfinite(means).all()):
-            raise ValueError(f"means: shape {means.shape}; need finite numbers of shape {shape}")
+        means = None if self.means is None else check_array("means", self.means, shape)
         # an exact zero is kept as "no means", so that sampling and moments can skip them
         object.__setattr__(self, "means", None if means is None or not means.any() else means)
         object.__setattr__(self, "weights", weights / weights.sum())
@@ -126,10 +123,8 @@ class GaussianMixture:
         labels : ndarray of int, shape (count,)
             Class of each row, 0 .. C-1.
         """
-        if count < 1:
-            raise ValueError(f"count = {count}: must be at least 1")
-        if counts not in ("deterministic", "random"):
-            raise ValueError(f"counts = {counts!r}: must be 'deterministic' or 'random'")
+        check_count("count", count)
+        check_choice("counts", counts, ("deterministic", "random"))
         rng = generator(rng)
         sizes = self.counts(count) if counts == "deterministic" else rng.multinomial(count, self.weights)
         return self.draw(sizes, rng)
@@ -160,3 +155,16 @@ class GaussianMixture:
         mean = self.weights @ self.means
         centred = self.means - mean
         return mean, covariance + (centred.T * self.weights) @ centred
+
+
+def _laws(covariances: Any) -> tuple[Covariance, ...]:
+    """Return one law for each class; a refusal says which class it is."""
+    if not isinstance(covariances, (Sequence, np.ndarray)) or isinstance(covariances, (str, bytes)):
+        raise refusal("covariances", covariances, "be a sequence, one for each class")
+    found: list[Covariance] = []
+    for c, given in enumerate(covariances if np.ndim(np.asarray(covariances, object)) else ()):
+        try:
+            found.append(given if isinstance(given, (Spiked, Dense)) else Dense(given))
+        except ValueError as error:
+            raise ValueError(f"covariances[{c}]: {error}") from error
+    return tuple(found)

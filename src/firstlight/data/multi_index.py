@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from firstlight.data.parser import Formula
-from firstlight.maths.checks import check_count, check_number, check_orthonormal
+from firstlight.maths.checks import check_count, check_memory, check_number, check_orthonormal, refusal, shown
 from firstlight.maths.rng import RNGLike, SeedLike, generator
 
 _PROBES = 4096
@@ -68,16 +68,17 @@ class MultiIndex:
     noise: float = 0.0
 
     def __post_init__(self) -> None:
-        least, unset = 1, self.k == 0 and self.k is not False
+        least, unset = 1, isinstance(self.k, (int, np.integer)) and self.k == 0 and self.k is not False
         if isinstance(self._law, Formula):
             least = self._law.arity
             object.__setattr__(self, "target", self._law.text)
             object.__setattr__(self, "k", least if unset else self.k)
         elif not callable(self.target):
-            raise ValueError(f"target = {self.target!r}: expected a text of z1, ..., z9 or a function")
+            raise refusal("target", self.target, "be a text of z1, ..., z9 or a function")
         elif unset:
-            raise ValueError("k = 0: give k, the number of hidden directions, along with a function")
+            raise ValueError("k = 0: give k, the number of hidden directions, with a function as target")
         check_count("k", self.k, least)
+        check_memory(f"k = {self.k}", 16.0 * _PROBES * self.k, "k")
         check_number("noise", self.noise, 0)
         object.__setattr__(self, "k", int(self.k))
         object.__setattr__(self, "noise", float(self.noise))
@@ -127,7 +128,12 @@ class MultiIndex:
         if z.ndim == 0 or z.shape[-1] != self.k:
             raise ValueError(f"z: shape {z.shape}, expected (..., {self.k})")
         with np.errstate(all="ignore"):
-            values = np.asarray(self._law(z))
+            try:
+                values = np.asarray(self._law(z))
+            except Exception as error:
+                raise ValueError(
+                    f"target = {self.expression}: fails on an array of shape {z.shape} ({shown(error)})"
+                ) from error
         if values.shape != z.shape[:-1] or values.dtype.kind not in "biuf":
             raise ValueError(
                 f"target = {self.expression}: gave {values.dtype} values of shape {values.shape} "
@@ -166,8 +172,8 @@ class MultiIndex:
         >>> bool((drawn.y == drawn.X[:, 0]).all())
         True
         """
-        check_count("n", n, 1)
-        check_count("d", d, self.k)
+        n, d = check_count("n", n), check_count("d", d, self.k)
+        check_memory(f"n = {n}, d = {d}", 8.0 * d * (n + 3 * self.k), "n × d")
         rng = generator(rng)
         theta = (
             _random_directions(d, self.k, rng)

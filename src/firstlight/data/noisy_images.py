@@ -7,8 +7,10 @@ from typing import Literal
 
 import numpy as np
 
+from firstlight.data.cache import ImagesNotFetched
 from firstlight.data.images import pair
 from firstlight.data.mixture import Dense, GaussianMixture
+from firstlight.maths.checks import check_choice, check_count, check_instance
 from firstlight.maths.rng import RNGLike, SeedLike, generator
 
 Centring = Literal["class", "global"]
@@ -50,8 +52,7 @@ class NoisyImages:
 
     def sample(self, count: int, rng: RNGLike | SeedLike = None) -> tuple[np.ndarray, np.ndarray]:
         """Draw inputs (count, n) and their classes (count,), half of each class."""
-        if count < 1:
-            raise ValueError(f"count = {count}: must be at least 1")
+        check_count("count", count)
         return self.draw(self.mixture.counts(count), generator(rng))
 
     def draw(
@@ -65,7 +66,6 @@ class NoisyImages:
         return x, np.repeat(np.arange(len(sizes)), sizes)
 
 
-@lru_cache(maxsize=4)
 def noisy_images(
     name: str, first: int, second: int, centring: Centring = "class", path: str | Path | None = None
 ) -> NoisyImages:
@@ -96,9 +96,24 @@ def noisy_images(
     >>> noisy_images("digits", 3, 5, "global").mixture.means.shape
     (2, 64)
     """
-    if centring not in ("class", "global"):
-        raise ValueError(f"centring = {centring!r}: must be 'class' or 'global'")
-    pixels, sign = pair(name, first, second, path=path)
+    check_instance("name", name, str)
+    check_choice("centring", centring, ("class", "global"))
+    if path is not None:
+        check_instance("path", path, str, Path)
+    classes = check_count("first", first, 0), check_count("second", second, 0)
+    return _noisy_images(name, *classes, centring, path)
+
+
+@lru_cache(maxsize=4)
+def _noisy_images(
+    name: str, first: int, second: int, centring: Centring, path: str | Path | None
+) -> NoisyImages:
+    try:
+        pixels, sign = pair(name, first, second, path=path)
+    except ImagesNotFetched:
+        raise
+    except ValueError as error:
+        raise ValueError(f"name = {name!r}, first = {first}, second = {second}: {error}") from error
     images, means, covariances = [], [], []
     common = pixels.mean(axis=0)
     for value in (1.0, -1.0):

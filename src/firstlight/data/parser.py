@@ -16,6 +16,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import special
 
+from firstlight.maths.checks import refusal
+
 Array = np.ndarray
 Law = Callable[[Array], Array]
 
@@ -79,7 +81,7 @@ class Formula:
 
     def __post_init__(self) -> None:
         if not isinstance(self.text, str):
-            raise ValueError(f"target = {self.text!r}: expected a text such as 'z1*z2 + sign(z3)'")
+            raise refusal("target", self.text, "be a text such as 'z1*z2 + sign(z3)'")
         object.__setattr__(self, "text", self.text.strip())
         self._run  # noqa: B018 - a bad text is refused now, not at the first call
         if self.arity == 0:

@@ -9,9 +9,12 @@ References
 min2024early
 """
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import ArrayLike
 
+from firstlight.maths.checks import check_count, check_memory, check_number, check_numbers, refusal
 from firstlight.maths.rng import RNGLike, SeedLike, generator
 from firstlight.maths.solvers import bracketing_root
 
@@ -141,16 +144,10 @@ def separable(
     >>> separability(X, y), int((y > 0).sum())
     (0.3000, 10)
     """
-    for name, count in (("n", n), ("d", d)):
-        if isinstance(count, bool) or not isinstance(count, (int, np.integer)) or count < 2:
-            raise ValueError(f"{name} = {count!r}: must be an integer of at least 2")
-    if not 0 < mu < 1:
-        raise ValueError(f"mu = {mu!r}: must lie in (0, 1)")
-    if not 0 <= balance <= 1:
-        raise ValueError(f"balance = {balance!r}: must lie in [0, 1]")
-    low, high = norms
-    if not 0 < low <= high < np.inf:
-        raise ValueError(f"norms = {norms!r}: need 0 < low <= high, both finite")
+    n, d = check_count("n", n, 2), check_count("d", d, 2)
+    check_memory(f"n = {n}, d = {d}", 24.0 * n * (n + d), "n × (n + d)")
+    mu, balance = check_number("mu", mu, above=0, below=1), check_number("balance", balance, 0, 1)
+    low, high = _pair("norms", norms, above=0)
     rng = generator(rng)
     axis = _unit(rng.standard_normal(d))
     ball = _ball(n, axis, rng)
@@ -167,6 +164,13 @@ def separable(
     y = np.where(rng.permutation(n) < round(balance * n), 1.0, -1.0)
     lengths = rng.uniform(low, high, size=n)
     return signed * (y * lengths)[:, None], y
+
+
+def _pair(name: str, values: Any, **limits: float) -> tuple[float, ...]:
+    found = check_numbers(name, values, **limits)
+    if len(found) != 2 or found[0] > found[1]:
+        raise refusal(name, values, "be two numbers, the second not the smaller one")
+    return found
 
 
 def _unit(v: np.ndarray) -> np.ndarray:
@@ -205,8 +209,7 @@ def two_points(delta: float) -> tuple[np.ndarray, np.ndarray]:
     >>> bool(np.isclose(separability(X, y), np.sin(0.1)))
     True
     """
-    if not 0 <= delta <= np.pi / 2:
-        raise ValueError(f"delta = {delta!r}: must lie in [0, pi/2]")
+    delta = check_number("delta", delta, 0, np.pi / 2)
     return np.array([[1.0, 0.0], [np.sin(delta), np.cos(delta)]]), np.ones(2)
 
 
@@ -243,11 +246,9 @@ def toy(
     """
     angles = []
     for name, count, arc in (("positive", positives, positive_arc), ("negative", negatives, negative_arc)):
-        if isinstance(count, bool) or not isinstance(count, (int, np.integer)) or count < 1:
-            raise ValueError(f"{name}s = {count!r}: must be an integer of at least 1")
-        first, last = arc
-        if not (np.isfinite([first, last]).all() and first <= last):
-            raise ValueError(f"{name}_arc = {arc!r}: need finite angles, first <= last")
+        check_count(f"{name}s", count)
+        check_memory(f"{name}s = {count}", 60.0 * count, f"{name}s")
+        first, last = _pair(f"{name}_arc", arc, low=-1e6, high=1e6)
         angles.append(np.linspace(first, last, count) if count > 1 else np.array([(first + last) / 2]))
     theta = np.radians(np.concatenate(angles))
     y = np.repeat([1.0, -1.0], [positives, negatives])

@@ -7,7 +7,14 @@ import numpy as np
 from firstlight.data.labels import Classification, Labels, Regression
 from firstlight.data.mixture import GaussianMixture, Spiked
 from firstlight.maths.activations import Activation
-from firstlight.maths.checks import check_choice, check_count, check_number
+from firstlight.maths.checks import (
+    check_choice,
+    check_count,
+    check_memory,
+    check_number,
+    check_numbers,
+    refusal,
+)
 
 
 def structured_data(
@@ -59,17 +66,20 @@ def structured_data(
     >>> mixture.traces.tolist(), labels.direction[:3].tolist()
     ([13.0000, 13.0000], [0.447214, 0.447214, 0.0000])
     """
+    weights = check_numbers("weights", weights, above=0, high=1)
     classes = len(weights)
+    strength = check_number("strength", strength, above=-1, below=1e150)  # its square is a number
+    noise = check_number("noise", noise, 0)
     check_choice("task", task, ("regression", "classification"))
     check_choice("label_direction", label_direction, ("random", "spikes"))
-    if not classes:
-        raise ValueError("weights = (): every class needs a probability")
-    check_count("rank", rank)
-    check_count("n", n)
-    n, rank = int(n), int(rank)
+    n, rank = check_count("n", n), check_count("rank", rank)
     if n < classes * rank + 1:
-        raise ValueError(f"n = {n}: must be at least classes * rank + 1 = {classes * rank + 1}")
-    check_number("spike_alignment", spike_alignment, -1, 1)
+        least = classes * rank + 1
+        raise ValueError(f"n = {n}: must be at least {least}, that is classes (weights) × rank + 1")
+    if task == "classification" and classes < 2:
+        raise refusal("weights", weights, "be two or more for a classification, one for each of its classes")
+    spike_alignment = check_number("spike_alignment", spike_alignment, -1, 1)
+    check_memory(f"n = {n}, rank = {rank}", 32.0 * n * classes * rank, "n × rank × classes")
     axes = np.eye(n, classes * rank)
     first, bend = axes[:, :rank], np.sqrt(1 - spike_alignment**2)
     spikes = [first]

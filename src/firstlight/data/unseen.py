@@ -9,7 +9,7 @@ from scipy.special import ndtr, ndtri
 
 from firstlight.data.images import load_images
 from firstlight.data.labelled import labelled
-from firstlight.maths.checks import check_matrix
+from firstlight.maths.checks import check_matrix, refusal
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,8 +36,8 @@ class UnseenData:
     unseen_labels: np.ndarray
 
     def __post_init__(self) -> None:
-        train = labelled(self.train, self.train_labels, least=2)
-        unseen = labelled(self.unseen, self.unseen_labels, least=2)
+        train = labelled(self.train, self.train_labels, least=2, names=("train", "train_labels"))
+        unseen = labelled(self.unseen, self.unseen_labels, least=2, names=("unseen", "unseen_labels"))
         if train.features.shape[1] != unseen.features.shape[1]:
             raise ValueError(
                 f"unseen: {unseen.features.shape[1]} features, but train has {train.features.shape[1]}"
@@ -88,9 +88,12 @@ def split_classes(x: ArrayLike, labels: ArrayLike, train_classes: ArrayLike) -> 
     >>> data.train_labels.tolist(), data.unseen_labels.tolist()
     (['a', 'c'], ['b', 'd'])
     """
-    table = labelled(x, labels)
+    table = labelled(x, labels, names=("x", "labels"))
     names = [str(name) for name in table.classes.tolist()]
-    wanted = [str(name) for name in np.atleast_1d(np.asarray(train_classes)).tolist()]
+    try:
+        wanted = [str(name) for name in np.asarray(train_classes, dtype=object).ravel().tolist()]
+    except Exception:  # what has no text
+        raise refusal("train_classes", train_classes, "be numbers or texts") from None
     found = {_place(name, names) for name in wanted}
     if len(found) < 2:
         raise ValueError(f"train_classes = {wanted}: at least two different classes are needed")

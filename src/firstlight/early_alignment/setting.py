@@ -7,7 +7,7 @@ import numpy as np
 from firstlight.data.images import pair
 from firstlight.data.separable import separable, toy, two_points
 from firstlight.early_alignment.definitions.start import gaussian_start
-from firstlight.maths.checks import check_choice, check_count, check_number
+from firstlight.maths.checks import check_choice, check_count, check_flag, check_number
 from firstlight.maths.margin_losses import MARGIN_LOSSES
 from firstlight.maths.rng import RNGLike, SeedLike, generator
 
@@ -77,8 +77,7 @@ class Setting:
             ("reduction", ("sum", "mean")),
         ):
             check_choice(name, getattr(self, name), allowed)
-        if not isinstance(self.log_times, bool):
-            raise ValueError(f"log_times = {self.log_times!r}: must be True or False")
+        check_flag("log_times", self.log_times)
         for name, least, most in (
             ("samples", 2, np.inf),
             ("dimension", 2, np.inf),

@@ -4,7 +4,7 @@ import difflib
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from math import inf, isinf, nan
-from numbers import Integral, Real
+from sys import maxsize
 from typing import Any
 
 import numpy as np
@@ -100,8 +100,8 @@ def check_names(name: str, values: Any) -> tuple[str, ...]:
     return tuple(values)
 
 
-def check_count(name: str, value: Any, low: int = 1, high: float = inf) -> int:
-    """Return an integer from `low` to `high` as an int.
+def check_count(name: str, value: Any, low: int = 1, high: float = maxsize) -> int:
+    """Return an integer from `low` to `high` as an int; by default what can be the size of an array.
 
     Examples
     --------
@@ -111,10 +111,12 @@ def check_count(name: str, value: Any, low: int = 1, high: float = inf) -> int:
     Traceback (most recent call last):
     ValueError: width = 0: must be an integer of at least 1
     """
-    if isinstance(value, bool) or not isinstance(value, Integral) or not low <= int(value) <= high:
-        allowed = f"of at least {low}" if isinf(high) else f"from {low} to {high:g}"
+    number = int(value) if isinstance(value, (int, np.integer)) and not isinstance(value, bool) else None
+    if number is None or not low <= number <= high:
+        least = f"of at least {low}" if number is None or number < low else f"of at most {high}"
+        allowed = least if high >= maxsize else f"from {low} to {high:g}"
         raise refusal(name, value, f"be an integer {allowed}")
-    return int(value)
+    return number
 
 
 def check_number(
@@ -181,7 +183,7 @@ def check_increasing(name: str, values: Any) -> tuple[float, ...]:
 
 
 def check_reals(name: str, values: ArrayLike, shape: str) -> np.ndarray:
-    """Return real numbers, of whatever shape, as a C-ordered array of floats; `shape` says what is wanted.
+    """Return real numbers, of whatever shape, as an array of floats; `shape` says what is wanted.
 
     Examples
     --------
@@ -192,11 +194,11 @@ def check_reals(name: str, values: ArrayLike, shape: str) -> np.ndarray:
     given = as_numbers(values)
     if given is None:
         raise ValueError(f"{name}: must be an array of real numbers, of shape {shape}")
-    return np.asarray(given, dtype=float, order="C")
+    return given
 
 
 def check_array(name: str, values: ArrayLike, shape: tuple[int | str, ...]) -> np.ndarray:
-    """Return finite real numbers of a shape as a C-ordered array; words stand for any size of at least 1.
+    """Return finite real numbers of a shape as an array of floats; words stand for any size of at least 1.
 
     Examples
     --------
@@ -286,7 +288,7 @@ def check_neurons(
     Traceback (most recent call last):
     ValueError: directions[0] = 0: a neuron must not have zero length
     """
-    W = check_reals(name, directions, f"(width, {dimension})")
+    W = np.ascontiguousarray(check_reals(name, directions, f"(width, {dimension})"))
     if W.ndim != 2 or W.shape[0] == 0 or W.shape[1] != dimension:
         raise ValueError(f"{name}: shape {W.shape}, must be (width, {dimension}) with width at least 1")
     if not np.isfinite(W).all():
@@ -336,14 +338,16 @@ def as_numbers(values: Any) -> np.ndarray | None:
             return found if not np.isnan(found).any() else None
     except (TypeError, ValueError):  # ragged
         return None
-    return found.astype(float) if found.dtype.kind in "iuf" else None
+    with np.errstate(over="ignore"):  # more than a float64 holds is infinite
+        return np.asarray(found, dtype=float) if found.dtype.kind in "iuf" else None
 
 
 def _float(value: Any) -> float:
     """Return a real number as a float, NaN if it is none or too large to be one."""
     try:
-        return float(value) if isinstance(value, Real) and not isinstance(value, bool) else nan
-    except (OverflowError, ValueError):
+        plain = isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
+        return float(value) if plain else nan
+    except OverflowError:
         return nan
 
 

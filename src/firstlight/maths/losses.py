@@ -7,7 +7,7 @@ from difflib import get_close_matches
 import numpy as np
 from scipy.special import expit
 
-from firstlight.maths.checks import check_choice
+from firstlight.maths.checks import check_choice, check_instance, refusal, shown
 
 Pairwise = Callable[[np.ndarray, np.ndarray], np.ndarray]
 
@@ -36,9 +36,10 @@ class Loss:
     second: Pairwise
 
     def __post_init__(self) -> None:
+        check_instance("name", self.name, str)
         for name in ("value", "first", "second"):
             if not callable(getattr(self, name)):
-                raise ValueError(f"{name} = {getattr(self, name)!r}: must be a function of (y, f)")
+                raise refusal(name, getattr(self, name), "be a function of (y, f)")
 
 
 def _ones(y: np.ndarray, f: np.ndarray) -> np.ndarray:
@@ -79,9 +80,9 @@ def loss(name: "str | Loss") -> Loss:
     if isinstance(name, Loss):
         return name
     if not isinstance(name, str) or name not in LOSSES:
-        close = get_close_matches(str(name), LOSSES, 1)
+        close = get_close_matches(shown(name), LOSSES, 1)
         hint = f"; did you mean {close[0]!r}?" if close else ""
-        raise ValueError(f"loss = {name!r}: must be one of {', '.join(LOSSES)}, or a Loss{hint}")
+        raise refusal("loss", name, f"be one of {', '.join(LOSSES)}, or a Loss{hint}")
     return LOSSES[name]
 
 

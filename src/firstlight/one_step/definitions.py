@@ -12,7 +12,7 @@ import numpy as np
 from firstlight.data.labels import Classification, Labels, Regression
 from firstlight.data.mixture import GaussianMixture, Spiked
 from firstlight.maths.activations import Activation, activation
-from firstlight.maths.checks import check_count, check_number
+from firstlight.maths.checks import check_count, check_number, check_numbers, refusal
 from firstlight.maths.normals import Normals
 from firstlight.maths.workers import BLOCK, Workers
 
@@ -78,20 +78,18 @@ class Setting:
 
     def __post_init__(self) -> None:
         if not isinstance(self.mixture, GaussianMixture):
-            raise ValueError(f"mixture = {self.mixture!r}: must be a GaussianMixture")
+            raise refusal("mixture", self.mixture, "be a GaussianMixture")
         if not isinstance(self.labels, (Regression, Classification)):
-            raise ValueError(f"labels = {self.labels!r}: must be Regression or Classification")
+            raise refusal("labels", self.labels, "be Regression or Classification")
         for name in ("k", "m", "m_gradient"):
             if name != "m_gradient" or self.m_gradient is not None:
                 check_count(name, getattr(self, name))
                 object.__setattr__(self, name, int(getattr(self, name)))  # NumPy's small integers overflow
         check_number("step_size", self.step_size, 0)
-        for value in (ridges := np.atleast_1d(np.asarray(self.ridge, dtype=object)).tolist()):
-            check_number("ridge", value, 0)
-        if not ridges or np.ndim(self.ridge) > 1:
-            raise ValueError(f"ridge = {self.ridge}: must be a number or a sequence of numbers")
-        one = np.ndim(self.ridge) == 0
-        object.__setattr__(self, "ridge", float(ridges[0]) if one else tuple(map(float, ridges)))
+        ridges = check_numbers("ridge", self.ridge, 0)
+        object.__setattr__(self, "ridge", ridges[0] if np.ndim(self.ridge) == 0 else ridges)
+        if self.source is not None and not callable(getattr(self.source, "draw", None)):
+            raise refusal("source", self.source, "have a method draw(sizes, rng)")
         if self.beta is not None:
             check_number("beta", self.beta, 0, 1)
         activation(self.activation)

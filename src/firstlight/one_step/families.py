@@ -6,7 +6,7 @@ from firstlight.data.cache import ImagesNotFetched
 from firstlight.data.labels import Classification
 from firstlight.data.noisy_images import Centring, noisy_images
 from firstlight.maths.activations import Activation
-from firstlight.maths.checks import check_number
+from firstlight.maths.checks import check_count, check_number, shown
 from firstlight.one_step.problem import Problem
 
 
@@ -38,6 +38,7 @@ def by_share(share: float, **fields: Any) -> Problem:
     >>> by_share(0.2, n=40, k=20, m=20, alpha=0.5, beta=0.5).mixture.weights.tolist()
     [0.2, 0.8]
     """
+    check_number("share", share, above=0, below=1)
     return Problem.scaled(weights=(share, 1 - share), **fields)
 
 
@@ -81,12 +82,13 @@ def of_images(
     """
     check_number("alpha", alpha, 0, 1)
     check_number("beta", beta, 0, 1)
-    if first == second:
+    check_count("first", first, 0)
+    if check_count("second", second, 0) == first:
         raise ValueError(f"second = {second}: must differ from first")
     try:
         source = noisy_images(images, first, second, centring)
     except (ImagesNotFetched, ValueError) as error:
-        raise type(error)(f"images = {images!r}, first = {first}, second = {second}: {error}") from error
+        raise type(error)(f"images = {shown(images)}, first = {first}, second = {second}: {error}") from error
     step_size = float(source.mixture.dimension ** (alpha * beta))
     return Problem(
         source.mixture, Classification(), _width(ratio, m), m,
@@ -95,6 +97,5 @@ def of_images(
 
 
 def _width(ratio: float, m: int) -> int:
-    if not ratio > 0:
-        raise ValueError(f"ratio = {ratio}: must be positive")
-    return max(1, round(ratio * m))
+    ratio = check_number("ratio", ratio, above=0, high=1e6)
+    return max(1, round(ratio * check_count("m", m)))

@@ -3,12 +3,12 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from numbers import Real
 from typing import Any
 
 import numpy as np
 
 from firstlight.maths.activations import Activation, activation
+from firstlight.maths.checks import check_number, check_numbers, check_positive, refusal
 from firstlight.maths.losses import Loss, loss
 
 _PROBE = np.linspace(-40.0, 40.0, 4001)
@@ -58,16 +58,12 @@ class Student:
                 "differentiable one, such as softplus, gelu, tanh"
             )
         a = self.a
-        if a.ndim != 1 or a.size == 0 or not np.isfinite(a).all() or (a == 0).any():
-            raise ValueError(f"second_layer = {self.second_layer!r}: must be finite numbers other than 0")
+        if (a == 0).any():
+            raise refusal("second_layer", self.second_layer, "be finite numbers other than 0")
         object.__setattr__(self, "second_layer", tuple(a.tolist()))
-        for name, low in (("init_scale", 0.0), ("ridge", 0.0), ("offset", -np.inf)):
-            value = getattr(self, name)
-            number = isinstance(value, Real) and not isinstance(value, bool) and low <= float(value) < np.inf
-            if not number or (name == "init_scale" and value == 0):
-                bound = {"init_scale": "positive", "ridge": "at least 0", "offset": "finite"}[name]
-                raise ValueError(f"{name} = {value!r}: must be a number, {bound}")
-            object.__setattr__(self, name, float(value))
+        object.__setattr__(self, "init_scale", check_positive("init_scale", self.init_scale))
+        object.__setattr__(self, "ridge", check_number("ridge", self.ridge, 0))
+        object.__setattr__(self, "offset", check_number("offset", self.offset))
         self.penalty  # noqa: B018 - an unknown loss is refused now
 
     @cached_property
@@ -83,10 +79,7 @@ class Student:
     @cached_property
     def a(self) -> np.ndarray:
         """The second layer as an array."""
-        given = np.asarray(self.second_layer, object)
-        if not all(isinstance(one, Real) and not isinstance(one, bool) for one in given.ravel()):
-            raise ValueError(f"second_layer = {self.second_layer!r}: must be numbers")
-        return np.atleast_1d(given.astype(float))
+        return np.array(check_numbers("second_layer", self.second_layer))
 
     @property
     def width(self) -> int:
@@ -171,7 +164,7 @@ def _spread(labels: np.ndarray) -> np.ndarray:
 def as_student(student: Student) -> Student:
     """Return a `Student`; anything else is refused."""
     if not isinstance(student, Student):
-        raise ValueError(f"student = {student!r}: must be a Student")
+        raise refusal("student", student, "be a Student")
     return student
 
 

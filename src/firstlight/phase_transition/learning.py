@@ -53,7 +53,7 @@ class LearningProblem(Model):
             check_positive(name, getattr(self, name))
         for name in ("steps", "theory_steps"):
             check_count(name, getattr(self, name), 2)
-        check_count("d", self.d, max(self.law.k, self.student.width) + 1)
+        self.check_dimension(self.d)
 
     def predict(self, rng: RNGLike | SeedLike = 0, *, samples: int = 1 << 12) -> xr.Dataset:
         """Predict from V(t), without a fit: a rule of thumb for finite d.

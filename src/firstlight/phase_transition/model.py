@@ -7,6 +7,7 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from firstlight.data.multi_index import MultiIndex
+from firstlight.maths.checks import check_count, check_memory, check_numbers
 from firstlight.maths.losses import Loss
 from firstlight.phase_transition.definitions import Student
 from firstlight.phase_transition.experiment.descent import Network, descend, orthogonal_rows
@@ -74,11 +75,21 @@ class Model:
     offset: float = 0.0
 
     def __post_init__(self) -> None:
-        if isinstance(self.width, bool) or not isinstance(self.width, (int, np.integer)) or self.width < 1:
-            raise ValueError(f"width = {self.width!r}: must be an integer of at least 1")
-        if np.ndim(self.second_layer) and self.width not in (1, len(np.atleast_1d(self.second_layer))):
+        width = check_count("width", self.width)
+        check_memory(f"width = {width}", 100.0 * width, "width")
+        heads = check_numbers("second_layer", self.second_layer)
+        if np.ndim(self.second_layer) and self.width not in (1, len(heads)):
             raise ValueError(f"width = {self.width}: second_layer = {self.second_layer!r} has another length")
         self.law, self.student  # noqa: B018 - bad fields are refused now
+
+    def check_dimension(self, d: int) -> None:
+        """Refuse a number of dimensions that leaves no room beside the hidden directions and the neurons."""
+        least = max(self.law.k, self.student.width) + 1
+        if check_count("d", d) < least:
+            raise ValueError(
+                f"d = {d}: must be at least {least}, for width = {self.student.width} and {self.law.k} "
+                "hidden directions"
+            )
 
     @cached_property
     def law(self) -> MultiIndex:

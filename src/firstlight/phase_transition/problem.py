@@ -8,7 +8,7 @@ import xarray as xr
 from scipy.special import gammainc, gammaincinv
 
 from firstlight.data.multi_index import MultiIndexSample
-from firstlight.maths.checks import check_count, check_positive
+from firstlight.maths.checks import check_count, check_flag, check_positive
 from firstlight.maths.rng import RNGLike, SeedLike, generator
 from firstlight.measure.hessian import extreme_eigenpairs, hessian_operator
 from firstlight.phase_transition.definitions import default_times
@@ -65,7 +65,9 @@ class Problem(Model):
         check_positive("delta", self.delta)
         check_positive("step_size", self.step_size)
         check_count("steps", self.steps, 1)
-        check_count("d", self.d, max(self.law.k, self.student.width) + 1)
+        check_flag("hold_hard", self.hold_hard)
+        check_flag("spectrum", self.spectrum)
+        self.check_dimension(self.d)
 
     def predict(self, rng: RNGLike | SeedLike = 0, *, samples: int = 1 << 13) -> xr.Dataset:
         """Follow training in the limit of many dimensions.

@@ -49,7 +49,7 @@ class SpectrumProblem(Model):
     def __post_init__(self) -> None:
         super().__post_init__()
         check_positive("delta", self.delta)
-        check_count("d", self.d, max(self.law.k, self.student.width) + 1)
+        self.check_dimension(self.d)
         check_count("bins", self.bins, 2)
         for name in ("low", "high"):
             check_number(name, getattr(self, name), -1e300, 1e300)

@@ -137,7 +137,7 @@ class ThresholdProblem(Model):
         check_count("steps", self.steps, 8)
         check_count("train_steps", self.train_steps, 1)
         check_number("step_size", self.step_size, 0)
-        check_count("d", self.d, max(self.law.k, self.student.width) + 1)
+        self.check_dimension(self.d)
         check_increasing("deltas", self.deltas)
 
     def predict(

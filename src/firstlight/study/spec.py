@@ -1,11 +1,17 @@
 """The pieces that a study is made of: arms, scales, ranges, refinement, and what its figure shows."""
 
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, overload
 
-from firstlight.maths.checks import check_count
+from firstlight.maths.checks import (
+    check_choice,
+    check_count,
+    check_flag,
+    check_instance,
+    check_number,
+    refusal,
+)
 
 Scalar = bool | int | float | str
 
@@ -43,16 +49,15 @@ class Arm:
     paired: bool | None = None
 
     def __post_init__(self) -> None:
-        if self.door not in ("simulate", "predict"):
-            raise ValueError(f"door = {self.door!r}: must be 'simulate' or 'predict'")
+        check_choice("door", self.door, ("simulate", "predict"))
         if not isinstance(self.options, Mapping):
-            raise ValueError(f"options = {self.options!r}: must be a table of keyword options")
+            raise refusal("options", self.options, "be a table of keyword options")
         if self.trials is not None:
             check_count("trials", self.trials, 1)
         if self.label is not None and not isinstance(self.label, str):
-            raise ValueError(f"label = {self.label!r}: must be a string")
+            raise refusal("label", self.label, "be a string")
         if not isinstance(self.paired, (bool, type(None))) or (self.paired and self.trials is not None):
-            raise ValueError(f"paired = {self.paired!r}: must be true or false, and trials not given with it")
+            raise refusal("paired", self.paired, "be true or false, and trials not given with it")
 
     def count(self, trials: int, conditional: bool = False) -> int:
         """Return how many trials the arm runs at each point of a study with that many trials."""
@@ -88,12 +93,9 @@ class Range(Sequence[float]):
 
     def __post_init__(self) -> None:
         for name in ("start", "stop"):
-            value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
-                raise ValueError(f"{name} = {value!r}: must be a finite number")
+            check_number(name, getattr(self, name))
         check_count("num", self.num, 2)
-        if not isinstance(self.log, bool):
-            raise ValueError(f"log = {self.log!r}: must be true or false")
+        check_flag("log", self.log)
         if self.start == self.stop:
             raise ValueError(f"start = stop = {self.start!r}: must differ")
         if self.log and min(self.start, self.stop) <= 0:
@@ -154,11 +156,9 @@ class Refine:
 
     def __post_init__(self) -> None:
         for name in ("axis", "observable", "arm"):
-            if not isinstance(getattr(self, name), str):
-                raise ValueError(f"{name} = {getattr(self, name)!r}: must be a string")
+            check_instance(name, getattr(self, name), str)
         check_count("budget", self.budget, 1)
-        if not isinstance(self.log, bool):
-            raise ValueError(f"log = {self.log!r}: must be true or false")
+        check_flag("log", self.log)
 
 
 @dataclass(frozen=True)
@@ -192,7 +192,7 @@ class Scale:
             check_count("trials", self.trials, 1)
         for name in ("fixed", "axes"):
             if not isinstance(getattr(self, name), Mapping):
-                raise ValueError(f"{name} = {getattr(self, name)!r}: must be a table")
+                raise refusal(name, getattr(self, name), "be a table")
 
 
 @dataclass(frozen=True)
@@ -239,14 +239,12 @@ class FigureSpec:
 
     def __post_init__(self) -> None:
         for name in ("x", "hue", "panels", "y", "title", "draw"):
-            value = getattr(self, name)
-            if value is not None and not isinstance(value, str):
-                raise ValueError(f"{name} = {value!r}: must be a string")
+            if getattr(self, name) is not None:
+                check_instance(name, getattr(self, name), str)
         for name in ("log_x", "log_y"):
-            if not isinstance(getattr(self, name), bool):
-                raise ValueError(f"{name} = {getattr(self, name)!r}: must be true or false")
+            check_flag(name, getattr(self, name))
         if not isinstance(self.labels, Mapping):
-            raise ValueError(f"labels = {self.labels!r}: must be a table of strings")
+            raise refusal("labels", self.labels, "be a table of strings")
         if self.draw is not None and not self.draw.startswith("firstlight."):
             raise ValueError(f"draw = {self.draw!r}: must name a 'firstlight.module:function'")
 

@@ -10,7 +10,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from firstlight.maths.checks import check_count, check_names, unknown
+from firstlight.maths.checks import (
+    check_count,
+    check_instance,
+    check_names,
+    check_number,
+    check_positive,
+    refusal,
+    unknown,
+)
 from firstlight.study.build import build
 from firstlight.study.problem import Problem, is_conditional
 from firstlight.study.spec import Arm, FigureSpec, Range, Refine, Scalar, Scale
@@ -102,38 +110,40 @@ class Study:
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not re.fullmatch(r"[a-z0-9_-]+(/[a-z0-9_-]+)+", self.name):
-            raise ValueError(f"name = {self.name!r}: must look like 'room/what' in lower case")
+            raise refusal("name", self.name, "look like 'theory/what' in lower case")
         if not isinstance(self.description, str) or "\n" in self.description:
-            raise ValueError(f"description = {self.description!r}: must be one line of text")
+            raise refusal("description", self.description, "be one line of text")
         for name in ("problem", "claims"):
             made = getattr(self, name)
             named = isinstance(made, str) and ":" in made
             if not (callable(made) or named or (made is None and name == "claims")):
-                raise ValueError(f"{name} = {made!r}: must be a callable or 'module:qualname'")
+                raise refusal(name, made, "be a callable or 'module:qualname'")
         _check_axes(self.axes)
         object.__setattr__(self, "axes", {name: _plain(values) for name, values in self.axes.items()})
         if not isinstance(self.fixed, Mapping):
-            raise ValueError(f"fixed = {self.fixed!r}: must be a table")
+            raise refusal("fixed", self.fixed, "be a table")
         if shared := set(self.fixed) & set(self.axes):
             raise ValueError(f"fixed: {sorted(shared)[0]!r} is an axis already")
         _check_arms(self.arms)
         check_count("trials", self.trials, 1)
-        check_count("seed", self.seed, 0)
+        check_count("seed", self.seed, 0, math.inf)
         for name in ("observables", "judged"):
             object.__setattr__(self, name, check_names(name, getattr(self, name)))
         if self.observables and (more := set(self.judged) - set(self.observables)):
             raise unknown("judged", sorted(more)[0], self.observables)
-        if isinstance(self.tolerance, bool) or not 0 < self.tolerance < math.inf:
-            raise ValueError(f"tolerance = {self.tolerance!r}: must be a positive number")
+        check_positive("tolerance", self.tolerance)
+        check_instance("figure", self.figure, FigureSpec)
+        if self.refine is not None:
+            check_instance("refine", self.refine, Refine)
+        if self.size_axis is not None:
+            check_instance("size_axis", self.size_axis, str)
         self._check_absolute()
         self._check_references()
 
     def _check_absolute(self) -> None:
         named = self.absolute if isinstance(self.absolute, Mapping) else {"": self.absolute}
         for name, value in named.items():
-            if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value < math.inf:
-                where = f"absolute.{name}" if name else "absolute"
-                raise ValueError(f"{where} = {value!r}: must be a number of at least 0")
+            check_number(f"absolute.{name}" if name else "absolute", value, 0)
             if name and self.observables and name not in self.observables:
                 raise unknown("absolute", name, self.observables)
 
@@ -149,7 +159,7 @@ class Study:
         if self.size_axis is not None:
             self._check_numeric("size_axis", self.size_axis)
         if not isinstance(self.scales, Mapping):
-            raise ValueError(f"scales = {self.scales!r}: must be a table")
+            raise refusal("scales", self.scales, "be a table")
         for label in self.scales:
             self.at(label)
 
@@ -240,12 +250,12 @@ class Study:
 
 def _check_axes(axes: object) -> None:
     if not isinstance(axes, Mapping) or not axes:
-        raise ValueError(f"axes = {axes!r}: must be a table with at least one axis")
+        raise refusal("axes", axes, "be a table with at least one axis")
     for name, values in axes.items():
         if not isinstance(name, str) or not name.isidentifier() or name in ("arm", "trial"):
             raise ValueError(f"axes: {name!r} cannot name an axis (an identifier other than arm, trial)")
         if isinstance(values, str) or not isinstance(values, (Sequence, np.ndarray)) or not len(values):
-            raise ValueError(f"axes.{name} = {values!r}: must be a list of at least one value")
+            raise refusal(f"axes.{name}", values, "be a list of at least one value")
 
 
 def _plain(values: Sequence[Scalar] | np.ndarray) -> Sequence[Scalar]:
@@ -266,9 +276,9 @@ def _plain(values: Sequence[Scalar] | np.ndarray) -> Sequence[Scalar]:
 
 def _check_arms(arms: object) -> None:
     if not isinstance(arms, Mapping) or not arms:
-        raise ValueError(f"arms = {arms!r}: must be a table with at least one arm")
+        raise refusal("arms", arms, "be a table with at least one arm")
     for name, arm in arms.items():
         if not isinstance(name, str) or not re.fullmatch(r"[a-z][a-z0-9_]*", name):
             raise ValueError(f"arms: {name!r} cannot name an arm (lower-case letters, digits, _)")
         if not isinstance(arm, Arm):
-            raise ValueError(f"arms.{name} = {arm!r}: must be an Arm")
+            raise refusal(f"arms.{name}", arm, "be an Arm")

@@ -6,10 +6,11 @@ from typing import ClassVar
 import numpy as np
 import xarray as xr
 
+from firstlight.data.cache import canonical_name
 from firstlight.data.images import load_images
 from firstlight.data.unseen import UnseenData, image_classes, prepared
 from firstlight.maths.agreement import rank_agreement
-from firstlight.maths.checks import check_count
+from firstlight.maths.checks import check_count, check_instance
 from firstlight.maths.rng import RNGLike, SeedLike, generator
 from firstlight.measure.retrieval import recall_at_k
 from firstlight.measure.similarity import alignment
@@ -57,6 +58,8 @@ class DeepProblem(Training):
     def __post_init__(self) -> None:
         super().__post_init__()
         check_count("per_class", self.per_class, 2)
+        canonical_name(self.images, "images")
+        check_instance("train", self.train, str)
         if self.train != "random" and not 2 <= len(set(self._classes)) <= 7:
             raise ValueError(
                 f"train = {self.train!r}: two to seven classes, separated by commas, or 'random'"

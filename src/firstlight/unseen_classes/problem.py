@@ -6,6 +6,7 @@ from typing import Literal
 import numpy as np
 import xarray as xr
 
+from firstlight.data.cache import canonical_name
 from firstlight.data.unseen import (
     UnseenData,
     around,
@@ -15,7 +16,14 @@ from firstlight.data.unseen import (
     prepared,
     rotation,
 )
-from firstlight.maths.checks import check_choice, check_count
+from firstlight.maths.checks import (
+    check_choice,
+    check_count,
+    check_instance,
+    check_number,
+    check_numbers,
+    refusal,
+)
 from firstlight.unseen_classes.base import UnseenProblem, image_sizes, over_two_classes
 
 
@@ -53,9 +61,9 @@ class Problem(UnseenProblem):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        object.__setattr__(self, "cosines", tuple(float(c) for c in np.atleast_1d(self.cosines)))
+        object.__setattr__(self, "cosines", check_numbers("cosines", self.cosines, -1, 1))
         _check_sizes(self)
-        if len(self.cosines) < 2 or not all(-1 <= c <= 1 for c in self.cosines):
+        if len(self.cosines) < 2:
             raise ValueError(f"cosines = {self.cosines}: at least two numbers in [-1, 1]")
         if len(self.cosines) >= self.dimension:
             raise ValueError(
@@ -96,8 +104,7 @@ class ClassProblem(Problem):
     cosine: float
 
     def __post_init__(self) -> None:
-        if not -1 <= self.cosine <= 1:
-            raise ValueError(f"cosine = {self.cosine}: must lie in [-1, 1]")
+        check_number("cosine", self.cosine, -1, 1)
         object.__setattr__(self, "cosines", (self.cosine, 0.0))
         super().__post_init__()
 
@@ -143,11 +150,15 @@ class SideProblem(UnseenProblem):
         super().__post_init__()
         _check_sizes(self)
         check_choice("side", self.side, ("opposite", "same"))
+        if check_number("half_separation", self.half_separation, 0) > self.unseen_norm:
+            raise refusal(
+                "half_separation", self.half_separation, f"be at most unseen_norm = {self.unseen_norm}"
+            )
         most = self.half_separation if self.side == "opposite" else self._rest
-        if not 0 <= self.half_separation <= self.unseen_norm:
-            raise ValueError(f"half_separation = {self.half_separation}: must lie in [0, {self.unseen_norm}]")
-        if not 0 <= self.along <= most:
-            raise ValueError(f"along = {self.along}: must lie in [0, {most:.6g}]")
+        if check_number("along", self.along, 0) > most:
+            raise refusal(
+                "along", self.along, f"be at most {most:.6g}, by side, half_separation, unseen_norm"
+            )
 
     @property
     def _rest(self) -> float:
@@ -216,10 +227,9 @@ class RotationProblem(UnseenProblem):
             check_count(name, getattr(self, name), least)
         check_choice("family", self.family, ("balls", "truncated", "spheres"))
         for name in ("spread", "variance"):
-            if not (np.isfinite(getattr(self, name)) and getattr(self, name) >= 0):
-                raise ValueError(f"{name} = {getattr(self, name)}: must be finite and at least 0")
-        if not (np.isfinite(self.length) and self.length != 0):
-            raise ValueError(f"length = {self.length}: must be finite and not 0")
+            check_number(name, getattr(self, name), 0)
+        if check_number("length", self.length) == 0:
+            raise refusal("length", self.length, "be a number other than 0")
 
     @property
     def sizes(self) -> tuple[int, int, int]:
@@ -268,7 +278,9 @@ class ImageProblem(UnseenProblem):
     def __post_init__(self) -> None:
         super().__post_init__()
         check_count("per_class", self.per_class, 2)
-        if len(set(self._classes)) < 2:
+        canonical_name(self.images, "images")
+        check_instance("train", self.train, str)
+        if len(set(self._classes)) < 2 or not set(self._classes) <= set("0123456789"):
             raise ValueError(f"train = {self.train!r}: at least two classes, separated by commas")
 
     @property
@@ -295,6 +307,4 @@ def _check_sizes(problem: "Problem | SideProblem") -> None:
     for name, least in (("dimension", 4), ("samples", 2), ("unseen_samples", 2)):
         check_count(name, getattr(problem, name), least)
     for name in ("train_norm", "unseen_norm"):
-        value = getattr(problem, name)
-        if not (np.isfinite(value) and value >= 0):
-            raise ValueError(f"{name} = {value}: must be finite and at least 0")
+        check_number(name, getattr(problem, name), 0, 1e150)  # its square is a number

@@ -7,9 +7,10 @@ from itertools import combinations
 import numpy as np
 import xarray as xr
 
+from firstlight.data.cache import canonical_name
 from firstlight.data.unseen import UnseenData, image_classes, prepared
 from firstlight.maths.agreement import mean_interval
-from firstlight.maths.checks import check_count
+from firstlight.maths.checks import check_count, check_instance
 from firstlight.maths.rng import RNGLike, SeedLike, generator
 from firstlight.study.cost import Cost
 from firstlight.unseen_classes.base import UnseenProblem, image_sizes
@@ -48,6 +49,8 @@ class SetsProblem(UnseenProblem):
     def __post_init__(self) -> None:
         super().__post_init__()
         check_count("per_class", self.per_class, 2)
+        canonical_name(self.images, "images")
+        check_instance("sets", self.sets, str)
         if any(not 2 <= len(set(one)) <= 7 for one in self._sets):
             raise ValueError(f"sets = {self.sets!r}: 'pairs', or sets of two to seven classes, as '0,1;2,3'")
 

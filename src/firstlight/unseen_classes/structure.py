@@ -8,7 +8,7 @@ import xarray as xr
 
 from firstlight.data.unseen import paper_training
 from firstlight.maths.activations import activation as as_activation
-from firstlight.maths.checks import check_choice, check_count
+from firstlight.maths.checks import check_choice, check_count, check_flag, check_number, check_positive
 from firstlight.maths.rng import RNGLike, SeedLike, generator
 from firstlight.study.cost import Cost
 from firstlight.study.problem import Assumption
@@ -59,10 +59,10 @@ class GradientProblem:
         check_count("size", self.size, 8)
         mean_slope(as_activation(self.activation))
         check_choice("inputs", self.inputs, ("normal", "rademacher"))
-        if not (np.isfinite(self.train_norm) and self.train_norm >= 0):
-            raise ValueError(f"train_norm = {self.train_norm}: must be finite and at least 0")
-        if self.scale is not None and not (np.isfinite(self.scale) and self.scale > 0):
-            raise ValueError(f"scale = {self.scale}: must be finite and positive")
+        check_number("train_norm", self.train_norm, 0)
+        check_flag("residual", self.residual)
+        if self.scale is not None:
+            check_positive("scale", self.scale)
 
     def _sample(self, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
         y = np.where(np.arange(self.size) % 2, 1.0, -1.0)
@@ -176,8 +176,7 @@ class NormProblem:
     def __post_init__(self) -> None:
         check_count("size", self.size, 8)
         check_choice("law", self.law, ("normal", "rademacher", "truncated"))
-        if not (np.isfinite(self.mean) and self.mean >= 0):
-            raise ValueError(f"mean = {self.mean}: must be finite and at least 0")
+        check_number("mean", self.mean, 0)
 
     def predict(self, rng: RNGLike | SeedLike = None) -> xr.Dataset:
         """Return the limit of a spiked matrix, also divided by the √n + √d of the published bound."""

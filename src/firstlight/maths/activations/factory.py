@@ -7,6 +7,7 @@ import numpy as np
 
 from firstlight.maths.activations.activation import Activation, Function
 from firstlight.maths.activations.built_in import BUILT_IN
+from firstlight.maths.checks import check_instance, check_numbers, refusal, shown
 
 
 def is_built_in(candidate: Activation) -> bool:
@@ -39,6 +40,7 @@ def activation(
     derivative: Function | None = None,
     second_derivative: Function | None = None,
     name: str | None = None,
+    field: str = "activation",
 ) -> Activation:
     """Return the activation of that name, or make one from a function of one's own.
 
@@ -54,6 +56,8 @@ def activation(
         For a function: σ' and σ''. By default adaptive differences (errors about 1e-10 and 1e-6).
     name : str, optional
         For a function: a name to show; by default its own.
+    field : str, default "activation"
+        What a refusal calls it.
 
     Returns
     -------
@@ -67,8 +71,8 @@ def activation(
     >>> float(hinge.hermite(1)[1])  # E[σ(z) z] = E σ'(z) = -P(z < 1)
     -0.841345
     """
-    given = [label for label, value in (("kinks", kinks), ("derivative", derivative),
-             ("second_derivative", second_derivative), ("name", name)) if value]  # fmt: skip
+    options = {"kinks": kinks, "derivative": derivative, "second_derivative": second_derivative, "name": name}
+    given = [label for label, value in options.items() if value is not None and not _empty(value)]
     if isinstance(name_or_callable, (str, Activation)):
         if given:
             raise ValueError(f"{given[0]}: only for a function of one's own, not with {name_or_callable!r}")
@@ -77,30 +81,38 @@ def activation(
         if name_or_callable not in BUILT_IN:
             close = get_close_matches(name_or_callable, BUILT_IN, 1)
             hint = f"; did you mean {close[0]!r}?" if close else ""
-            raise ValueError(f"activation = {name_or_callable!r}: not one of {', '.join(BUILT_IN)}{hint}")
+            raise ValueError(f"{field} = {shown(name_or_callable)}: not one of {', '.join(BUILT_IN)}{hint}")
         return BUILT_IN[name_or_callable]
     if not callable(name_or_callable):
-        raise ValueError(f"activation = {name_or_callable!r}: must be a name or a function")
-    points = tuple(sorted({float(k) for k in kinks}))
-    if not np.isfinite(points).all():
-        raise ValueError(f"kinks = {kinks}: must be finite numbers")
-    _check_function(name_or_callable, points)
-    first = derivative or _numerical_derivative(name_or_callable, points)
-    second = second_derivative or _numerical_derivative(first, points)
+        raise refusal(field, name_or_callable, "be a name or a function")
+    points = tuple(sorted(set(check_numbers("kinks", kinks)))) if "kinks" in given else ()
+    if name is not None:
+        check_instance("name", name, str)
+    _check_function(field, name_or_callable)
+    if derivative is not None:
+        _check_function("derivative", derivative)
+    if second_derivative is not None:
+        _check_function("second_derivative", second_derivative)
+    first = derivative if derivative is not None else _numerical_derivative(name_or_callable, points)
+    second = second_derivative if second_derivative is not None else _numerical_derivative(first, points)
     label = name or str(getattr(name_or_callable, "__name__", type(name_or_callable).__name__))
     return Activation(label, name_or_callable, first, second, points)
 
 
-def _check_function(function: Function, kinks: tuple[float, ...]) -> None:
+def _empty(value: object) -> bool:
+    return isinstance(value, Sequence) and len(value) == 0
+
+
+def _check_function(field: str, function: Function) -> None:
     probe = np.array([[-2.5, -0.7, 0.1], [0.9, 1.8, 3.1]])
     try:
         values = np.asarray(function(probe))
     except Exception as error:
         raise ValueError(
-            f"activation: failed on an array ({error}); write it with NumPy functions"
+            f"{field}: failed on an array ({shown(error)}); write it with NumPy functions"
         ) from error
     if values.shape != probe.shape or values.dtype.kind not in "fiub" or not np.isfinite(values).all():
         raise ValueError(
-            f"activation: must map an array of shape {probe.shape} to finite numbers of that shape, "
+            f"{field}: must map an array of shape {probe.shape} to finite numbers of that shape, "
             f"but gave shape {values.shape}, dtype {values.dtype}"
         )

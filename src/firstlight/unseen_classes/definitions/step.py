@@ -9,7 +9,15 @@ from numpy.typing import ArrayLike
 from firstlight.data.unseen import UnseenData
 from firstlight.maths.activations import Activation
 from firstlight.maths.activations import activation as as_activation
-from firstlight.maths.checks import check_choice, check_columns, check_count, check_matrix
+from firstlight.maths.checks import (
+    check_choice,
+    check_columns,
+    check_count,
+    check_matrix,
+    check_number,
+    check_positive,
+    check_reals,
+)
 from firstlight.unseen_classes.definitions.covariance import initial_residual, label_covariance, mean_slope
 
 
@@ -66,12 +74,11 @@ class Step:
         mean_slope(as_activation(self.activation))
         for name in ("width", "k"):
             check_count(name, getattr(self, name), 1)
-        for name, positive in (("kappa", False), ("tau", False), ("scale", True)):
-            value = getattr(self, name)
-            if value is not None and not (np.isfinite(value) and (value > 0 if positive else value >= 0)):
-                raise ValueError(
-                    f"{name} = {value}: must be finite and {'positive' if positive else 'at least 0'}"
-                )
+        check_number("kappa", self.kappa, 0)
+        if self.tau is not None:
+            check_number("tau", self.tau, 0)
+        if self.scale is not None:
+            check_positive("scale", self.scale)
         check_choice("loss", self.loss, ("square", "logistic", "softmax"))
         object.__setattr__(self, "head", _head(self.head, self.width))
         check_choice("initial", self.initial, ("sphere", "normal"))
@@ -110,7 +117,7 @@ def _head(head: Any, width: int) -> Any:
     if isinstance(head, str):
         check_choice("head", head, ("gaussian", "rademacher"))
         return head
-    values = np.asarray(head, float)
+    values = check_reals("head", head, f"({width},) or ({width}, outputs)")
     if values.ndim not in (1, 2) or len(values) != width or not np.isfinite(values).all():
         raise ValueError(
             f"head: shape {values.shape}; given heads must be finite, one for each of {width} neurons"

@@ -12,6 +12,8 @@ from typing import Any, Literal
 
 import numpy as np
 
+from firstlight.maths.checks import check_choice, check_count, check_positive
+
 Model = Literal["cnn", "resnet18"]
 Loss = Literal["softmax", "normalised-softmax", "contrastive"]
 
@@ -72,15 +74,11 @@ class Training:
         for name, allowed in (
             ("model", ("cnn", "resnet18")), ("loss", ("normalised-softmax", "softmax", "contrastive")),
         ):  # fmt: skip
-            if getattr(self, name) not in allowed:
-                raise ValueError(f"{name} = {getattr(self, name)!r}: must be one of {', '.join(allowed)}")
+            check_choice(name, getattr(self, name), allowed)
         for name, least in (("width", 1), ("embedding", 2), ("epochs", 1), ("batch", 2)):
-            value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:
-                raise ValueError(f"{name} = {value!r}: must be an integer of at least {least}")
+            check_count(name, getattr(self, name), least)
         for name in ("rate", "temperature"):
-            if not (np.isfinite(getattr(self, name)) and getattr(self, name) > 0):
-                raise ValueError(f"{name} = {getattr(self, name)}: must be finite and positive")
+            check_positive(name, getattr(self, name))
 
 
 def embeddings_along_training(
