@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy.optimize import lsq_linear
 
 from firstlight.early_alignment.theory.align import align
-from firstlight.early_alignment.theory.events import _shares
+from firstlight.early_alignment.theory.kernel.shares import _shares
 
 
 def euler(X, y, W, v, t, step):

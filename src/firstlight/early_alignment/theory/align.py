@@ -118,14 +118,14 @@ def _trace(
     X: np.ndarray, y: np.ndarray, start: np.ndarray, second: np.ndarray, speed: float, until: float
 ) -> dict[str, np.ndarray]:
     """Run the kernel on all neurons; those that fill their room of records are run again with more."""
-    from firstlight.early_alignment.theory import events
+    from firstlight.early_alignment.theory.kernel.state import FULL
 
     points, rows = _cut_dimension(X, start)
     product, room = partial(np.matmul, points, points.T), len(y) + 16
     with Workers() as workers:
         gram = workers.together(product) if points.size * len(y) > _LARGE else product()
         found = _run(workers, points, gram, y, rows, second, speed, until, room)
-        full = np.flatnonzero(found["status"] == events.FULL)
+        full = np.flatnonzero(found["status"] == FULL)
         # A runaway would need more events than any separable problem has, many times over.
         while full.size and room < 1000 * len(y) + 100_000:
             room *= 4
@@ -135,7 +135,7 @@ def _trace(
                 found[name] = np.concatenate([found[name], again[name]])
             for name in ("first", "count", "status", "fate"):
                 found[name][full] = again[name]
-            full = full[again["status"] == events.FULL]
+            full = full[again["status"] == FULL]
     return found
 
 
@@ -151,9 +151,9 @@ def _run(
     room: int,
 ) -> dict[str, np.ndarray]:
     """Run the kernel in threads, each on a few neurons at a time: some have far more events than others."""
-    from firstlight.early_alignment.theory import events
+    from firstlight.early_alignment.theory.kernel.walk import trace
 
-    kernel: Callable[..., None] = events.trace
+    kernel: Callable[..., None] = trace
     h = len(rows)
     numbers, data = np.empty((h, room, 5)), np.empty((h, room), np.int64)
     count, status, fate = (np.empty(h, np.int64) for _ in range(3))
@@ -208,17 +208,17 @@ def _assemble(
     until: float,
     found: dict[str, np.ndarray],
 ) -> AlignmentPath:
-    from firstlight.early_alignment.theory import events
+    from firstlight.early_alignment.theory.kernel.state import DEAD, FULL, STILL, TRUNCATED, VANISHED
 
     fate, status, frozen = found["fate"], found["status"], found["frozen"]
-    runaway = status == events.FULL
+    runaway = status == FULL
     last = last_times(found["numbers"], found["first"], found["count"])
     notes = []
     if frozen.any():
         notes.append(
             f"{frozen.sum()} neurons start exactly on the wall of the dead region and are frozen there"
         )
-    vanished = status == events.VANISHED
+    vanished = status == VANISHED
     if vanished.any():
         notes.append(
             f"{vanished.sum()} neurons shrink to nothing in a finite time and count as dead from then"
@@ -229,9 +229,9 @@ def _assemble(
         X=X, y=y, start=start, second=second, gain=speed, until=until, fate=fate,
         entry_time=np.where(np.abs(fate) == 1, last, np.inf),
         death_time=np.where(fate == 0, last, np.inf),
-        complete=(status != events.TRUNCATED) & ~runaway, notes=tuple(notes),
+        complete=(status != TRUNCATED) & ~runaway, notes=tuple(notes),
         _vanished=vanished,
-        _at_rest=np.isin(status, (events.DEAD, events.STILL, events.VANISHED)),
+        _at_rest=np.isin(status, (DEAD, STILL, VANISHED)),
         _active=found["active"], _numbers=found["numbers"], _data=found["data"],
         _first=found["first"], _count=found["count"],
     )  # fmt: skip

@@ -105,7 +105,7 @@ class AlignmentPath:
 
         Never before its last event; inf for dead and frozen neurons.
         """
-        from firstlight.early_alignment.theory.events import ALONG
+        from firstlight.early_alignment.theory.kernel.state import ALONG
 
         if not 0 < gap < 1:
             raise ValueError(f"gap = {gap}: must lie in (0, 1)")
@@ -169,7 +169,7 @@ class AlignmentPath:
 
     def _replay(self, times: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """Find directions, log growth and v/‖w‖ at times (T × h, increasing), and c after the last."""
-        from firstlight.early_alignment.theory.events import replay
+        from firstlight.early_alignment.theory.kernel.replay import replay
 
         u, growth, ratio = (
             np.empty((*times.shape, self.X.shape[1])),

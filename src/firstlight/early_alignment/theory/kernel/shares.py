@@ -1,0 +1,138 @@
+"""Sliding: a neuron on walls that attract from both sides, and the share with which each datum acts there.
+
+The shares of all such data minimise ‖c‖ over the box, which is Filippov's solution: a share of 1 means that
+the neuron leaves to the active side, 0 to the other. Rounding must not carry a neuron off its walls, least of all
+one that shrinks: so w and c are projected on them.
+"""
+
+import numpy as np
+
+from firstlight.early_alignment.theory.kernel.state import ROUNDING, centre, compiled, dot, set_level
+
+
+@compiled
+def settle(data, neuron, move, on_wall, found):  # type: ignore[no-untyped-def]
+    """Find the shares of the data on attracting walls; return how many changed, appended to `changed`."""
+    size, more, others = len(on_wall), 0, neuron.tally[0]
+    for i in on_wall:
+        others -= neuron.level[i] > 0
+    H, pull, share = np.empty((size, size)), np.empty(size), np.zeros(size)
+    if size == 1 and others > 0:
+        i = on_wall[0]
+        share[0] = min(max(neuron.level[i] + move * neuron.b[i] / data.gram[i, i], 0.0), 1.0)
+    elif others > 0:  # else nothing drives the neuron, and all switch off
+        for k in range(size):
+            pull[k], share[k] = move * neuron.b[on_wall[k]], neuron.level[on_wall[k]]
+            for r in range(size):
+                H[k, r] = data.gram[on_wall[k], on_wall[r]]
+        _shares(H, pull, share)
+    for k in range(size):
+        more += _take_share(data, neuron, on_wall[k], share[k], found + more)
+    for k in range(size):
+        if neuron.side[on_wall[k]] == 0:
+            neuron.b[on_wall[k]] = 0.0  # the changes of the others have moved it
+    return more
+
+
+@compiled
+def _take_share(data, neuron, i, share, found):  # type: ignore[no-untyped-def]
+    if abs(share - round(share)) < ROUNDING:
+        share = float(round(share))
+    if share == neuron.level[i]:
+        return 0
+    set_level(data, neuron, i, share)
+    if neuron.side[i] == 0:
+        neuron.b[i] = 0.0  # exactly zero in theory: no drift off the wall
+    neuron.changed[found] = i
+    return 1
+
+
+@compiled
+def project(X, level, sliding, w, c):  # type: ignore[no-untyped-def]
+    """Take from w and c what sticks out of the walls on which the neuron slides.
+
+    Both lose the same directions, to rounding: where the walls leave no more than a line, both are on it.
+    """
+    basis, size = np.empty((sliding, X.shape[1])), 0
+    for i in range(len(level)):
+        if 0 < level[i] < 1:
+            row = basis[size]
+            row[:] = X[i]
+            whole = dot(row, row)
+            _take_out(basis[:size], row)
+            rest = dot(row, row)
+            if rest > 1e-20 * whole:  # not a copy of the others
+                row /= np.sqrt(rest)
+                size += 1
+    _take_out(basis[:size], w)
+    _take_out(basis[:size], c)
+
+
+@compiled
+def _take_out(basis, vector):  # type: ignore[no-untyped-def]
+    for _ in range(2):  # once more for what the first round leaves by rounding
+        for row in basis:
+            part = dot(row, vector)
+            for d in range(len(vector)):
+                vector[d] -= part * row[d]
+
+
+@compiled
+def refresh(data, neuron):  # type: ignore[no-untyped-def]
+    """Form c and b anew, and q if the neuron slides; return ‖c‖² and whether that is 0 but for rounding."""
+    w, c, level, sliding = neuron.w, neuron.c, neuron.level, int(neuron.tally[1])
+    centre(data.X, data.y, level, c)
+    if sliding:
+        project(data.X, level, sliding, w, c)
+    for i in range(len(level)):
+        neuron.b[i] = 0.0 if neuron.side[i] == 0 else dot(data.X[i], c)
+        if sliding and neuron.q[i] != 0:
+            neuron.q[i] = dot(data.X[i], w)
+    cc = neuron.tally[2] = dot(c, c)
+    return cc, cc <= (ROUNDING * dot(level, data.norms)) ** 2
+
+
+@compiled
+def _shares(H, pull, share):  # type: ignore[no-untyped-def]
+    """Minimise ½ δᵀHδ - pullᵀδ with share + δ in [0, 1], in place on `share` (Stark & Parker 1995)."""
+    size = len(share)
+    free = (share > 0) & (share < 1)
+    start, rest = share.copy(), pull.copy()
+    for _ in range(100 * size + 100):
+        while free.any() and not _move_free(H, rest, share, free):
+            rest[:] = pull - H @ (share - start)
+        rest[:] = pull - H @ (share - start)
+        worst, who = 0.0, -1
+        for k in range(size):
+            wrong = rest[k] if share[k] == 0 else -rest[k]
+            if not free[k] and wrong > max(worst, ROUNDING * H[k, k]):
+                worst, who = wrong, k
+        if who < 0:
+            return
+        free[who] = True
+
+
+@compiled
+def _move_free(H, rest, share, free):  # type: ignore[no-untyped-def]
+    """Move the free shares to their minimum, or to the first bound on the way: False, and that is fixed."""
+    F = np.flatnonzero(free)
+    A, r = np.empty((len(F), len(F))), np.empty(len(F))
+    for k in range(len(F)):
+        r[k] = rest[F[k]]
+        for m in range(len(F)):
+            A[k, m] = H[F[k], F[m]]
+    B = A + 1e-14 * np.diag(np.diag(A))  # two copies of one point may slide together
+    change = np.linalg.solve(B, r)
+    change += np.linalg.solve(B, r - A @ change)
+    reach, who = 1.0, -1
+    for k in range(len(F)):
+        aim = share[F[k]] + change[k]
+        room = -share[F[k]] if aim < 0 else 1 - share[F[k]]
+        if (aim < 0 or aim > 1) and room / change[k] < reach:
+            reach, who = room / change[k], k
+    for k in range(len(F)):
+        share[F[k]] += reach * change[k]
+    if who >= 0:
+        share[F[who]] = 0.0 if change[who] < 0 else 1.0
+        free[F[who]] = False
+    return who < 0
