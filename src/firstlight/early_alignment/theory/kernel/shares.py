@@ -1,8 +1,8 @@
 """Sliding: a neuron on walls that attract from both sides, and the share with which each datum acts there.
 
 The shares of all such data minimise ‖c‖ over the box, which is Filippov's solution: a share of 1 means that
-the neuron leaves to the active side, 0 to the other. Rounding must not carry a neuron off its walls, least of all
-one that shrinks: so w and c are projected on them.
+the neuron leaves to the active side, 0 to the other. Rounding must not carry a neuron off its walls, least of
+all one that shrinks: so w and c are projected on them.
 """
 
 import numpy as np
