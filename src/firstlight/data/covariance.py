@@ -8,12 +8,13 @@ from scipy import linalg
 from scipy.linalg import blas
 
 from firstlight.maths.checks import check_array, check_positive, check_reals, shown
+from firstlight.maths.equality import ByValue
 
 _CACHE = 65_536  # numbers that are worked on together
 
 
 @dataclass(frozen=True, eq=False)
-class Spiked:
+class Spiked(ByValue):
     """A covariance Σ = scale · (I + Σ_i θ_i g_i g_iᵀ): the identity with a few directions made stronger.
 
     Nothing of size n x n is ever formed, unless `dense` is asked for.
@@ -127,7 +128,7 @@ class Spiked:
 
 
 @dataclass(frozen=True, eq=False)
-class Dense:
+class Dense(ByValue):
     """A covariance given by all its entries.
 
     Parameters

@@ -8,10 +8,11 @@ import numpy as np
 from firstlight.data.mixture import GaussianMixture
 from firstlight.maths.activations import Activation, activation
 from firstlight.maths.checks import check_array, check_number, check_numbers, refusal
+from firstlight.maths.equality import ByValue
 
 
 @dataclass(frozen=True, eq=False)
-class Regression:
+class Regression(ByValue):
     """Labels y = g(ξᵀx) + δ · normal.
 
     Parameters
@@ -68,7 +69,7 @@ class Regression:
 
 
 @dataclass(frozen=True, eq=False)
-class Classification:
+class Classification(ByValue):
     """Labels y = v_c that tell the class, fitted by the squared loss.
 
     Parameters

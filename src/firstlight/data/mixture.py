@@ -8,6 +8,7 @@ import numpy as np
 
 from firstlight.data.covariance import Covariance, Dense, Spiked
 from firstlight.maths.checks import check_array, check_choice, check_count, check_numbers, refusal
+from firstlight.maths.equality import ByValue
 from firstlight.maths.rng import RNGLike, SeedLike, generator
 
 __all__ = ["Dense", "GaussianMixture", "Spiked"]
@@ -16,7 +17,7 @@ _CACHE = 131_072  # numbers that are drawn and coloured together
 
 
 @dataclass(frozen=True, eq=False)
-class GaussianMixture:
+class GaussianMixture(ByValue):
     """The law of inputs x: class c with probability ρ_c, then x ~ N(μ_c, Σ_c).
 
     Parameters

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 
 from firstlight.data.parser import Formula
 from firstlight.maths.checks import check_count, check_memory, check_number, check_orthonormal, refusal, shown
+from firstlight.maths.equality import ByValue
 from firstlight.maths.rng import RNGLike, SeedLike, generator
 
 _PROBES = 4096
@@ -36,8 +37,8 @@ class MultiIndexSample(NamedTuple):
     directions: np.ndarray
 
 
-@dataclass(frozen=True)
-class MultiIndex:
+@dataclass(frozen=True, eq=False)
+class MultiIndex(ByValue):
     """Labels ``target(z) + noise * normal`` of inputs x ~ N(0, I_d), with hidden coordinates z = Θᵀx in R^k.
 
     Parameters

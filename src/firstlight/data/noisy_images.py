@@ -11,13 +11,14 @@ from firstlight.data.cache import ImagesNotFetched
 from firstlight.data.images import pair
 from firstlight.data.mixture import Dense, GaussianMixture
 from firstlight.maths.checks import check_choice, check_count, check_instance
+from firstlight.maths.equality import ByValue
 from firstlight.maths.rng import RNGLike, SeedLike, generator
 
 Centring = Literal["class", "global"]
 
 
 @dataclass(frozen=True, eq=False)
-class NoisyImages:
+class NoisyImages(ByValue):
     """Inputs x = (n/tr S_c)^(1/2) (image - mean) + N(0, I), with S_c the covariance of the images of class c.
 
     Each class is drawn from its images with replacement, so the law is the images' own, blurred by the noise;

@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike
 from scipy import special
 
 from firstlight.maths.checks import refusal
+from firstlight.maths.equality import ByValue
 
 Array = np.ndarray
 Law = Callable[[Array], Array]
@@ -55,8 +56,8 @@ GRAMMAR = (
 )
 
 
-@dataclass(frozen=True)
-class Formula:
+@dataclass(frozen=True, eq=False)
+class Formula(ByValue):
     """A function of the hidden coordinates z1, ..., z9, given as text.
 
     Parameters

@@ -28,7 +28,7 @@ from firstlight.study.problem import Assumption
 FORMS = ("exact", "limit", "rate", "law", "paper", "path", "sharp")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Problem(Setting):
     """Early alignment on one law of data and one law of starts.
 

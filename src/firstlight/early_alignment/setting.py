@@ -8,6 +8,7 @@ from firstlight.data.images import pair
 from firstlight.data.separable import separable, toy, two_points
 from firstlight.early_alignment.definitions.start import gaussian_start
 from firstlight.maths.checks import check_choice, check_count, check_flag, check_number
+from firstlight.maths.equality import ByValue
 from firstlight.maths.margin_losses import MARGIN_LOSSES
 from firstlight.maths.rng import RNGLike, SeedLike, generator
 
@@ -15,8 +16,8 @@ IMAGES = ("digits", "mnist", "fashion-mnist")
 SOURCES = ("separable", "toy", "two-points", *IMAGES)
 
 
-@dataclass(frozen=True)
-class Setting:
+@dataclass(frozen=True, eq=False)
+class Setting(ByValue):
     """Labelled data and a start, checked when built.
 
     Attributes

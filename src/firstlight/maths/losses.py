@@ -8,12 +8,13 @@ import numpy as np
 from scipy.special import expit
 
 from firstlight.maths.checks import check_choice, check_instance, refusal, shown
+from firstlight.maths.equality import ByValue
 
 Pairwise = Callable[[np.ndarray, np.ndarray], np.ndarray]
 
 
-@dataclass(frozen=True)
-class Loss:
+@dataclass(frozen=True, eq=False)
+class Loss(ByValue):
     """A loss with its first two derivatives in the output; all three map (y, f) arrays to an array.
 
     Attributes
@@ -42,18 +43,33 @@ class Loss:
                 raise refusal(name, getattr(self, name), "be a function of (y, f)")
 
 
-def _ones(y: np.ndarray, f: np.ndarray) -> np.ndarray:
+def _square(y: np.ndarray, f: np.ndarray) -> np.ndarray:
+    return 0.5 * (f - y) ** 2
+
+
+def _square_first(y: np.ndarray, f: np.ndarray) -> np.ndarray:
+    return f - y
+
+
+def _square_second(y: np.ndarray, f: np.ndarray) -> np.ndarray:
     return np.ones(np.broadcast_shapes(np.shape(y), np.shape(f)))
 
 
+def _logistic(y: np.ndarray, f: np.ndarray) -> np.ndarray:
+    return np.logaddexp(0.0, -y * f)
+
+
+def _logistic_first(y: np.ndarray, f: np.ndarray) -> np.ndarray:
+    return -y * expit(-y * f)
+
+
+def _logistic_second(y: np.ndarray, f: np.ndarray) -> np.ndarray:
+    return y * y * expit(y * f) * expit(-y * f)
+
+
 LOSSES = {
-    "square": Loss("square", lambda y, f: 0.5 * (f - y) ** 2, lambda y, f: f - y, _ones),
-    "logistic": Loss(
-        "logistic",
-        lambda y, f: np.logaddexp(0.0, -y * f),
-        lambda y, f: -y * expit(-y * f),
-        lambda y, f: y * y * expit(y * f) * expit(-y * f),
-    ),
+    "square": Loss("square", _square, _square_first, _square_second),
+    "logistic": Loss("logistic", _logistic, _logistic_first, _logistic_second),
 }
 
 

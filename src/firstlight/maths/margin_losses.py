@@ -2,12 +2,15 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
+from firstlight.maths.equality import ByValue
 
-@dataclass(frozen=True)
-class MarginLoss:
+
+@dataclass(frozen=True, eq=False)
+class MarginLoss(ByValue):
     """A loss of the margin z = y f alone, for labels y = ±1.
 
     Attributes
@@ -41,14 +44,21 @@ def _log_softplus(z: np.ndarray) -> np.ndarray:
     )
 
 
+def _log_sigmoid(z: np.ndarray) -> np.ndarray:
+    """Log of 1/(1 + e^z), the slope of log(1 + e^{-z}) up to its sign."""
+    return -np.logaddexp(0, z)
+
+
+def _plus_log2(function: Callable[[np.ndarray], np.ndarray], z: np.ndarray) -> np.ndarray:
+    return np.log(2) + function(z)
+
+
 MARGIN_LOSSES = {
     loss.name: loss
     for loss in (
         MarginLoss("exp", np.negative, np.negative),
-        MarginLoss("logistic", _log_softplus, lambda z: -np.logaddexp(0, z)),
-        MarginLoss(
-            "logistic2", lambda z: np.log(2) + _log_softplus(z), lambda z: np.log(2) - np.logaddexp(0, z)
-        ),
+        MarginLoss("logistic", _log_softplus, _log_sigmoid),
+        MarginLoss("logistic2", partial(_plus_log2, _log_softplus), partial(_plus_log2, _log_sigmoid)),
     )
 }
 

@@ -13,6 +13,7 @@ from firstlight.data.labels import Classification, Labels, Regression
 from firstlight.data.mixture import GaussianMixture, Spiked
 from firstlight.maths.activations import Activation, activation
 from firstlight.maths.checks import check_count, check_number, check_numbers, refusal
+from firstlight.maths.equality import ByValue
 from firstlight.maths.normals import Normals
 from firstlight.maths.workers import BLOCK, Workers
 
@@ -30,7 +31,7 @@ class Source(Protocol):
 
 
 @dataclass(frozen=True, eq=False)
-class Setting:
+class Setting(ByValue):
     """One gradient step of the first layer on m_gradient samples, then ridge regression on m fresh ones.
 
     Parameters

@@ -15,7 +15,7 @@ from firstlight.phase_transition.theory.labels import label_law
 from firstlight.study.cost import Cost
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class LearningProblem(Model):
     """Whether and when gradient descent in d dimensions finds the hidden directions.
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from firstlight.data.multi_index import MultiIndex
 from firstlight.maths.checks import check_count, check_memory, check_numbers
+from firstlight.maths.equality import ByValue
 from firstlight.maths.losses import Loss
 from firstlight.phase_transition.definitions import Student
 from firstlight.phase_transition.experiment.descent import Network, descend, orthogonal_rows
@@ -34,8 +35,8 @@ class Directions(NamedTuple):
     hard: np.ndarray
 
 
-@dataclass(frozen=True)
-class Model:
+@dataclass(frozen=True, eq=False)
+class Model(ByValue):
     """A multi-index target and a two-layer network.
 
     Parameters

@@ -15,7 +15,7 @@ from firstlight.phase_transition.theory.hessian import hessian_spectrum
 from firstlight.study.cost import Cost
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class SpectrumProblem(Model):
     """The Hessian of the empirical risk at a random initialisation.
 

@@ -8,6 +8,7 @@ import xarray as xr
 
 from firstlight.data.multi_index import MultiIndex
 from firstlight.maths.checks import check_count, check_increasing, check_number
+from firstlight.maths.equality import ByValue
 from firstlight.maths.rng import RNGLike, SeedLike, generator
 from firstlight.phase_transition.model import SUCCESS, Model
 from firstlight.phase_transition.theory.alg import delta_alg
@@ -25,8 +26,8 @@ _EDGES = 3e5  # what the bulk's edges cost beside each sample's steps
 NEVER = 100.0  # an infinite delta_alg, for comparisons
 
 
-@dataclass(frozen=True)
-class AlgProblem:
+@dataclass(frozen=True, eq=False)
+class AlgProblem(ByValue):
     """The algorithmic threshold of a target without easy directions.
 
     Parameters
@@ -99,7 +100,7 @@ class AlgProblem:
         return (Assumption("no easy direction", "fails" if easy else "holds", f"{easy} easy directions"),)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class ThresholdProblem(Model):
     """delta_NN of a network, beside the samples per dimension at which gradient descent succeeds.
 

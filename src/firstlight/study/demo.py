@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 
 import xarray as xr
 
+from firstlight.maths.equality import ByValue
 from firstlight.maths.rng import RNGLike, SeedLike, generator
 from firstlight.study.cost import Cost
 from firstlight.study.problem import Assumption
@@ -15,8 +16,8 @@ from firstlight.study.spec import Arm
 from firstlight.study.sweep import Study
 
 
-@dataclass(frozen=True)
-class Exponential:
+@dataclass(frozen=True, eq=False)
+class Exponential(ByValue):
     """Waiting times at a given rate: theory knows the mean and variance, experiment samples them.
 
     Parameters

@@ -16,7 +16,7 @@ from firstlight.unseen_classes.definitions.step import Step
 from firstlight.unseen_classes.doors import predict_classes, simulate_classes
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class UnseenProblem(Step):
     """What the problems share: samples are drawn first, the same ones by both doors."""
 

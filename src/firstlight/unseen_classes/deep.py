@@ -26,7 +26,7 @@ from firstlight.unseen_classes.theory.similarity import train_unseen_similarity
 _RELATIONS = ("similarity_alignment", "similarity_recall", "alignment_recall")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class DeepProblem(Training):
     """Train a deep network on some classes of a set of images and follow its embeddings of the others.
 

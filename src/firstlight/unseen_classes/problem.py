@@ -27,7 +27,7 @@ from firstlight.maths.checks import (
 from firstlight.unseen_classes.base import UnseenProblem, image_sizes, over_two_classes
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Problem(UnseenProblem):
     """Two training classes N(±μ, I) and unseen classes N(m, I) at given angles to μ.
 
@@ -84,7 +84,7 @@ class Problem(UnseenProblem):
         )
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class ClassProblem(Problem):
     """One unseen class at a given angle to μ, and a second across: the numbers of the first alone.
 
@@ -113,7 +113,7 @@ class ClassProblem(Problem):
         return found.isel({"class": 0, "other": 1}, drop=True)
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class SideProblem(UnseenProblem):
     """Two unseen classes of fixed norm and separation, on opposite sides of the training boundary or on the
     same.
@@ -186,7 +186,7 @@ class SideProblem(UnseenProblem):
         return over_two_classes(found)
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class RotationProblem(UnseenProblem):
     """The papers' synthetic set-ups: two unseen classes along ±v (set-up 1), or along ±Rv, R a rotation
     (set-up 2).
@@ -249,7 +249,7 @@ class RotationProblem(UnseenProblem):
         return over_two_classes(found)
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class ImageProblem(UnseenProblem):
     """Train on some classes of a set of images; the others are unseen.
 

@@ -20,7 +20,7 @@ from firstlight.unseen_classes.doors import predict_classes, simulate_classes
 _SCORES = ("alignment", "elasticity", "recall_before", "recall")
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class SetsProblem(UnseenProblem):
     """Train on one set of classes after another; all other classes are unseen each time.
 

@@ -9,6 +9,7 @@ import xarray as xr
 from firstlight.data.unseen import paper_training
 from firstlight.maths.activations import activation as as_activation
 from firstlight.maths.checks import check_choice, check_count, check_flag, check_number, check_positive
+from firstlight.maths.equality import ByValue
 from firstlight.maths.rng import RNGLike, SeedLike, generator
 from firstlight.study.cost import Cost
 from firstlight.study.problem import Assumption
@@ -20,8 +21,8 @@ from firstlight.unseen_classes.theory.operator_norm import spiked_operator_norm
 _REFERENCES = ("unseen2025emergence", "moniri2024theory")
 
 
-@dataclass(frozen=True, kw_only=True)
-class GradientProblem:
+@dataclass(frozen=True, eq=False, kw_only=True)
+class GradientProblem(ByValue):
     """How far the first gradient is from its rank-one part A = s c_1 β_r aᵀ, at n = d = N = size.
 
     Parameters
@@ -144,8 +145,8 @@ class GradientProblem:
         )  # fmt: skip
 
 
-@dataclass(frozen=True, kw_only=True)
-class NormProblem:
+@dataclass(frozen=True, eq=False, kw_only=True)
+class NormProblem(ByValue):
     """Operator norm of n × d training samples whose classes have means ±μ.
 
     Parameters

@@ -8,13 +8,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from firstlight.maths.activations import duals
+from firstlight.maths.equality import ByValue
 from firstlight.maths.hermite import hermite_coefficients
 
 Function = Callable[[np.ndarray], np.ndarray]
 
 
-@dataclass(frozen=True)
-class Activation:
+@dataclass(frozen=True, eq=False)
+class Activation(ByValue):
     """An activation function σ with the Gaussian integrals that the theories need.
 
     Build one with `firstlight.activation`. Expectations are exact where a closed form exists, and otherwise

@@ -1,6 +1,7 @@
 """From a name, or from a user's function, to an `Activation`."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from difflib import get_close_matches
 
 import numpy as np
@@ -8,6 +9,7 @@ import numpy as np
 from firstlight.maths.activations.activation import Activation, Function
 from firstlight.maths.activations.built_in import BUILT_IN
 from firstlight.maths.checks import check_instance, check_numbers, refusal, shown
+from firstlight.maths.equality import ByValue
 
 
 def is_built_in(candidate: Activation) -> bool:
@@ -15,22 +17,23 @@ def is_built_in(candidate: Activation) -> bool:
     return BUILT_IN.get(candidate.name) is candidate
 
 
-def _numerical_derivative(function: Function, kinks: tuple[float, ...]) -> Function:
-    """Differentiate by adaptive differences that never step over a kink (at one: from the left)."""
-    edges = np.array([-np.inf, *kinks, np.inf])
+@dataclass(frozen=True, eq=False)
+class _Differences(ByValue):
+    """The derivative by adaptive differences that never step over a kink (at one: from the left)."""
 
-    def derivative(z: np.ndarray) -> np.ndarray:
+    function: Function
+    kinks: tuple[float, ...]
+
+    def __call__(self, z: np.ndarray) -> np.ndarray:
         from scipy.differentiate import derivative as differentiate  # slow to import, seldom needed
 
-        z = np.asarray(z, float)
+        z, edges = np.asarray(z, float), np.array([-np.inf, *self.kinks, np.inf])
         cell = np.searchsorted(edges, z, side="left") - 1
         left, right = z - edges[cell], edges[cell + 1] - z
         room = np.minimum(np.maximum(left, right), 1.0) / 2
         direction = np.where(np.minimum(left, right) > room, 0, np.where(left > right, -1, 1))
-        found = differentiate(function, z, initial_step=room, step_direction=direction)
+        found = differentiate(self.function, z, initial_step=room, step_direction=direction)
         return np.asarray(found.df)
-
-    return derivative
 
 
 def activation(
@@ -93,8 +96,8 @@ def activation(
         _check_function("derivative", derivative)
     if second_derivative is not None:
         _check_function("second_derivative", second_derivative)
-    first = derivative if derivative is not None else _numerical_derivative(name_or_callable, points)
-    second = second_derivative if second_derivative is not None else _numerical_derivative(first, points)
+    first = derivative if derivative is not None else _Differences(name_or_callable, points)
+    second = second_derivative if second_derivative is not None else _Differences(first, points)
     label = name or str(getattr(name_or_callable, "__name__", type(name_or_callable).__name__))
     return Activation(label, name_or_callable, first, second, points)
 

@@ -18,11 +18,12 @@ from firstlight.maths.checks import (
     check_positive,
     check_reals,
 )
+from firstlight.maths.equality import ByValue
 from firstlight.unseen_classes.definitions.covariance import initial_residual, label_covariance, mean_slope
 
 
-@dataclass(frozen=True, kw_only=True)
-class Step:
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Step(ByValue):
     """One gradient step of the first layer of g(x) = s aᵀσ(Wᵀx), and how its features are judged.
 
     Parameters

@@ -13,6 +13,7 @@ from typing import Any, Literal
 import numpy as np
 
 from firstlight.maths.checks import check_choice, check_count, check_positive
+from firstlight.maths.equality import ByValue
 
 Model = Literal["cnn", "resnet18"]
 Loss = Literal["softmax", "normalised-softmax", "contrastive"]
@@ -32,8 +33,8 @@ def require_torch() -> Any:
     return torch
 
 
-@dataclass(frozen=True)
-class Training:
+@dataclass(frozen=True, eq=False)
+class Training(ByValue):
     """How a deep network is trained.
 
     Parameters
