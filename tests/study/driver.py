@@ -30,7 +30,10 @@ def environment():
 
 def command(*arguments):
     """Return the command line of `firstlight study ...` for this interpreter."""
-    code = "from firstlight.cli.study import app; app(prog_name='firstlight study')"
+    code = (
+        "import tiny; tiny.register()\n"
+        "from firstlight.cli.study import app; app(prog_name='firstlight study')"
+    )
     return [sys.executable, "-c", code, *map(str, arguments)]
 
 

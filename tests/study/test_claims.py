@@ -164,12 +164,12 @@ def test_the_report_puts_the_same_claim_together(tmp_path, monkeypatch):
     assert "What was published" not in report([], destination=tmp_path / "none.html").read_text("utf-8")
 
 
-def test_toml_takes_only_the_claims_of_rooms(tmp_path):
+def test_toml_takes_only_the_claims_of_its_theory(tmp_path):
     text = """
         name = "mine/norms"
         description = "norms"
-        problem = "firstlight.unseen_classes:NormProblem"
-        claims = "firstlight.unseen_classes.claims:norms"
+        problem = "unseen_classes.norm"
+        claims = "norms"
         axes.size = [48, 96]
         axes.law = ["truncated"]
         arms.matrix = { door = "simulate" }
@@ -178,14 +178,13 @@ def test_toml_takes_only_the_claims_of_rooms(tmp_path):
     path.write_text(text)
     assert read_study(path).claims == "firstlight.unseen_classes.claims:norms"
     for bad in (
-        "os:system", "firstlight.unseen_classes.claims:judged", "firstlight.unseen_classes:norms", "norms",
-        "firstlight.unseen_classes.claims:nothing", "firstlight.unseen_classes.claims:xr.Dataset",
+        "os:system", "firstlight.unseen_classes.claims:norms", "unseen_classes.norms", "judged", "nothing",
     ):  # fmt: skip
-        path.write_text(text.replace("firstlight.unseen_classes.claims:norms", bad))
-        with pytest.raises(ValueError, match=r"study\.toml: claims = "):
+        path.write_text(text.replace('"norms"', f'"{bad}"'))
+        with pytest.raises(ValueError, match=r"study\.toml: claims .*unknown"):
             read_study(path)
-    path.write_text(text.replace('claims = "firstlight.unseen_classes.claims:norms"', "claims = 3"))
-    with pytest.raises(ValueError, match=r"study\.toml: claims = 3"):
+    path.write_text(text.replace('claims = "norms"', "claims = 3"))
+    with pytest.raises(ValueError, match=r"study\.toml: claims 3: unknown"):
         read_study(path)
 
 

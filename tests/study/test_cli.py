@@ -7,16 +7,18 @@ from importlib import import_module
 from pathlib import Path
 
 import pytest
+from tiny import THEORY
 from typer.testing import CliRunner
 
 from firstlight.cli.study import app
 from firstlight.study import demo
+from firstlight.study.registry import THEORIES
 from firstlight.study.spec import Scale
 
 TOML = """
 name = "tiny/cli"
 description = "mean against the rate"
-problem = "tiny:Tiny"
+problem = "tiny"
 trials = 3
 fixed = { samples = 20, broken_at = -1.0 }
 axes.rate = [1.0, 2.0]
@@ -27,6 +29,7 @@ scales.paper = { trials = 5 }
 @pytest.fixture
 def study(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setitem(THEORIES, "tiny", THEORY)
     Path("study.toml").write_text(TOML)
     return "study.toml"
 

@@ -18,7 +18,7 @@ from firstlight.study.store import Store
 SLOW = """
 name = "tiny/slow"
 description = "long trials"
-problem = "tiny:Tiny"
+problem = "tiny"
 trials = {trials}
 fixed = {{ sleep = {sleep} }}
 axes.rate = [1.0, 2.0]

@@ -1,47 +1,46 @@
 """Studies from TOML files: every key and type is checked, and a refusal says where and what would be right.
 
-::
+A file names its problem, claims and special figure by the names of the registry, and nothing else: nothing
+that stands in a file is imported or called. ::
 
     name = "mine/ridge"
     description = "error against the ridge penalty"
-    problem = "one_step"            # a room, or "module:Class" of your own
+    problem = "one_step"            # a theory, or one of its problems, such as "one_step.by_width"
     trials = 8
-    fixed = { dimension = 200 }
-    axes.ridge = { start = 0.01, stop = 10, num = 12, log = true }
+    fixed = { n = 60, k = 40, m = 50, alpha = 0.5, beta = 0.5 }
+    axes.ridge = { start = 0.01, stop = 10, num = 5, log = true }
+    observables = ["test_error"]
     arms.network = { door = "simulate" }
     arms.theory = { door = "predict" }
     figure = { x = "ridge", log_x = true }
-    scales.paper = { trials = 40, fixed = { dimension = 2000 } }
+    scales.paper = { trials = 40, fixed = { n = 600, k = 400, m = 500 } }
 """
 
+import os
 import re
+import stat
 import tomllib
 from collections.abc import Mapping
 from dataclasses import MISSING, fields
-from os import PathLike
-from pathlib import Path
 from typing import Any, TypeVar
 
-from firstlight.maths.checks import unknown
-from firstlight.study.build import resolve
+from firstlight.maths.checks import refusal, unknown
+from firstlight.study import registry
 from firstlight.study.spec import Arm, FigureSpec, Range, Refine, Scale
 from firstlight.study.sweep import Study
 
 _LARGEST = 1_000_000
-_ROOMS = ("early_alignment", "one_step", "phase_transition", "unseen_classes")
-_CLAIMS = re.compile(r"firstlight\.[a-z_]+\.claims:[a-z]\w*")
-_OURS = re.compile(r"firstlight\.(study\.catalogue\.)?[a-z_]+:[\w.]+")
-_DOORS = ("room", "room_version", "predict", "simulate", "assumptions")
+_DEEPEST = 32
 Made = TypeVar("Made")
 
 
-def read_study(path: str | PathLike[str]) -> Study:
+def read_study(path: str | os.PathLike[str]) -> Study:
     """Read a study from a TOML file.
 
     Parameters
     ----------
     path : path_like
-        At most a megabyte.
+        At most a megabyte, in UTF-8, tables nested at most 32 deep.
 
     Returns
     -------
@@ -50,45 +49,74 @@ def read_study(path: str | PathLike[str]) -> Study:
     Examples
     --------
     >>> import tempfile
+    >>> from pathlib import Path
     >>> text = '''
-    ... name = "mine/rate"
-    ... description = "against the rate"
-    ... problem = "firstlight.study.demo:Exponential"
-    ... axes.rate = [1.0, 2.0]
+    ... name = "mine/norm"
+    ... description = "operator norm against the size"
+    ... problem = "unseen_classes.norm"
+    ... axes.size = [64, 128]
     ... '''
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     _ = Path(f"{folder}/study.toml").write_text(text)
     ...     read_study(f"{folder}/study.toml").size
     2
     """
-    file = Path(path)
+    file = os.fspath(path)
     try:
-        if file.stat().st_size > _LARGEST:
-            raise ValueError(f"{file}: larger than {_LARGEST} bytes, which no study is")
-        table = tomllib.loads(file.read_text("utf-8"))
+        text = _read(file).decode("utf-8-sig")
+        if max(part.count(".") for part in re.split(r"[][,={}\n]", text)) > _DEEPEST:  # slow in tomllib
+            raise ValueError(f"{file}: a key or text with more than {_DEEPEST} dots, which no study has")
+        table = tomllib.loads(text)
     except OSError as error:
         raise ValueError(f"{file}: cannot be read ({error.strerror})") from error
+    except RecursionError as error:
+        raise ValueError(f"{file}: nested more than {_DEEPEST} levels deep") from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise ValueError(f"{file}: is not TOML ({error})") from error
     try:
+        _check_depth(table)
         return _study(table, str(file))
     except ValueError as error:
         raise ValueError(f"{file}: {error}") from error
+
+
+def _read(file: str) -> bytes:
+    """Read a regular file of moderate size, through links too; no pipe or device is waited for."""
+    handle = os.open(file, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
+    with os.fdopen(handle, "rb") as opened:
+        if not stat.S_ISREG(os.fstat(handle).st_mode):
+            raise ValueError(f"{file}: is not a regular file")
+        content = opened.read(_LARGEST + 1)
+    if len(content) > _LARGEST:
+        raise ValueError(f"{file}: larger than {_LARGEST} bytes, which no study is")
+    return content
+
+
+def _check_depth(table: Any) -> None:
+    level = [table]
+    for _ in range(_DEEPEST):
+        inside = [one.values() if isinstance(one, dict) else one for one in level]
+        level = [value for values in inside for value in values if isinstance(value, (dict, list))]
+    if level:
+        raise ValueError(f"nested more than {_DEEPEST} levels deep")
 
 
 def _study(table: dict[str, Any], source: str) -> Study:
     parts = dict(table)
     if "source" in parts:
         raise unknown("key", "source", _keys(Study) - {"source"})
-    parts["problem"] = _factory(parts.get("problem"))
+    theory, parts["problem"] = registry.problem(parts.get("problem"))
     if "claims" in parts:
-        parts["claims"] = _judge(parts["claims"])
+        parts["claims"] = registry.claims(theory, parts["claims"])
     parts["axes"] = _axes(_table("axes", parts.get("axes")))
     if "arms" in parts:
         arms = _table("arms", parts["arms"])
         parts["arms"] = {name: _make(Arm, arm, f"arms.{name}") for name, arm in arms.items()}
     if "figure" in parts:
-        parts["figure"] = _make(FigureSpec, parts["figure"], "figure")
+        figure = dict(_table("figure", parts["figure"]))
+        if "draw" in figure:
+            figure["draw"] = registry.figure(theory, figure["draw"])
+        parts["figure"] = _make(FigureSpec, figure, "figure")
     if "refine" in parts:
         parts["refine"] = _make(Refine, parts["refine"], "refine")
     if "scales" in parts:
@@ -110,14 +138,14 @@ def _axes(table: Mapping[str, Any], where: str = "axes") -> dict[str, Any]:
     made: dict[str, Any] = {}
     for name, values in table.items():
         if not isinstance(values, (list, Mapping)):
-            raise ValueError(f"{where}.{name} = {values!r}: must be a list, or a table of start, stop, num")
+            raise refusal(f"{where}.{name}", values, "be a list, or a table of start, stop, num")
         made[name] = _make(Range, values, f"{where}.{name}") if isinstance(values, Mapping) else values
     return made
 
 
 def _table(where: str, value: object) -> Mapping[str, Any]:
     if not isinstance(value, Mapping):
-        raise ValueError(f"{where} = {value!r}: must be a table")
+        raise refusal(where, value, "be a table")
     return value
 
 
@@ -138,27 +166,3 @@ def _make(kind: type[Made], value: object, where: str) -> Made:
         return kind(**table)
     except ValueError as error:
         raise ValueError(f"{prefix}{error}") from error
-
-
-def _factory(name: object) -> str:
-    """Accept rooms, catalogue functions and Problem classes only: a file must not call whatever it likes."""
-    if not isinstance(name, str):
-        raise ValueError(f"problem = {name!r}: must be the name of a room, or 'module:Class'")
-    if ":" not in name:
-        if name not in _ROOMS:
-            raise unknown("problem", name, _ROOMS)
-        return f"firstlight.{name}:Problem"
-    if _OURS.fullmatch(name):
-        return name
-    found = resolve(name)
-    if not isinstance(found, type) or any(not hasattr(found, door) for door in _DOORS):
-        raise ValueError(f"problem = {name!r}: must be a Problem class (with {', '.join(_DOORS)})")
-    return name
-
-
-def _judge(name: object) -> str:
-    """Accept the functions that a room's module of claims defines, and no others."""
-    ours = isinstance(name, str) and _CLAIMS.fullmatch(name)
-    if not ours or resolve(ours.string, "claims").__module__ != ours.string.partition(":")[0]:
-        raise ValueError(f"claims = {name!r}: must be a room's own, 'firstlight.ROOM.claims:function'")
-    return ours.string
