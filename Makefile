@@ -4,11 +4,12 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: help report test lint format bench fingerprints costs pictures docs wheel clean
+.PHONY: help report test test-cpus lint format bench fingerprints costs pictures docs wheel clean
 
 help:
 	@echo "make report   install, compute the quick report, write out/report.html"
 	@echo "make test     install with the development tools, run every test"
+	@echo "make test-cpus  the numerical tests as other processors would run them"
 	@echo "make lint     ruff, formatting, types"
 	@echo "make bench    speed, as ratios within one run"
 	@echo "make fingerprints  before a change: store numbers; after it: compare them"
@@ -39,6 +40,9 @@ report: $(VENV)/.core
 
 test: $(VENV)/.dev
 	$(BIN)/python -m pytest --numprocesses 2 --dist worksteal
+
+test-cpus: $(VENV)/.dev
+	$(BIN)/python tests/processors.py $(CPUS)
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .

@@ -1,6 +1,7 @@
 """What holds for the package as a whole: who imports whom, how fast it loads, what is public."""
 
 import ast
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -103,3 +104,9 @@ def test_public_names_resolve_and_unknown_ones_do_not():
 def test_a_function_is_not_shadowed_by_the_module_of_its_name(name):
     code = f"import firstlight.study.{name}; from firstlight.study import {name}; assert callable({name})"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_no_docstring_prints_a_rounding():
+    # its last digit, and the sign of its zero, depend on the processor: numbers hold to the digits written
+    rounding = re.compile(r"^\s*(?:>>>|\.\.\.) .*(?<!\w)round\(", re.MULTILINE)
+    assert not [path for path in SOURCE.rglob("*.py") if rounding.search(path.read_text())]
