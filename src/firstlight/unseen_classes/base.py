@@ -21,7 +21,7 @@ class UnseenProblem(Step):
     """What the problems share: samples are drawn first, the same ones by both doors."""
 
     room: ClassVar[str] = "unseen_classes"
-    room_version: ClassVar[int] = 2
+    room_version: ClassVar[int] = 3
     references: ClassVar[tuple[str, ...]] = ("unseen2025emergence", "moniri2024theory")
 
     def sample(self, rng: np.random.Generator) -> UnseenData:

@@ -14,6 +14,7 @@ from firstlight.maths.checks import check_count, check_instance
 from firstlight.maths.rng import RNGLike, SeedLike, generator
 from firstlight.measure.retrieval import recall_at_k
 from firstlight.measure.similarity import alignment
+from firstlight.measure.step import class_means
 from firstlight.study.cost import Cost
 from firstlight.study.problem import Assumption
 from firstlight.unseen_classes.base import image_sizes
@@ -21,7 +22,6 @@ from firstlight.unseen_classes.definitions.covariance import label_covariance
 from firstlight.unseen_classes.definitions.step import Step
 from firstlight.unseen_classes.doors import predict_classes
 from firstlight.unseen_classes.experiment.deep import Training, embeddings_along_training
-from firstlight.unseen_classes.theory.similarity import train_unseen_similarity
 
 _RELATIONS = ("similarity_alignment", "similarity_recall", "alignment_recall")
 
@@ -135,7 +135,7 @@ def _measured(raw: UnseenData) -> dict[str, float]:
     cosine = np.diag(alignment(data.unseen, data.unseen_labels, "cosine")).copy()
     recall = recall_at_k(data.unseen, data.unseen_labels)
     beta = label_covariance(data.train, data.train_labels, "softmax")
-    size = np.abs(train_unseen_similarity(beta, data.unseen, data.unseen_labels)["similarity"].values)
+    size = np.linalg.norm(class_means(data.unseen @ beta.reshape(len(beta), -1), data.unseen_labels), axis=1)
     columns = {"similarity": size, "alignment": cosine, "recall": recall.by_class}
     found = {}
     for name in _RELATIONS:

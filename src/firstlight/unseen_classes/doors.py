@@ -10,7 +10,8 @@ from firstlight.maths.rng import RNGLike, SeedLike, generator
 from firstlight.measure.elasticity import elasticity
 from firstlight.measure.retrieval import recall_at_k
 from firstlight.measure.similarity import alignment
-from firstlight.unseen_classes.definitions.covariance import initial_residual
+from firstlight.measure.step import step_similarity
+from firstlight.unseen_classes.definitions.covariance import initial_residual, mean_slope
 from firstlight.unseen_classes.definitions.observables import put, with_relations
 from firstlight.unseen_classes.definitions.step import Step, step_size_from_tau
 from firstlight.unseen_classes.experiment.step import draw_network
@@ -47,7 +48,8 @@ def predict_classes(data: UnseenData, step: Step) -> xr.Dataset:
     (8, True)
     """
     beta, tau, sigma, bulk = step.covariance(data), step.strength(data), step.sigma, step_bulk(step, data)
-    found, labels = _similarity(data, beta, bulk), data.unseen_labels
+    labels = data.unseen_labels
+    found = train_unseen_similarity(beta, data.unseen, labels, bulk)[["similarity", "snr"]]
     for name, strength, part in (("_before", 0.0, None), ("", tau, bulk)):
         gram = spiked_kernel(data.unseen, None, beta, strength, sigma, part, head=step.head)
         inner = gram_alignment(gram, labels).values
@@ -87,7 +89,8 @@ def simulate_classes(
     Returns
     -------
     Dataset
-        The observables of `predict_classes`, measured.
+        The observables of `predict_classes`, measured; ``similarity`` and ``snr`` on the network's own first
+        gradient.
 
     Examples
     --------
@@ -98,8 +101,7 @@ def simulate_classes(
     (8, True)
     """
     check_count("steps", steps, 1)
-    rng, beta, sigma = generator(rng), step.covariance(data), step.sigma
-    found, labels = _similarity(data, beta, step_bulk(step, data)), data.unseen_labels
+    rng, sigma, labels = generator(rng), step.sigma, data.unseen_labels
     targets = _targets(data.train_labels, step.loss)
     outputs = 1 if targets.ndim == 1 else targets.shape[1]
     network = draw_network(
@@ -108,6 +110,8 @@ def simulate_classes(
     )  # fmt: skip
     rate = step_size_from_tau(step.strength(data), sigma, step.width, step.output_scale)
     trained = network.step(data.train, targets, rate / steps, steps)
+    moved = data.unseen @ network.descent_direction(data.train, targets)
+    found = step_similarity(moved, network.heads, network.scale * mean_slope(sigma), labels)
     before, after = network.features(data.unseen), trained.features(data.unseen)
     for name, features in (("_before", before), ("", after)):
         inner = alignment(features, labels).values / step.width
@@ -116,11 +120,6 @@ def simulate_classes(
         put(found, name, inner, cosine, recall.by_class, recall.overall)
     found["elasticity"] = ("class", elasticity(before, after, labels).values / step.width)
     return with_relations(found)
-
-
-def _similarity(data: UnseenData, beta: np.ndarray, bulk: np.ndarray | None) -> xr.Dataset:
-    found = train_unseen_similarity(beta, data.unseen, data.unseen_labels, bulk)
-    return found[["similarity", "snr"]]
 
 
 def _targets(labels: np.ndarray, loss: str) -> np.ndarray:

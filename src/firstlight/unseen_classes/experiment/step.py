@@ -63,12 +63,16 @@ class FeatureNetwork:
             return y * expit(-y * output)
         return y - softmax(output, axis=1)
 
+    def descent_direction(self, x: np.ndarray, y: np.ndarray) -> np.ndarray:
+        """Return minus the gradient of the mean loss in W, shape (d, N)."""
+        return self._gradients(x, y)[0]
+
     def step(self, x: np.ndarray, y: np.ndarray, step_size: float, count: int = 1) -> "FeatureNetwork":
         """Return the network after gradient steps of the first layer alone, on all of (x, y)."""
         network = self
         for _ in range(count):
-            first, _ = network._gradients(x, y)
-            network = network._with(network.weights + step_size * first, network.heads)
+            moved = network.weights + step_size * network.descent_direction(x, y)
+            network = network._with(moved, network.heads)
         return network
 
     def sgd(self, x: np.ndarray, y: np.ndarray, step_size: float) -> "FeatureNetwork":
