@@ -122,10 +122,11 @@ def side_of(file: str) -> str:
 def test_no_code_of_the_other_side_runs(everything_imported, name, door, options):
     if name == "deep" and door == "simulate":
         pytest.importorskip("torch")
-    problem = PROBLEMS[name]()
-    getattr(problem, "directions", None)  # of the question: both sides are told which directions are hard
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # sizes are far too small for the theories
+        getattr(PROBLEMS[name](), door)(np.random.default_rng(0), **options)  # compiles what is compiled
+        problem = PROBLEMS[name]()
+        getattr(problem, "directions", None)  # of the question: both sides are told which are hard
         files = executed(lambda: getattr(problem, door)(np.random.default_rng(0), **options))
     other = "experiment" if door == "predict" else "theory"
     allowed = EXCEPTIONS.get((name, door, options.get("model")), set())

@@ -138,7 +138,10 @@ def test_images_predicted_and_trained(loss):
     theory, network = problem.predict(0), problem.simulate(0)
     assert float(np.abs(theory.alignment - network.alignment).mean()) < 0.02
     assert float(np.abs(theory.recall - network.recall).mean()) < 0.03
-    np.testing.assert_allclose(theory.similarity, network.similarity)
+    # measured on the network's gradient: the bulk's mean over 4096 neurons is left of |t|/snr
+    gap = abs(theory.similarity - network.similarity)
+    assert not (gap > 5 * abs(theory.similarity / theory.snr) * np.sqrt(3 / 4096)).any()
+    assert float(abs(network.snr / theory.snr - 1).where(theory.snr > 0.1).max()) < 0.06
     known = theory.elasticity.notnull()  # the trained classes have no values
     ranks = room.rank_agreement(theory.elasticity[known], network.elasticity[known], resamples=0)
     assert float(ranks.spearman) > 0.9

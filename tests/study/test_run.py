@@ -11,13 +11,14 @@ import xarray as xr
 from tiny import COUNT_THREADS, Tiny
 
 from firstlight.maths.rng import stream
+from firstlight.study import demo
 from firstlight.study.address import address
 from firstlight.study.collect import collect, failures
 from firstlight.study.engines import Cluster, Serial, engine
 from firstlight.study.refine import bisect
 from firstlight.study.rounds import Outcome
 from firstlight.study.run import advance, dataset, run
-from firstlight.study.spec import Arm, Refine
+from firstlight.study.spec import Arm, FigureSpec, Refine
 from firstlight.study.store import DamagedRecords, Store, StoreError
 from firstlight.study.summary import summarise, table, verdict
 from firstlight.study.sweep import Study
@@ -306,3 +307,42 @@ def test_the_error_of_a_prediction_is_kept_and_counts(path):
     assert (summary["mean_verdict"] == "undecided").all()
     assert "own error is too large" in verdict(study, found)
     assert set(table(study, found)["observable"]) == {"mean"}
+
+
+def test_an_experiment_is_also_judged_by_the_arms_it_names():
+    arms = {
+        "first": Arm("simulate", against=["other"]),
+        "second": Arm("simulate", against=["first"]),
+        "theory": Arm("predict"),
+        "other": Arm("predict"),
+    }
+    study = replace(demo.STUDY, arms=arms, figure=FigureSpec(), axes={"rate": [1.0]}, scales={}, trials=3)
+    assert study.comparisons == {
+        "first": ("first", "theory"),
+        "first by other": ("first", "other"),
+        "second": ("second", "theory"),
+        "second by first": ("second", "first"),
+    }
+    values = {"first": [1.0, 2.0, 4.0], "second": [1.0, 2.0, 4.0], "theory": [2.3, np.nan, np.nan]}
+    rows = np.array([values.get(arm, [9.0, np.nan, np.nan]) for arm in arms])
+    found = xr.Dataset(
+        {"mean": (("arm", "rate", "trial"), rows[:, None])}, {"arm": list(arms), "rate": [1.0]}
+    )
+    words = summarise(study, found)["mean_verdict"].isel(rate=0)
+    assert str(words.sel(experiment="first by other").values) == "differs"
+    # trial by trial there is no difference at all, though each of them is noisy
+    assert str(words.sel(experiment="second by first").values) == "agrees"
+    assert str(words.sel(experiment="second").values) == "undecided"
+
+
+@pytest.mark.parametrize(
+    ("arms", "message"),
+    [
+        ({"a": {"door": "predict", "against": ["b"]}}, "only an experiment"),
+        ({"a": {"door": "simulate", "against": ["b"]}, "theory": {"door": "predict"}}, "'b': unknown"),
+        ({"a": {"door": "simulate", "against": "theory"}}, "against = 'theory'"),
+    ],
+)
+def test_arms_to_be_judged_by_must_exist(arms, message):
+    with pytest.raises(ValueError, match=message):
+        replace(demo.STUDY, arms={name: Arm(**arm) for name, arm in arms.items()}, scales={})

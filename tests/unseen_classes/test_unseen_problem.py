@@ -37,8 +37,11 @@ def test_doors(name):
     assert set(predicted.data_vars) == set(measured.data_vars)
     for observable in predicted.data_vars:
         assert predicted[observable].dims == measured[observable].dims
-    if "similarity" in predicted:  # both doors draw the same samples
-        np.testing.assert_array_equal(predicted["similarity"], measured["similarity"])
+    if "similarity" in predicted:  # of the same samples: what is left is the bulk's mean over the neurons
+        bulk = abs(predicted.similarity / predicted.snr) * np.sqrt(3 / problem.width)
+        gap = abs(predicted.similarity - measured.similarity)
+        assert not (gap > 5 * bulk).any()
+        assert (gap > 0).any()
     again = problem.simulate(3)
     for observable in measured.data_vars:
         np.testing.assert_array_equal(measured[observable], again[observable])

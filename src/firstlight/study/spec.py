@@ -9,6 +9,7 @@ from firstlight.maths.checks import (
     check_count,
     check_flag,
     check_instance,
+    check_names,
     check_number,
     refusal,
 )
@@ -35,6 +36,9 @@ class Arm:
     paired : bool, optional
         For a prediction: one for every trial of the study, on that trial's own stream, at every scale.
         Default: where the Problem says that its prediction is conditional on what is drawn.
+    against : sequence of str, optional
+        For an experiment: further arms that it is judged by, beside the study's first prediction. Another
+        experiment is compared with it trial by trial.
 
     Examples
     --------
@@ -47,9 +51,13 @@ class Arm:
     trials: int | None = None
     label: str | None = None
     paired: bool | None = None
+    against: Sequence[str] = ()
 
     def __post_init__(self) -> None:
         check_choice("door", self.door, ("simulate", "predict"))
+        object.__setattr__(self, "against", check_names("against", self.against))
+        if self.against and self.door == "predict":
+            raise ValueError(f"against = {self.against!r}: only an experiment is judged, not a prediction")
         if not isinstance(self.options, Mapping):
             raise refusal("options", self.options, "be a table of keyword options")
         if self.trials is not None:

@@ -34,7 +34,7 @@ def observables(found: xr.Dataset) -> list[str]:
 
 
 def summarise(study: Study, found: xr.Dataset) -> xr.Dataset:
-    """Average over trials, and judge every experiment against the reference arm.
+    """Average over trials, and judge every experiment against the reference arm and those that it names.
 
     Parameters
     ----------
@@ -47,7 +47,7 @@ def summarise(study: Study, found: xr.Dataset) -> xr.Dataset:
     Dataset
         For each observable ``o``: ``o_mean`` and ``o_sem`` by arm; and, with a reference, ``o_gap``,
         ``o_gap_sem``, ``o_z``, ``o_verdict`` and ``o_trials_needed`` along ``experiment``, the "simulate"
-        arms (see `judge`).
+        arms, and further comparisons that they ask for, as ``"hermite by network"`` (see `judge`).
 
     Examples
     --------
@@ -56,28 +56,26 @@ def summarise(study: Study, found: xr.Dataset) -> xr.Dataset:
     ('experiment', 'rate')
     """
     result = xr.Dataset(attrs=found.attrs)
-    experiments = [name for name, arm in study.arms.items() if arm.door == "simulate"]
     for name in observables(found):
         mean, sem = trial_mean(found[name])
         if f"{name}_sem" in found:  # a single prediction's own error
             sem = sem.fillna(found[f"{name}_sem"].mean("trial"))
         result[f"{name}_mean"], result[f"{name}_sem"] = mean, sem
-        if study.reference is None or not experiments:
-            continue
-        paired = study.conditional(study.reference)
-        theory = (found[name] if paired else mean).sel(arm=study.reference, drop=True)
-        error = None if paired else sem.sel(arm=study.reference, drop=True).fillna(0)
-        judged = [
-            judge(
-                found[name].sel(arm=arm, drop=True),
-                theory,
-                error,
-                tolerance=study.tolerance,
-                absolute=study.allowance(name),
+        judged = []
+        for arm, other in study.comparisons.values():
+            paired = study.arms[other].door == "simulate" or study.conditional(other)
+            judged.append(
+                judge(
+                    found[name].sel(arm=arm, drop=True),
+                    (found[name] if paired else mean).sel(arm=other, drop=True),
+                    None if paired else sem.sel(arm=other, drop=True).fillna(0),
+                    tolerance=study.tolerance,
+                    absolute=study.allowance(name),
+                )
             )
-            for arm in experiments
-        ]
-        joined = xr.concat(judged, xr.Variable("experiment", experiments))
+        if not judged:
+            continue
+        joined = xr.concat(judged, xr.Variable("experiment", list(study.comparisons)))
         for part in _PARTS:
             result[f"{name}_{part}"] = joined[part]
     return result

@@ -152,6 +152,9 @@ class Study:
         for name in ("panels", "y"):
             if (axis := getattr(self.figure, name)) is not None and axis not in self.axes:
                 raise unknown(f"figure.{name}", axis, self.axes)
+        for name, arm in self.arms.items():
+            if more := set(arm.against) - set(self.arms):
+                raise unknown(f"arms.{name}.against", sorted(more)[0], self.arms)
         if self.refine is not None:
             self._check_numeric("refine.axis", self.refine.axis)
             if self.refine.arm not in self.arms:
@@ -200,6 +203,16 @@ class Study:
     def reference(self) -> str | None:
         """The arm that the experiments are judged against: the first prediction."""
         return next((name for name, arm in self.arms.items() if arm.door == "predict"), None)
+
+    @property
+    def comparisons(self) -> dict[str, tuple[str, str]]:
+        """What is judged, by name: the experiment, and the arm that it is judged by."""
+        found: dict[str, tuple[str, str]] = {}
+        for name, arm in self.arms.items():
+            if arm.door == "simulate":
+                found |= {name: (name, self.reference)} if self.reference else {}
+                found |= {f"{name} by {other}": (name, other) for other in arm.against}
+        return found
 
     def allowance(self, observable: str) -> float:
         """Return what is added to the relative tolerance of one observable."""
