@@ -11,7 +11,6 @@ from firstlight.measure.hessian import extreme_eigenpairs, hessian_operator
 from firstlight.phase_transition.definitions import Student
 from firstlight.phase_transition.experiment.descent import Network, orthogonal_rows
 from firstlight.phase_transition.experiment.descent import descend as train
-from firstlight.phase_transition.theory.cholesky import GrowingFactor
 from firstlight.phase_transition.theory.criterion import last_crossing, outlier_margin
 from firstlight.phase_transition.theory.delta_nn import delta_nn
 from firstlight.phase_transition.theory.dmft import dmft, held_path
@@ -334,7 +333,7 @@ def test_opposite_signs_against_many_descents():
 
 def test_first_steps_in_closed_form():
     target, student = MultiIndex("tanh(z1 + 1.5*(z2**2 - 1))"), Student("gelu", 1.0, 0.8)
-    path = dmft(target, student, 5.0, 0.4, 1, 1 << 15)
+    path = dmft(target, student, 5.0, 0.4, 1, 1 << 18)
     z = np.random.default_rng(0).standard_normal((2_000_000, 3))
     y, h = target.law(z[:, :2]), 0.8 * z[:, 2:]
     psi, D = student.force(y, h)[:, 0], student.curvature(y, h)[:, 0, 0]
@@ -342,7 +341,9 @@ def test_first_steps_in_closed_form():
     assert path.overlap[1, 0, 0] == pytest.approx(-0.4 * np.mean(psi * z[:, 0]), rel=5e-3)
     hard = z[:, 1] ** 2
     grown = (0.8 * (1 - 0.4 * np.mean(D * hard))) ** 2 + 0.4**2 / 5.0 * np.mean(psi**2 * hard)
-    assert path.hard_variance[1, 0, 0] == pytest.approx(grown, rel=5e-3)
+    error = path.standard_error(lambda run: run.hard_variance[1, 0, 0])
+    assert error < 2e-3 * grown
+    assert path.hard_variance[1, 0, 0] == pytest.approx(grown, abs=3 * error + 1e-3 * grown)
 
 
 def test_an_uninformative_direction_is_like_any_other():
@@ -350,9 +351,10 @@ def test_an_uninformative_direction_is_like_any_other():
     for student in (BASE, Student("tanh_squared", (1.0, -0.5), 0.8, ridge=0.1)):
         drawn = draw(label_law(TARGET), 13 * student.width, 1 << 10)
         blind = replace(drawn, second=np.ones_like(drawn.second))
-        path = Process(student, blind, 3.0, 0.2, 12, (12,), np.zeros((student.width, 0))).path()
+        start, rng = np.zeros((student.width, 0)), np.random.default_rng(0)
+        path = Process(student, blind, 3.0, 0.2, 12, start, rng).path((12,))
         expected = np.einsum("ttab->tab", path.covariance)
-        np.testing.assert_allclose(path.hard_variance, expected, atol=1e-5)  # the loop is in single precision
+        np.testing.assert_allclose(path.hard_variance, expected, atol=1e-5)  # forces dropped at 1e-6
 
 
 def test_small_initialisation_is_a_spectral_method():
@@ -528,17 +530,6 @@ def test_escape_and_size_agree():
 def test_sizes_may_be_numpy_integers():
     path = dmft(TARGET, BASE, np.float64(3.0), 0.1, np.int64(3), np.int64(128), np.random.default_rng(0))
     assert path.times == (0, 1, 2, 3)
-
-
-def test_growing_factor():
-    rng = np.random.default_rng(0)
-    half = rng.standard_normal((6, 4))
-    covariance = half @ half.T
-    factor = GrowingFactor(6)
-    for i in range(0, 6, 2):
-        factor.append(covariance[i : i + 2, : i + 2])
-    np.testing.assert_allclose(factor.lower @ factor.lower.T, covariance, atol=1e-6)
-    assert len(factor.kept) == 4
 
 
 def test_free_training_has_no_hard_outliers():

@@ -8,8 +8,10 @@ from typing import Any
 import numpy as np
 
 from firstlight.maths.activations import Activation, activation
+from firstlight.maths.activations.factory import is_built_in
 from firstlight.maths.checks import check_number, check_numbers, check_positive, refusal
 from firstlight.maths.losses import Loss, loss
+from firstlight.maths.tabulated import Function, tabulated
 
 _PROBE = np.linspace(-40.0, 40.0, 4001)
 
@@ -21,7 +23,7 @@ class Student:
     Parameters
     ----------
     activation : str, callable or Activation
-        σ; twice differentiable, since the Hessian needs σ''. A function's kinks are found and refused.
+        σ. With kinks (ReLU) training can be followed; what needs the Hessian, and so σ'', refuses it.
     second_layer : float or sequence of float
         a_1, ..., a_m, fixed and not zero; the width is their number.
     init_scale : float
@@ -50,13 +52,6 @@ class Student:
     offset: float = 0.0
 
     def __post_init__(self) -> None:
-        sigma = self.sigma
-        if sigma.kinked:
-            where = f" at {sigma.kinks}" if sigma.kinks else ""
-            raise ValueError(
-                f"activation = {sigma.name}: has kinks{where}; the Hessian needs a twice "
-                "differentiable one, such as softplus, gelu, tanh"
-            )
         a = self.a
         if (a == 0).any():
             raise refusal("second_layer", self.second_layer, "be finite numbers other than 0")
@@ -64,12 +59,18 @@ class Student:
         object.__setattr__(self, "init_scale", check_positive("init_scale", self.init_scale))
         object.__setattr__(self, "ridge", check_number("ridge", self.ridge, 0))
         object.__setattr__(self, "offset", check_number("offset", self.offset))
-        self.penalty  # noqa: B018 - an unknown loss is refused now
+        self.penalty, self.sigma  # noqa: B018 - unknown ones are refused now
 
     @cached_property
     def sigma(self) -> Activation:
         """The activation itself."""
         return activation(self.activation)
+
+    @cached_property
+    def _derivatives(self) -> tuple[Function, Function]:
+        """σ' and σ''; of a user's own function from a table."""
+        first, second = self.sigma.derivative, self.sigma.second_derivative
+        return (first, second) if is_built_in(self.sigma) else tabulated(first, second, self.sigma.kinks)
 
     @cached_property
     def penalty(self) -> Loss:
@@ -96,18 +97,28 @@ class Student:
 
     def force(self, y: np.ndarray, h: np.ndarray) -> np.ndarray:
         """ψ = ∇_h l, shape (n, m)."""
-        return self.penalty.first(y, self.output(h))[:, None] * (self.a * self.sigma.derivative(h))
+        return self.penalty.first(y, self.output(h))[:, None] * (self.a * self._derivatives[0](h))
 
     def curvature(self, y: np.ndarray, h: np.ndarray) -> np.ndarray:
-        """D = ∇²_h l, shape (n, m, m)."""
+        """D = ∇²_h l, shape (n, m, m); without the point masses that a kink of σ would add."""
         f = self.output(h)
-        slope = self.a * self.sigma.derivative(h)
+        slope = self.a * self._derivatives[0](h)
         second = np.broadcast_to(self.penalty.second(y, f), f.shape)
         D = second[:, None, None] * slope[:, :, None] * slope[:, None, :]
-        bend = self.penalty.first(y, f)[:, None] * self.a * self.sigma.second_derivative(h)
+        bend = self.penalty.first(y, f)[:, None] * self.a * self._derivatives[1](h)
         index = np.arange(self.width)
         D[:, index, index] += bend
         return D
+
+    def require_smooth(self) -> None:
+        """Raise if σ has a kink: the curvature is then infinite there, and delta_NN undefined."""
+        if self.sigma.kinked:
+            where = f" at {self.sigma.kinks}" if self.sigma.kinks else ""
+            raise ValueError(
+                f"activation = {self.sigma.name}: has kinks{where}; the Hessian, and with it delta_NN, needs "
+                "a twice differentiable one, such as softplus, gelu, tanh; training itself can be followed: "
+                "dmft, with V(t) of the hard overlaps, escape_time, LearningProblem, Problem(spectrum=False)"
+            )
 
     def require_labels(self, labels: np.ndarray, far: np.ndarray, what: Any) -> None:
         """Raise unless labels suit the loss: ±1 for the logistic one, and D bounded below over all of them.
@@ -117,6 +128,8 @@ class Student:
         all neurons together and one at a time.
         """
         self.require_loss(np.concatenate([labels, far]) if self.penalty.name == "logistic" else labels, what)
+        if self.sigma.kinked:  # no Hessian is asked for
+            return
         known, out = self._lowest(labels), np.sort(far)
         eighth = len(out) // 8
         lowest, nearer = self._lowest(out), self._lowest(out[eighth : len(out) - eighth])

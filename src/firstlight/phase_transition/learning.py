@@ -59,14 +59,14 @@ class LearningProblem(Model):
         """Predict from V(t), without a fit: a rule of thumb for finite d.
 
         The overlap at step t is normal with variance V(t)/d while it is small; success is an overlap that
-        reaches the level at some t ≤ steps. `samples` are doubled, three times at most, as long as four
+        reaches the level at some t ≤ steps. `samples` are doubled, three times at most, as long as
         independent scrambles of the theory's own samples do not agree.
 
         Returns
         -------
         Dataset
-            success (a probability), error (its standard error over the scrambles; success is NaN where it is
-            above 0.1), escape_time (its mean; NaN if it lies far beyond theory_steps).
+            success (a probability; NaN where its standard error is above 0.1), escape_time (its mean; NaN if
+            it lies far beyond theory_steps), and their standard errors success_sem, escape_time_sem.
         """
         rng = generator(rng)
         found = success_chance(
@@ -76,8 +76,9 @@ class LearningProblem(Model):
         return xr.Dataset(
             {
                 "success": found.value if found.converged else np.nan,
-                "error": found.residual,
+                "success_sem": found.residual,
                 "escape_time": found.escape_time,
+                "escape_time_sem": found.escape_time_error,
                 "converged": found.converged,
             }
         )
@@ -94,4 +95,4 @@ class LearningProblem(Model):
         if door == "simulate":
             return Cost(4 * n * self.d * m * self.steps, 8 * 1.5 * n * self.d)
         samples, T = int(options.get("samples", 1 << 12)), self.theory_steps
-        return Cost(samples * T**3 * m**3 / 3, memory_bytes(self.student, T, samples))
+        return Cost(samples * T * (T * m + 100) * m, memory_bytes(self.student, T, samples))

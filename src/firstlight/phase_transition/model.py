@@ -46,7 +46,7 @@ class Model(ByValue):
     noise : float
         Standard deviation of the label's noise.
     activation : str
-        σ, twice differentiable.
+        σ; twice differentiable where a Hessian is asked for.
     second_layer : float or tuple of float
         a_j, fixed. A single number is repeated `width` times.
     width : int
@@ -139,7 +139,7 @@ class Model(ByValue):
     def assumptions(self) -> tuple[Assumption, ...]:
         """Return what the theory assumes, each checked for this problem."""
         hard = self.directions.hard.shape[1]
-        far = far_labels(self.law)
+        far, kinked = far_labels(self.law), self.student.sigma.kinked
         try:
             self.student.require_labels(self.law.sample(4096, self.law.k, rng=0).y, far, self.target)
             bounded = Assumption("curvature bounded below", "holds", f"labels reach {np.abs(far).max():.3g}")
@@ -147,7 +147,10 @@ class Model(ByValue):
             bounded = Assumption("curvature bounded below", "fails", str(error))
         return (
             bounded,
-            Assumption("smooth activation", "holds", f"{self.student.sigma.name} has no kink"),
+            Assumption(
+                "smooth activation", "fails" if kinked else "holds",
+                f"{self.student.sigma.name} has {'kinks: a Hessian is not defined' if kinked else 'no kink'}",
+            ),
             Assumption(
                 "a hard direction exists", "holds" if hard else "fails",
                 f"{hard} hard directions of {self.law.k}",

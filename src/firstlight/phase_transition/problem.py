@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 import xarray as xr
-from scipy.special import gammainc, gammaincinv
+from scipy.special import gammainc, gammaincinv, ndtri, stdtrit
 
 from firstlight.data.multi_index import MultiIndexSample
 from firstlight.maths.checks import check_count, check_flag, check_positive
@@ -14,9 +14,9 @@ from firstlight.measure.hessian import extreme_eigenpairs, hessian_operator
 from firstlight.phase_transition.definitions import default_times
 from firstlight.phase_transition.experiment.descent import DescentPath, descend, orthogonal_rows
 from firstlight.phase_transition.model import Model
-from firstlight.phase_transition.theory.dmft import dmft, memory_bytes
+from firstlight.phase_transition.theory.dmft import SCRAMBLES, dmft, memory_bytes
 from firstlight.phase_transition.theory.escape import freedom_of
-from firstlight.phase_transition.theory.path import DmftPath
+from firstlight.phase_transition.theory.path import TOLERANCE, DmftPath
 from firstlight.study.cost import Cost
 
 _LINEAR = 0.03  # squared cosine up to which overlaps grow as in the linear regime
@@ -68,6 +68,8 @@ class Problem(Model):
         check_flag("hold_hard", self.hold_hard)
         check_flag("spectrum", self.spectrum)
         self.check_dimension(self.d)
+        if self.spectrum and self.hold_hard:
+            self.student.require_smooth()
 
     def predict(self, rng: RNGLike | SeedLike = 0, *, samples: int = 1 << 13) -> xr.Dataset:
         """Follow training in the limit of many dimensions.
@@ -85,24 +87,31 @@ class Problem(Model):
             Over ``time``: train_loss, test_loss, train_error, test_error, cosine (squared, with the hidden
             directions), norm (over ``neuron``), and with `spectrum` smallest_eigenvalue, largest_eigenvalue
             (the bulk's edges, or outliers beyond them), hidden_eigenvalue (lowest outlier in the hard
-            directions; NaN if there is none) and hidden_overlap (0 if there is none).
+            directions; NaN if there is none) and hidden_overlap (0 if there is none). Each ``o`` has its
+            standard error over eight independent scrambles as ``o_sem``; converged tells where those of
+            losses and norms are below 5 %, and those of shares and cosines below 0.05.
         """
         rng = generator(rng)
-        if not self.hold_hard:
-            return self._set_free(int(rng.integers(1 << 31)), samples)
-        path = self._path(rng, samples)
-        found = _predicted(path)
-        return found.assign(self._predicted_spectra(path)) if self.spectrum else found
+        if not self.hold_hard and self.directions.hard.shape[1]:
+            seeds = rng.integers(1 << 31, size=SCRAMBLES)
+            parts = [self._set_free(int(seed), max(samples // SCRAMBLES, 64)) for seed in seeds]
+            return _mean([table for table, _ in parts], all(complete for _, complete in parts))
+        start = None if self.hold_hard else np.zeros((self.student.width, self.law.k))
+        path = self._path(rng, samples, SCRAMBLES, start)
+        found = _mean([_predicted(run) for run in path.runs], path.complete)
+        return found.assign(self._predicted_spectra(path)) if self.spectrum and self.hold_hard else found
 
-    def _path(self, rng: RNGLike | SeedLike, samples: int, start: np.ndarray | None = None) -> DmftPath:
+    def _path(
+        self, rng: RNGLike | SeedLike, samples: int, scrambles: int = 1, start: np.ndarray | None = None
+    ) -> DmftPath:
         """Follow training with the hard overlaps held, or from those overlaps (m, k) at the start."""
         return dmft(
             self.law, self.student, self.delta, self.step_size, self.steps, samples, rng, start is None,
-            start_overlap=0.0 if start is None else start,
+            start_overlap=0.0 if start is None else start, scrambles=scrambles,
         )  # fmt: skip
 
-    def _set_free(self, seed: int, samples: int) -> xr.Dataset:
-        """Join the linear regime of V(t) to paths of finite overlaps.
+    def _set_free(self, seed: int, samples: int) -> tuple[xr.Dataset, bool]:
+        """Join the linear regime of V(t) to paths of finite overlaps; and say if no force was left out.
 
         Data push small overlaps about as much as the start does, and what grows from either lies along what
         grows most. So it is as if the start had been along that, and so large that it reaches V(t).
@@ -117,19 +126,17 @@ class Problem(Model):
         sizes = np.sqrt(hard[join] * _quarters(freedom_of(held, int(at[join])))) / growth[0]
         sizes = np.minimum(sizes, 0.7 * self.init_scale)  # overlaps cannot exceed the rows
         unit = along[0].reshape(self.student.width, -1) @ self.directions.hard.T
-        free = xr.concat([_predicted(self._path(seed, samples, size * unit)) for size in sizes], "start")
-        found = free.mean("start").assign(converged=True)
+        free = [self._path(seed, samples, start=size * unit) for size in sizes]
+        found = xr.concat([_predicted(path) for path in free], "start").mean("start")
         easy = (held.overlap[at] ** 2).sum(axis=(1, 2))
-        return found.assign(cosine=found.cosine.where(late, (easy + hard) / (rest + hard)))
+        found = found.assign(cosine=found.cosine.where(late, (easy + hard) / (rest + hard)))
+        return found, held.complete and all(path.complete for path in free)
 
     def _predicted_spectra(self, path: DmftPath) -> dict[str, Any]:
-        rows = []
-        for index in range(len(path.times)):
-            spectrum = path.spectrum(index)
-            left = [o for o in spectrum.outliers if o.side == "left"]
-            hidden = (left[0].value, left[0].overlap) if left else (np.nan, 0.0)
-            rows.append((*spectrum.ends, *hidden))
-        return _spectra(rows)
+        """Return spectra of all samples, with standard errors from those of each scramble alone."""
+        found = _spectra(_spectrum_rows(path))
+        parts = xr.concat([xr.Dataset(_spectra(_spectrum_rows(run))) for run in path.runs], "scramble")
+        return {**found, **_sem(parts)}
 
     def simulate(self, rng: RNGLike | SeedLike = None, *, batch: int | None = None) -> xr.Dataset:
         """Train one network of finite size.
@@ -186,7 +193,8 @@ class Problem(Model):
             n = self.delta * self.d
             return Cost(4 * n * self.d * m * (T + 300), 8 * 1.5 * n * self.d)
         samples = int(options.get("samples", 1 << 13))
-        return Cost(samples * (T**3 * m**3 / 3 + 100 * T * T * m), memory_bytes(self.student, T, samples))
+        paths = 1 if self.hold_hard else 5
+        return Cost(paths * samples * T * (T * m + 100) * m, memory_bytes(self.student, T, samples))
 
 
 def _quarters(freedom: float) -> np.ndarray:
@@ -197,7 +205,40 @@ def _quarters(freedom: float) -> np.ndarray:
 def _predicted(path: DmftPath) -> xr.Dataset:
     at = np.array(path.times)
     cosine = (path.overlap[at] ** 2).sum(axis=(1, 2)) / path.norm[at].sum(axis=1)
-    return _table(at, path, at, path.norm[at], cosine).assign(converged=True)
+    return _table(at, path, at, path.norm[at], cosine)
+
+
+def _mean(tables: list[xr.Dataset], complete: bool) -> xr.Dataset:
+    """Average independent scrambles, with standard errors; it has converged where these are small.
+
+    Small is `TOLERANCE`, relative for losses and norms and absolute for shares and cosines.
+    """
+    together = xr.concat(tables, "scramble")
+    mean, sem = together.mean("scramble"), _sem(together)
+    good = xr.full_like(mean.train_loss, complete, bool)
+    for name in mean.data_vars:
+        level = mean[name] if name in ("train_loss", "test_loss", "norm") else 1.0
+        small = sem[f"{name}_sem"] <= TOLERANCE * level
+        good &= small.all("neuron") if "neuron" in small.dims else small
+    return mean.assign(sem).assign(converged=good)
+
+
+def _sem(parts: xr.Dataset) -> dict[str, xr.DataArray]:
+    """Return standard errors over the scrambles; of those that found something, where not all did."""
+    count = parts.notnull().sum("scramble")
+    wide = stdtrit(np.maximum(count - 1, 1), 0.975) / ndtri(0.975)
+    sem = wide * parts.std("scramble", ddof=1) / count**0.5
+    return {f"{name}_sem": values.where(count[name] > 1) for name, values in sem.data_vars.items()}
+
+
+def _spectrum_rows(path: DmftPath) -> list[tuple[float, ...]]:
+    rows: list[tuple[float, ...]] = []
+    for index in range(len(path.times)):
+        spectrum = path.spectrum(index)
+        left = [o for o in spectrum.outliers if o.side == "left"]
+        hidden = (left[0].value, left[0].overlap) if left else (np.nan, 0.0)
+        rows.append((*spectrum.ends, *hidden))
+    return rows
 
 
 def _table(

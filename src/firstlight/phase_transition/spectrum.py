@@ -48,6 +48,7 @@ class SpectrumProblem(Model):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        self.student.require_smooth()
         check_positive("delta", self.delta)
         self.check_dimension(self.d)
         check_count("bins", self.bins, 2)

@@ -135,6 +135,7 @@ class ThresholdProblem(Model):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        self.student.require_smooth()
         check_count("steps", self.steps, 8)
         check_count("train_steps", self.train_steps, 1)
         check_number("step_size", self.step_size, 0)
@@ -204,8 +205,8 @@ class ThresholdProblem(Model):
         samples = int(options.get("samples", 1 << 13))  # type: ignore[call-overload]
         if options.get("finite"):  # samples are doubled twice as a rule
             T = min(self.train_steps, _FOLLOWED)
-            work = 4 * len(self.deltas) * samples * T**3 * m**3 / 3
+            work = 4 * len(self.deltas) * samples * T * (T * m + 100) * m
             return Cost(work, memory_bytes(self.student, T, 2 * samples))
         # two scrambles at eight delta
-        work = 16 * (samples / 2) * (self.steps**3 * m**3 / 3 + _EDGES * m**3)
+        work = 16 * (samples / 2) * (self.steps * (self.steps * m + 100) * m + _EDGES * m**3)
         return Cost(work, 2 * memory_bytes(self.student, self.steps, samples // 2))

@@ -116,6 +116,7 @@ def delta_nn(
         check_positive("step_size", step_size)
     check_count("steps", steps, 8)
     check_count("samples", samples, 128)
+    student.require_smooth()
     labels = label_law(target, rng)
     student.require_labels(labels.y, labels.far, labels.name)
     floor = conditional_threshold(as_informative(target), labels.easy_basis, rng).value

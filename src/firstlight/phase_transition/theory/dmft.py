@@ -1,11 +1,11 @@
 """Gradient descent in the limit of many dimensions: dynamical mean-field theory, exact in discrete time.
 
-One sample's pre-activations h^t, driven by Gaussian fields and by the memory of its own past forces, stand
-for all. The fields are written as ω^t = A^t · (independent normals), so that their covariance is positive by
-construction; the hard overlaps, of order d^{-1/2}, follow a linear recursion of their own (A_H).
+Samples in quasi-random numbers stand for the data, and directions of input space are made when training first
+needs them (`frame`); the hard overlaps, of order d^{-1/2}, follow a linear recursion of their own (`hard`).
+Independent scrambles of the samples give each number's standard error.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -15,12 +15,13 @@ from firstlight.maths.rng import RNGLike, SeedLike, generator
 from firstlight.maths.sobol import sobol_normal
 from firstlight.phase_transition.definitions import Student, as_student, default_times
 from firstlight.phase_transition.theory.conditional import as_target
-from firstlight.phase_transition.theory.labels import LabelLaw, LabelSample, draw, label_law
-from firstlight.phase_transition.theory.path import DmftPath
+from firstlight.phase_transition.theory.labels import SOBOL, LabelLaw, LabelSample, draw, label_law
+from firstlight.phase_transition.theory.path import DmftPath, joined
 from firstlight.phase_transition.theory.process import Process
 from firstlight.phase_transition.theory.resolvent import Bulk
 from firstlight.phase_transition.theory.subspaces import subspaces
 
+SCRAMBLES = 8  # whose scatter tells the error
 _PROBES = 1 << 11  # nodes that tell whether the first step is stable
 
 
@@ -36,6 +37,7 @@ def dmft(
     *,
     times: Sequence[int] | None = None,
     start_overlap: float | np.ndarray = 0.0,
+    scrambles: int = SCRAMBLES,
 ) -> DmftPath:
     """Follow gradient descent W ← W - η ∇R(W) in the limit of many dimensions.
 
@@ -50,9 +52,9 @@ def dmft(
     step_size : float
         η; below 2 over the Hessian's largest eigenvalue.
     steps : int
-        T. Time grows as T³ m³, memory as T² m².
+        T. Time and memory grow with T m times the number of directions that training needs, at most T m.
     samples : int, default 16384
-        Samples of the single-sample process.
+        Samples that stand for the data, in all.
     rng : SPEC 7 rng, default 0
         Scrambles them; the same for all delta makes curves smooth.
     hold_hard : bool, default True
@@ -63,6 +65,8 @@ def dmft(
         Steps at which the law of (y, h) is kept; by default 0, 1, 2, 4, ..., T.
     start_overlap : float or ndarray of shape (m, k)
         Overlap w_j·θ_a at the start, if `hold_hard` is False; about ±r/√d in d dimensions.
+    scrambles : int, default 8
+        Independent scrambles that share the samples; their scatter is the standard error.
 
     Returns
     -------
@@ -71,7 +75,8 @@ def dmft(
     Examples
     --------
     >>> path = dmft("sign(abs(z1) - 1.4820733)", Student("tanh_squared", 1.0, 0.8), 3.0, 0.25, 4, 1 << 10)
-    >>> bool(path.train_loss[4] < path.test_loss[4])
+    >>> gap = path.test_loss[4] - path.train_loss[4]
+    >>> bool(gap > 10 * path.standard_error(lambda run: run.test_loss)[4])
     True
     """
     target, student, rng = as_target(target), as_student(student), generator(rng)
@@ -81,15 +86,19 @@ def dmft(
     if hold_hard and start.any():
         raise ValueError(f"start_overlap = {start_overlap}: must be 0 unless hold_hard is False")
     if hold_hard:
-        return held_path(label_law(target, rng), student, delta, step_size, steps, samples, rng, times)
-    kept = _check(student, delta, step_size, steps, samples, times)
+        return held_path(
+            label_law(target, rng), student, delta, step_size, steps, samples, rng, times, scrambles
+        )
+    kept = _check(student, delta, step_size, steps, samples, scrambles, times)
     hard = subspaces(target, rng).hard
     probe = _joint(target, hard, student.width, _PROBES, np.random.default_rng(0))
     student.require_loss(probe.y, target.expression)
     _check_step(student, probe, delta, step_size)
-    sample = _joint(target, hard, (steps + 1) * student.width, samples, rng)
-    student.require_loss(sample.y, target.expression)
-    return Process(student, sample, float(delta), float(step_size), steps, kept, start).path()
+
+    def drawn(count: int, rng: np.random.Generator) -> LabelSample:
+        return _joint(target, hard, min((steps + 1) * student.width, SOBOL), count, rng)
+
+    return _runs(drawn, student, delta, step_size, steps, samples, scrambles, kept, start, rng)
 
 
 def held_path(
@@ -101,50 +110,71 @@ def held_path(
     samples: int,
     rng: RNGLike | SeedLike,
     times: Sequence[int] | None = None,
+    scrambles: int = 1,
 ) -> DmftPath:
     """Follow gradient descent with the hard overlaps held, from a label law that is known already."""
-    kept = _check(student, delta, step_size, steps, samples, times)
+    kept = _check(student, delta, step_size, steps, samples, scrambles, times)
     student.require_labels(labels.y, labels.far, labels.name)
     _check_step(student, draw(labels, student.width, _PROBES, 0), delta, step_size)
-    sample = draw(labels, (steps + 1) * student.width, samples, rng)
+
+    def drawn(count: int, rng: np.random.Generator) -> LabelSample:
+        return draw(labels, min((steps + 1) * student.width, SOBOL), count, rng)
+
     start = np.zeros((student.width, labels.easy.shape[1]))
-    return Process(student, sample, float(delta), float(step_size), steps, kept, start).path()
+    return _runs(drawn, student, delta, step_size, steps, samples, scrambles, kept, start, generator(rng))
+
+
+def _runs(
+    drawn: Callable[[int, np.random.Generator], LabelSample], student: Student, delta: float,
+    step_size: float, steps: int, samples: int, scrambles: int, times: tuple[int, ...], start: np.ndarray,
+    rng: np.random.Generator,
+) -> DmftPath:  # fmt: skip
+    """Run independent scrambles, which share the samples, and join them."""
+    runs = []
+    for one in rng.spawn(scrambles):
+        sample = drawn(max(samples // scrambles, 16), one)
+        student.require_loss(sample.y, "this target")
+        runs.append(
+            Process(student, sample, float(delta), float(step_size), int(steps), start, one).path(times)
+        )
+    return joined(runs)
 
 
 def _joint(
     target: MultiIndex, hard: np.ndarray, dim: int, count: int, rng: np.random.Generator
 ) -> LabelSample:
-    """Draw samples in which all hidden coordinates are followed.
+    """Draw samples in which all hidden coordinates are followed, in the order of their labels.
 
-    In pairs with opposite hard coordinates, all else alike: a sample's own asymmetry would push small
-    overlaps, which then grow.
+    In pairs with opposite hard coordinates, if there are any, and all else alike: a sample's own asymmetry
+    would push small overlaps, which then grow.
     """
-    extra = target.k + (target.noise > 0)
-    half = sobol_normal(min(dim, 40) + extra, -(-count // 2), rng)
-    g = half[:, : target.k]
-    g = np.concatenate([g, g - 2 * (g @ hard) @ hard.T])[:count]
-    rest = np.hstack([half[:, target.k :], rng.standard_normal((len(half), max(dim - 40, 0)))])
-    rest = np.concatenate([rest, rest])[:count]
-    y = target.law(g) + (target.noise * rest[:, 0] if target.noise else 0.0)
-    normals = rest[:, extra - target.k :]
-    return LabelSample(y, np.full(count, 1 / count), g, np.zeros((count, 0, 0)), normals)
+    noisy, twice = int(target.noise > 0), 1 + bool(hard.size)
+    points = np.tile(sobol_normal(target.k + noisy + dim, -(-count // twice), rng), (twice, 1))[:count]
+    g, rest = points[:, : target.k], points[:, target.k :]
+    if twice == 2:
+        g[(count + 1) // 2 :] -= 2 * (g[(count + 1) // 2 :] @ hard) @ hard.T
+    y = target.law(g) + (target.noise * rest[:, 0] if noisy else 0.0)
+    order = np.argsort(y, kind="stable")
+    weight, second = np.full(count, 1 / count), np.zeros((count, 0, 0))
+    return LabelSample(y[order], weight, g[order], second, rest[order, noisy:])
 
 
 def memory_bytes(student: Student, steps: int, samples: int) -> int:
-    """Estimate the memory of a run."""
-    m = student.width
-    return samples * (2 * steps * (steps + 1) * m * m + 24 * (steps + 1) * m)
+    """Estimate the memory of a run: pre-activations twice, and the frame of one scramble."""
+    return 8 * (steps + 1) * student.width * (2 * samples + 2 * samples // SCRAMBLES)
 
 
 def _check(
-    student: Student, delta: float, step_size: float, steps: int, samples: int, times: Sequence[int] | None
-) -> tuple[int, ...]:
+    student: Student, delta: float, step_size: float, steps: int, samples: int, scrambles: int,
+    times: Sequence[int] | None,
+) -> tuple[int, ...]:  # fmt: skip
     check_positive("delta", delta)
     check_positive("step_size", step_size)
     check_count("steps", steps, 1)
     check_count("samples", samples, 64)
+    check_count("scrambles", scrambles, 1)
     sizes = f"steps = {steps}, samples = {samples}"
-    check_memory(sizes, memory_bytes(student, steps, samples), "samples × steps² × width²")
+    check_memory(sizes, memory_bytes(student, steps, samples), "samples × steps × width")
     if times is None:
         return default_times(int(steps))
     at = np.asarray(times)

@@ -11,11 +11,10 @@ from firstlight.maths.rng import RNGLike, SeedLike, generator
 from firstlight.maths.solvers import Solved
 from firstlight.phase_transition.definitions import Student, as_student
 from firstlight.phase_transition.theory.conditional import as_target
-from firstlight.phase_transition.theory.dmft import dmft, held_path
+from firstlight.phase_transition.theory.dmft import SCRAMBLES, dmft, held_path
 from firstlight.phase_transition.theory.labels import LabelLaw, label_law
-from firstlight.phase_transition.theory.path import DmftPath
+from firstlight.phase_transition.theory.path import DmftPath, spread
 
-_SCRAMBLES = 4
 _DOUBLINGS = 3
 
 
@@ -31,10 +30,13 @@ class EscapeTime:
     cosine : ndarray of shape (steps + 1,)
         v / (1 + v) with v = tr V(t) / (d tr C(t, t)), at each step: the hard part of the weights grows as in
         the linear regime, while the rest is as if it were held.
+    error : float
+        Standard error of the time over the theory's own scrambles; infinite if some never reach the level.
     """
 
     time: float
     cosine: np.ndarray
+    error: float = np.nan
 
 
 def escape_of(path: DmftPath, d: int, level: float = 0.2) -> EscapeTime:
@@ -56,15 +58,19 @@ def escape_of(path: DmftPath, d: int, level: float = 0.2) -> EscapeTime:
     """
     _check(d, level)
     grown = _grown(path, d)
-    cosine = expit(grown)
+    times = [_crossing(_grown(run, d), level) for run in path.runs]
+    error = spread(np.array(times)) if np.isfinite(times).all() else np.inf
+    return EscapeTime(_crossing(grown, level), expit(grown), float(error))
+
+
+def _crossing(grown: np.ndarray, level: float) -> float:
+    """Return when log v reaches the level; infinity if it does not."""
     above = np.flatnonzero(grown >= logit(level))
-    if not above.size:
-        return EscapeTime(np.inf, cosine)
+    if not above.size or above[0] == 0:
+        return 0.0 if above.size else np.inf
     t = int(above[0])
-    if t == 0:
-        return EscapeTime(0.0, cosine)
     before, after = grown[t - 1 : t + 1]
-    return EscapeTime(float(t - 1 + (logit(level) - before) / (after - before)), cosine)
+    return float(t - 1 + (logit(level) - before) / (after - before))
 
 
 def _grown(path: DmftPath, d: int) -> np.ndarray:
@@ -125,9 +131,12 @@ class Chance(Solved[float]):
     ----------
     escape_time : float
         Mean step of success; NaN if it lies far beyond the steps that were followed.
+    escape_time_error : float
+        Its standard error.
     """
 
     escape_time: float
+    escape_time_error: float
 
 
 def success_chance(
@@ -145,23 +154,23 @@ def success_chance(
 ) -> Chance:
     """Return the chance that descent in d dimensions escapes within `steps`, from V(t) to `followed`.
 
-    V(t) of few samples is noisy where it stays small, and so is the power by which it is continued. So it is
-    computed in four independent scrambles, which share `samples`; these are doubled, three times at most,
-    until the standard error is below 0.04. It has converged below 0.1.
+    V(t) of few samples is noisy where it stays small, and so is the power by which it is continued. So the
+    samples are doubled, three times at most, until the standard error over independent scrambles is below
+    0.04. It has converged below 0.1.
     """
-    steps_known = min(steps, followed)
+    steps_known, seed = min(steps, followed), int(rng.integers(1 << 31))
     for doubling in range(_DOUBLINGS + 1):
-        size = max(samples // _SCRAMBLES, 64) << doubling
-        seeds = rng.integers(1 << 31, size=_SCRAMBLES)
-        paths = [
-            held_path(labels, student, delta, step_size, steps_known, size, int(seed), (0,)) for seed in seeds
-        ]
-        chances = [chance_of(path, d, steps, level) for path in paths]
-        error = float(np.std(chances, ddof=1) / _SCRAMBLES**0.5)
-        if error < 0.04:
+        path = held_path(
+            labels, student, delta, step_size, steps_known, samples << doubling, seed + doubling, (0,),
+            SCRAMBLES,
+        )  # fmt: skip
+        chances = np.array([chance_of(run, d, steps, level) for run in path.runs])
+        error = float(spread(chances))
+        if error < 0.04 and path.complete:
             break
-    time = float(np.mean([mean_escape(path, d, level) for path in paths]))
-    return Chance(float(np.mean(chances)), error, doubling + 1, error < 0.1, time)
+    times = np.array([mean_escape(run, d, level) for run in path.runs])
+    good = error < 0.1 and path.complete
+    return Chance(float(chances.mean()), error, doubling + 1, good, float(times.mean()), float(spread(times)))
 
 
 def freedom_of(path: DmftPath, t: int) -> float:

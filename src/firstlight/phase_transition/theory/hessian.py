@@ -106,6 +106,7 @@ def starting_law(
     labels: LabelLaw, student: Student, samples: int, rng: RNGLike | SeedLike = 0
 ) -> CurvatureLaw:
     """Return the law of the curvature at initialisation, from a label law that is known already."""
+    student.require_smooth()
     student.require_labels(labels.y, labels.far, labels.name)
     drawn = draw(labels, student.width, samples, rng)
     D = student.curvature(drawn.y, student.init_scale * drawn.normals)
@@ -150,6 +151,7 @@ def empirical_law(
     [2.525, 0.291]
     """
     labels, student = label_law(as_target(target), rng), as_student(student)
+    student.require_smooth()
     e, y, h = labels.easy.shape[1], np.asarray(y, float), np.asarray(h, float)
     known = np.zeros((y.size, 0)) if easy is None else np.asarray(easy, float)
     if y.ndim != 1 or known.shape != (y.size, e) or h.shape != (y.size, student.width):

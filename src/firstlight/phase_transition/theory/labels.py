@@ -13,7 +13,7 @@ from firstlight.phase_transition.theory.relevant import relevant_directions
 from firstlight.phase_transition.theory.subspaces import complement, subspaces
 
 _FEW = 4  # label laws with at most so many atoms are enumerated
-_SOBOL = 40  # coordinates beyond gain nothing from low discrepancy
+SOBOL = 40  # coordinates beyond gain nothing from low discrepancy
 
 
 @dataclass(frozen=True)
@@ -121,5 +121,5 @@ def draw(law: LabelLaw, dim: int, count: int, rng: RNGLike | SeedLike = 0) -> La
 
 
 def _normals(dim: int, count: int, rng: np.random.Generator) -> np.ndarray:
-    low = sobol_normal(min(dim, _SOBOL), count, rng)
-    return low if dim <= _SOBOL else np.hstack([low, rng.standard_normal((count, dim - _SOBOL))])
+    low = sobol_normal(min(dim, SOBOL), count, rng)
+    return low if dim <= SOBOL else np.hstack([low, rng.standard_normal((count, dim - SOBOL))])

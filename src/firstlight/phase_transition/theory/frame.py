@@ -1,0 +1,168 @@
+"""The directions of input space that training meets, one by one, and the samples' components along them.
+
+Gradient descent sees the inputs X, of shape (n, d), only through X w and Xᵀψ. Take orthonormal directions
+e_0, e_1, ... as they are needed: the followed hidden ones, the first-layer rows at the start, and for each
+force ψ the part of Xᵀψ that lies outside all earlier ones. Given the past X is a fresh Gaussian there, apart
+from being projected orthogonally to the past forces. Hence, for d → ∞ with δ = n/d and the forces made
+orthonormal across samples, χ_0, χ_1, ...:
+
+- a new force χ has Xᵀχ/n of length 1/√δ along its own new direction e, and <χ ξ> along each earlier one;
+- the samples' components along e are ξ = X e = Z + χ/√δ, Z standard normals, independent of the past.
+
+This is gradient descent itself, at so many samples, with all directions that nobody has looked at integrated
+out. No derivative of a force occurs, so activations may have kinks.
+"""
+
+from itertools import pairwise
+
+import numpy as np
+
+from firstlight.phase_transition.theory.labels import LabelSample
+
+_DEPENDENT = 1e-6  # share of a force's square outside the earlier ones below which it is dropped
+_FEW = 4  # labels of so many values are made orthonormal one by one
+_JITTER = 1e-10  # relative: combinations of what is known that hardly occur need no care
+
+
+class Frame:
+    """The components of samples along the directions met so far.
+
+    Parameters
+    ----------
+    sample : LabelSample
+        Labels, followed coordinates, and normals that are used first; further ones are pseudo-random.
+    width : int
+        Directions of the rows at the start.
+    delta : float
+        Samples per dimension.
+    capacity : int
+        Most forces that can come.
+    rng : Generator
+        For the further normals.
+
+    Attributes
+    ----------
+    known : ndarray of shape (p, n)
+        What is known of each sample: 1, the followed coordinates, Z of the start's directions, and then χ and
+        Z by turns.
+    """
+
+    def __init__(
+        self, sample: LabelSample, width: int, delta: float, capacity: int, rng: np.random.Generator
+    ) -> None:
+        n, followed = sample.easy.shape
+        self.sample, self.rng, self.shrink = sample, rng, delta**-0.5
+        self.first = 1 + followed + width  # where the forces begin
+        self._known = np.empty((self.first + 2 * capacity, n))
+        self.size, self._drawn, self.dropped = 0, 0, 0.0
+        self._parts = [_Part(where, sample, len(self._known)) for where in _alike(sample.y)]
+        for row in (np.ones(n), *sample.easy.T):
+            self._append(row)
+        for _ in range(width):
+            self._append(self._normal())
+
+    @property
+    def known(self) -> np.ndarray:
+        """What is known of each sample (see above)."""
+        return self._known[: self.size]
+
+    @property
+    def forces(self) -> np.ndarray:
+        """χ, uncorrelated and of mean square 1."""
+        return self._known[self.first : self.size : 2]
+
+    @property
+    def columns(self) -> int:
+        """Directions met so far."""
+        return self.first - 1 + len(self.forces)
+
+    def fields(self, W: np.ndarray) -> np.ndarray:
+        """Return h = W ξ of each sample, shape (m, n), for rows W of shape (m, columns)."""
+        factors = np.zeros((len(W), self.size))
+        factors[:, 1 : self.first] = W[:, : self.first - 1]
+        factors[:, self.first + 1 :: 2] = W[:, self.first - 1 :]
+        factors[:, self.first :: 2] = self.shrink * W[:, self.first - 1 :]
+        return factors @ self.known
+
+    def normals(self, table: np.ndarray) -> np.ndarray:
+        """Pick what belongs to coordinates and normals, one per column, from a table (·, p) of `known`."""
+        return np.concatenate([table[..., 1 : self.first], table[..., self.first + 1 :: 2]], axis=-1)
+
+    def add(self, psi: np.ndarray) -> np.ndarray:
+        """Take a force in, and return its factors on χ; a new direction appears unless it lies in the past.
+
+        Two passes of Gram and Schmidt; one leaves errors that grow.
+        """
+        weight, rest, factors = self.sample.weight, psi.copy(), np.zeros(len(self.forces))
+        for _ in range(2):
+            part = self.forces @ (weight * rest)
+            rest -= part @ self.forces
+            factors += part
+        square, whole = float(weight @ rest**2), float(weight @ psi**2)
+        if not square > _DEPENDENT * whole or any(part.full(self.size) for part in self._parts):
+            self.dropped = max(self.dropped, square / whole if whole else 0.0)
+            return factors
+        self._append(rest / square**0.5)
+        self._append(self._normal())
+        return np.append(factors, square**0.5)
+
+    def _append(self, row: np.ndarray) -> None:
+        self._known[self.size] = row
+        self.size += 1
+        for part in self._parts:
+            part.append(self.known[:, part.where])
+
+    def _normal(self) -> np.ndarray:
+        """Return the next normal, uncorrelated with all that is known and of variance 1 for each label.
+
+        So it would be for infinitely many samples; this is most of the error of finitely many.
+        """
+        ready, self._drawn = self.sample.normals, self._drawn + 1
+        if self._drawn <= ready.shape[1]:
+            z = ready[:, self._drawn - 1].copy()
+        else:
+            z = self.rng.standard_normal(len(ready))
+        for part in self._parts:
+            part.clear(z[part.where], self.known[:, part.where])
+        return z
+
+
+class _Part:
+    """Samples of one label, or all: normals are made uncorrelated with what is known, times 1 and times C."""
+
+    def __init__(self, where: slice, sample: LabelSample, capacity: int) -> None:
+        self.where = where
+        second = sample.second[where]
+        upper = second[:, *np.triu_indices(second.shape[1])].T
+        varying = [row for row in upper if np.ptp(row) > 1e-9 * np.abs(row).max()]
+        self.times = np.vstack([np.ones(len(second)), *varying])
+        self.gram = np.zeros((len(self.times), capacity, len(self.times), capacity))
+
+    def full(self, p: int) -> bool:
+        """Tell whether another force and normal would be conditions for half as many as there are samples."""
+        return 2 * (p + 2) * len(self.times) >= self.times.shape[1]
+
+    def append(self, known: np.ndarray) -> None:
+        """Let the Gram matrix of what is known grow by its last row."""
+        p, q = len(known), len(self.times)
+        for i in range(q):
+            for j in range(q):
+                row = known @ (self.times[i] * self.times[j] * known[-1])
+                self.gram[i, p - 1, j, :p] = self.gram[j, :p, i, p - 1] = row
+
+    def clear(self, z: np.ndarray, known: np.ndarray) -> None:
+        """Change z in place."""
+        p, q = len(known), len(self.times)
+        gram = self.gram[:, :p, :, :p].reshape(p * q, p * q)
+        inner = (self.times * z) @ known.T
+        jitter = _JITTER * np.diag(gram).max() * np.eye(p * q)
+        factors = np.linalg.solve(gram + jitter, inner.ravel()).reshape(q, p)
+        z -= ((factors @ known) * self.times).sum(axis=0)
+        z *= (z.size / (z @ z)) ** 0.5
+
+
+def _alike(y: np.ndarray) -> list[slice]:
+    """Return the runs of equal labels if they are few, otherwise everything in one."""
+    ends = [0, *(np.flatnonzero(np.diff(y)) + 1).tolist(), len(y)]
+    ends = ends if len(ends) <= _FEW + 1 else [0, len(y)]
+    return [slice(a, b) for a, b in pairwise(ends)]
