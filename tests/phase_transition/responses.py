@@ -1,6 +1,6 @@
 """DMFT by response functions: an independent route for smooth activations, in O(n T³ m³).
 
-One sample's pre-activations obey h^t = ω^t - (η/δ) Σ_{s<t} R(t, s+1) ψ^s with Gaussian fields ω^t = A^t · Z, and
+One sample's pre-activations obey h^t = ω^t - (η/δ) Σ_{s<t} R(t, s+1) ψ^s with Gaussian fields ω^t = A^t · Z;
 J(t, s) = ∂h^t/∂ω^s follows from the curvature D = ∂ψ/∂h. Shares nothing with the frame but its samples.
 """
 

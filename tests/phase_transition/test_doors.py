@@ -29,7 +29,9 @@ def test_training_agrees():
     problem = Problem(delta=3.0, d=600, steps=16)
     theory = problem.predict(samples=1 << 12)
     runs = [problem.simulate(rng=seed) for seed in range(3)]
-    assert set(runs[0].data_vars) | {"converged"} == set(theory.data_vars)
+    assert set(runs[0].data_vars) == {
+        name for name in theory.data_vars if name != "converged" and name[-4:] != "_sem"
+    }
     mean = sum(runs) / len(runs)
     # n = 1800: the share of positive labels scatters by 6 %, by 3.5 % in the mean of three, and moves all
     np.testing.assert_allclose(mean.train_loss, theory.train_loss, rtol=0.05)

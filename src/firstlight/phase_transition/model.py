@@ -62,7 +62,7 @@ class Model(ByValue):
     """
 
     room: ClassVar[str] = "phase_transition"
-    room_version: ClassVar[int] = 4
+    room_version: ClassVar[int] = 5
     references: ClassVar[tuple[str, ...]] = ("montanari2026phase",)
 
     target: str = "sign(abs(z1) - 1.4820733)"

@@ -45,7 +45,8 @@ class Process:
         response = hard[:, :, : hard.shape[1]] / self.student.init_scale
         return DmftPath(
             self.delta, self.eta, table[0], table[1], table[2], table[3], square, weights[:, :, :k],
-            hard @ hard.transpose(0, 2, 1), response, times, self.student, self.sample, fields, self.frame.dropped,
+            hard @ hard.transpose(0, 2, 1), response, times, self.student, self.sample, fields,
+            self.frame.dropped,
         )  # fmt: skip
 
     def _scores(self, h: np.ndarray) -> tuple[float, float]:
