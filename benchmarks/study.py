@@ -21,8 +21,8 @@ import xarray as xr
 from benchmarks import best_of
 from firstlight.maths.rng import generator
 from firstlight.study.catalogue import catalogue
-from firstlight.study.codec import pack
 from firstlight.study.engines import Engine, Local, Serial
+from firstlight.study.record import pack
 from firstlight.study.run import advance, dataset
 from firstlight.study.spec import Arm
 from firstlight.study.store import Store

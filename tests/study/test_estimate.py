@@ -8,8 +8,8 @@ import xarray as xr
 from tiny import Tiny
 
 from firstlight.study.catalogue import catalogue, costs
-from firstlight.study.cost import Cost, cost_of
 from firstlight.study.estimate import Estimate, _calibrate, estimate, guard
+from firstlight.study.problem import Cost, cost_of
 from firstlight.study.run import run
 from firstlight.study.spec import Arm, Range, Refine
 from firstlight.study.store import Store
@@ -59,7 +59,7 @@ def test_sizes_are_exact_and_finished_work_is_not_counted(tmp_path):
 def test_times_and_memory_are_extrapolated_with_the_cost():
     arms = {"sim": Arm("simulate")}
     study = Study("tiny/x", "x", Long, axes={"samples": [10, 50, 20_000]}, trials=1, arms=arms)
-    probes = [(cost_of(t.problem(), t.door, {}).flops, 1024.0 * t.problem().samples, t)
+    probes = [(cost_of(t.problem(), t.kind, {}).flops, 1024.0 * t.problem().samples, t)
               for t in tasks(study, study.points())]  # fmt: skip
     fit = _calibrate(probes)
     assert fit.fixed + fit.slope * 20_000 == pytest.approx(20)  # from trials of 10 and 50 ms

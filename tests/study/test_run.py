@@ -15,9 +15,8 @@ from firstlight.study import demo
 from firstlight.study.address import address
 from firstlight.study.collect import collect, failures
 from firstlight.study.engines import Cluster, Serial, engine
-from firstlight.study.refine import bisect
-from firstlight.study.rounds import Outcome
-from firstlight.study.run import advance, dataset, run
+from firstlight.study.run import advance, bisect, dataset, run
+from firstlight.study.schedule import Outcome
 from firstlight.study.spec import Arm, FigureSpec, Refine
 from firstlight.study.store import DamagedRecords, Store, StoreError
 from firstlight.study.summary import summarise, table, verdict

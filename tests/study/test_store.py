@@ -14,13 +14,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from firstlight.study.codec import Record, pack, unpack
+from firstlight.study.record import Record, pack, unpack_many
 from firstlight.study.store import VERSION, DamagedRecords, Store, StoreError
 
 
 def record(number, body=b"", **content):
     place = (bytes([number]) * 32, "tiny/x", "{}", "theory", number)
     return Record(*place, **{"layout": "[]", "body": body, "message": None, "seconds": 0.1, **content})
+
+
+def unpack(layout, body):
+    read = list(unpack_many(layout, [body]))
+    values = {name: (dims, stacked[0, ...], attrs) for name, _, dims, attrs, stacked in read}
+    return xr.Dataset(values).set_coords([name for name, is_coord, *_ in read if is_coord])
 
 
 @pytest.fixture
@@ -159,7 +165,7 @@ def test_a_disk_that_refuses_to_write(path):
     """The operating system itself says no, as it does when a quota is used up."""
     code = f"""
     import resource, signal, sys
-    from firstlight.study.codec import Record
+    from firstlight.study.record import Record
     from firstlight.study.store import Store, StoreError
     signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     store = Store({str(path)!r}, write=True)

@@ -10,8 +10,7 @@ import xarray as xr
 from threadpoolctl import threadpool_info
 
 from firstlight.maths.rng import generator
-from firstlight.study.cost import Cost
-from firstlight.study.problem import Assumption
+from firstlight.study.problem import Assumption, Cost
 from firstlight.study.registry import THEORIES, Theory
 
 COUNT_THREADS = 77  # a sample size that asks for the number of BLAS threads instead

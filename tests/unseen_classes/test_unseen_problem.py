@@ -13,7 +13,7 @@ from firstlight.maths.intervals import mean_bounds, pair_bounds
 from firstlight.references import cite
 from firstlight.study.address import address
 from firstlight.study.catalogue import catalogue
-from firstlight.study.cost import cost_of
+from firstlight.study.problem import cost_of
 
 SMALL = {"dimension": 48, "samples": 48, "unseen_samples": 15, "width": 128}
 PROBLEMS = {

@@ -17,7 +17,7 @@ import typer
 if TYPE_CHECKING:
     import xarray as xr
 
-    from firstlight.study.rounds import Outcome
+    from firstlight.study.schedule import Outcome
     from firstlight.study.store import Store
     from firstlight.study.sweep import Study
 
@@ -97,7 +97,7 @@ def _found(study: "Study", scale: str, path: Path) -> "Iterator[tuple[Store, xr.
 def list_(as_json: AsJson = False) -> None:
     """Print the names of the catalogue, one line each, with the cost at each scale (seconds on one core)."""
     from firstlight.study.catalogue import catalogue, costs
-    from firstlight.study.cost import duration
+    from firstlight.study.problem import duration
 
     rows: list[dict[str, Any]] = []
     timed = costs()
@@ -141,8 +141,8 @@ def run(
     """Compute what is missing of a study; run it again to resume, with more trials to extend."""
     from firstlight.study.engines import engine
     from firstlight.study.estimate import guard
-    from firstlight.study.progress import Bar
     from firstlight.study.run import advance
+    from firstlight.study.schedule import Bar
     from firstlight.study.store import Store
     from firstlight.study.trial import check
 

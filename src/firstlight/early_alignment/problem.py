@@ -22,8 +22,7 @@ from firstlight.early_alignment.trajectory import arrived, check_scale, settling
 from firstlight.maths.losses import gain
 from firstlight.maths.margin_losses import margin_loss
 from firstlight.maths.rng import RNGLike, SeedLike, generator
-from firstlight.study.cost import Cost
-from firstlight.study.problem import Assumption
+from firstlight.study.problem import Assumption, Cost
 
 FORMS = ("exact", "limit", "rate", "law", "paper", "path", "sharp")
 

@@ -21,8 +21,7 @@ from firstlight.one_step.results import Convention, dataset
 from firstlight.one_step.theory.asymptotic import asymptotic
 from firstlight.one_step.theory.first_layer import sampled_first_layer, stepped_first_layer
 from firstlight.one_step.theory.predictions import Choice, choose_equivalent, deterministic
-from firstlight.study.cost import Cost
-from firstlight.study.problem import Assumption
+from firstlight.study.problem import Assumption, Cost
 
 _SMALL = 2000  # neurons
 

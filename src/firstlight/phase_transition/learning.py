@@ -12,7 +12,7 @@ from firstlight.phase_transition.model import SUCCESS, Model
 from firstlight.phase_transition.theory.dmft import memory_bytes
 from firstlight.phase_transition.theory.escape import success_chance
 from firstlight.phase_transition.theory.labels import label_law
-from firstlight.study.cost import Cost
+from firstlight.study.problem import Cost
 
 
 @dataclass(frozen=True, eq=False)

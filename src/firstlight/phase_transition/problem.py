@@ -17,7 +17,7 @@ from firstlight.phase_transition.model import Model
 from firstlight.phase_transition.theory.dmft import SCRAMBLES, dmft, memory_bytes
 from firstlight.phase_transition.theory.escape import freedom_of
 from firstlight.phase_transition.theory.path import TOLERANCE, DmftPath
-from firstlight.study.cost import Cost
+from firstlight.study.problem import Cost
 
 _LINEAR = 0.03  # squared cosine up to which overlaps grow as in the linear regime
 _LOWEST = 6  # eigenpairs among which the informative one is looked for

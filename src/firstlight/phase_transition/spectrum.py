@@ -12,7 +12,7 @@ from firstlight.measure.hessian import EigenPairs, hessian_operator
 from firstlight.phase_transition.experiment.descent import orthogonal_rows
 from firstlight.phase_transition.model import Model
 from firstlight.phase_transition.theory.hessian import hessian_spectrum
-from firstlight.study.cost import Cost
+from firstlight.study.problem import Cost
 
 
 @dataclass(frozen=True, eq=False)

@@ -17,8 +17,7 @@ from firstlight.phase_transition.theory.dmft import memory_bytes
 from firstlight.phase_transition.theory.escape import success_chance
 from firstlight.phase_transition.theory.labels import label_law
 from firstlight.phase_transition.theory.subspaces import subspaces
-from firstlight.study.cost import Cost
-from firstlight.study.problem import Assumption
+from firstlight.study.problem import Assumption, Cost
 
 _STEP = 0.15  # of descents, where theory chooses its own
 _FOLLOWED = 96  # steps of V(t); it is continued beyond

@@ -22,8 +22,7 @@ import lazy_loader
 if TYPE_CHECKING:
     from firstlight.study.catalogue import catalogue
     from firstlight.study.compare import compare
-    from firstlight.study.cost import Cost
-    from firstlight.study.problem import Assumption, Problem
+    from firstlight.study.problem import Assumption, Cost, Problem
     from firstlight.study.run import run
     from firstlight.study.scaling import scaling
     from firstlight.study.spec import Arm, FigureSpec, Range, Refine, Scale
@@ -33,8 +32,7 @@ if TYPE_CHECKING:
 _NAMES = {
     "catalogue": ["catalogue"],
     "compare": ["compare"],
-    "cost": ["Cost"],
-    "problem": ["Assumption", "Problem"],
+    "problem": ["Assumption", "Cost", "Problem"],
     "run": ["run"],
     "scaling": ["scaling"],
     "spec": ["Arm", "FigureSpec", "Range", "Refine", "Scale"],

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from firstlight.study.codec import unpack_many
+from firstlight.study.record import unpack_many
 from firstlight.study.store import Store
 from firstlight.study.sweep import Point, Study
 from firstlight.study.trial import tasks

@@ -10,8 +10,7 @@ import xarray as xr
 
 from firstlight.maths.equality import ByValue
 from firstlight.maths.rng import RNGLike, SeedLike, generator
-from firstlight.study.cost import Cost
-from firstlight.study.problem import Assumption
+from firstlight.study.problem import Assumption, Cost
 from firstlight.study.spec import Arm
 from firstlight.study.sweep import Study
 

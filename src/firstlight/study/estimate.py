@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from firstlight.study.cost import Cost, cost_of, duration
 from firstlight.study.engines import Local, cores
+from firstlight.study.problem import Cost, cost_of, duration
 from firstlight.study.spec import Scalar
 from firstlight.study.store import Store
 from firstlight.study.sweep import Point, Study
@@ -149,7 +149,7 @@ def _first_trials(study: Study, points: list[Point]) -> list[Task]:
 
 def _need(first: list[Task], lacking: list[int], extra: list[Task]) -> _Need:
     """Add up an arm's missing trials, of which `first` holds one at each point; `extra` only calibrates."""
-    said = [cost_of(task.problem(), task.door, task.options) for task in first]
+    said = [cost_of(task.problem(), task.kind, task.options) for task in first]
     loads = [cost or Cost(1.0, 1.0) for cost in said]
     told = None not in said
     probes = list(zip(loads, first, strict=True))
@@ -171,7 +171,7 @@ def _need(first: list[Task], lacking: list[int], extra: list[Task]) -> _Need:
 
 
 def _told(task: Task) -> Cost:
-    cost = cost_of(task.problem(), task.door, task.options)
+    cost = cost_of(task.problem(), task.kind, task.options)
     assert cost is not None, "a Problem that tells its cost at one scale tells it at every scale"
     return cost
 

@@ -3,6 +3,7 @@
 import json
 import os
 import platform
+import shlex
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import fields, is_dataclass
 from datetime import UTC, datetime
@@ -11,6 +12,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+
+from firstlight.study.catalogue import catalogue
+from firstlight.study.sweep import Study
 
 _SHOWN = 16
 
@@ -129,3 +133,59 @@ def describe(value: Any) -> Any:
     if callable(value):
         return getattr(value, "__qualname__", getattr(value, "__name__", repr(value)))
     return repr(value)
+
+
+def configuration(study: Study) -> str:
+    """Return the resolved study as JSON.
+
+    Examples
+    --------
+    >>> configuration(Study("demo/x", "a demo", "math:sqrt", axes={"x": [1]}, trials=2))[:45]
+    '{"name": "demo/x", "description": "a demo", "'
+    """
+    return json.dumps(_plain(study))
+
+
+def _plain(study: Study) -> dict[str, Any]:
+    shown = {item.name: getattr(study, item.name) for item in fields(study) if item.name != "scales"}
+    return {name: describe(value) for name, value in shown.items()}
+
+
+def command(study: Study, scale: str) -> str:
+    """Return the command line that computes the study again; a study made in Python has its call instead.
+
+    Parameters
+    ----------
+    study : Study
+    scale : str
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> command(Study("demo/x", "a demo", "math:sqrt", axes={"x": [1]}, trials=2), "quick")
+    "firstlight.study.run(study, scale='quick')"
+    """
+    if study.source is None and study.name not in catalogue():
+        return f"firstlight.study.run(study, scale={scale!r})"
+    name = shlex.quote(study.source or study.name)
+    return f"firstlight study run {name} --scale {scale} --trials {study.trials} --seed {study.seed}"
+
+
+def attributes(study: Study, scale: str) -> dict[str, str | int]:
+    """Return the ``attrs`` of a study's Dataset.
+
+    Examples
+    --------
+    >>> attributes(Study("demo/x", "a demo", "math:sqrt", axes={"x": [1]}), "quick")["study"]
+    'demo/x'
+    """
+    return {
+        "study": study.name,
+        "description": study.description,
+        "scale": scale,
+        "trials": study.trials,
+        **provenance(_plain(study), study.seed, command(study, scale)),
+    }

@@ -6,41 +6,20 @@ named and left out, and the next run computes it again.
 """
 
 import contextlib
-import hashlib
 import os
 import socket
 import sqlite3
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from firstlight.study.codec import Record
+from firstlight.study import database
+from firstlight.study.database import FIELDS, UPGRADES, VERSION, StoreError, value
+from firstlight.study.record import Record, checksum
 
-APPLICATION = 0x464C5354  # "FLST", in the file's header, so that no other database is mistaken for a store
-VERSION = 2
 _CHUNK = 5000
-_FIELDS = "address, study, point, arm, trial, layout, body, message, seconds, created"
-_SCHEMA = """
-CREATE TABLE layouts (id INTEGER PRIMARY KEY, text TEXT NOT NULL);
-CREATE TABLE records (
-    address BLOB PRIMARY KEY,
-    study TEXT NOT NULL, point TEXT NOT NULL, arm TEXT NOT NULL, trial INTEGER NOT NULL,
-    layout INTEGER REFERENCES layouts, body BLOB, message TEXT, seconds REAL NOT NULL, created TEXT NOT NULL,
-    checksum BLOB,
-    CHECK ((layout IS NULL) <> (message IS NULL))
-);
-CREATE TABLE runs (
-    id INTEGER PRIMARY KEY, study TEXT NOT NULL, scale TEXT NOT NULL, configuration TEXT NOT NULL,
-    command TEXT NOT NULL, wanted INTEGER NOT NULL, started TEXT NOT NULL, ended TEXT, outcome TEXT,
-    process INTEGER NOT NULL, host TEXT NOT NULL
-);
-"""
-
-
-class StoreError(RuntimeError):
-    """The store cannot be opened, read or written; the message says why. Nothing committed is lost."""
 
 
 class DamagedRecords(UserWarning):
@@ -78,8 +57,8 @@ class Store:
                 if write:
                     self._open_writer(wait)
                 else:
-                    self._connection = _open_reader(self.path)
-                    self._version = self._check_header()
+                    self._connection = database.open_reader(self.path)
+                    self._version = database.check_header(self._connection, self.path)
         except BaseException:
             self.close()
             raise
@@ -101,31 +80,21 @@ class Store:
                     f"{self.path}: {self._holder()}; waited {wait:g} s. Try again later."
                 ) from error
             raise
-        self._connection = _connect(real, timeout=wait)
+        self._connection = database.connect(real, timeout=wait)
         if (names := os.stat(real).st_nlink) > 1:
             raise StoreError(
                 f"{self.path}: has {names} names (hard links), but SQLite keeps its log and we keep our lock "
                 "beside one of them; remove the others, or write to a copy"
             )
-        if not _value(self._connection, "SELECT count(*) FROM sqlite_master"):
-            self._create()
-        self._version = self._check_header()
-        self._check_pages()
+        database.create(self._connection, self.path)
+        self._version = database.check_header(self._connection, self.path)
+        database.check_pages(self._connection, self.path)
         self._connection.execute("PRAGMA journal_mode = WAL")
         # NORMAL survives a killed process; only a power cut may cost the last commits, never the file.
         self._connection.execute("PRAGMA synchronous = NORMAL")
         self._upgrade()
-        _value(self._connection, "SELECT count(*) FROM sqlite_master")  # from now on the log is there
+        value(self._connection, "SELECT count(*) FROM sqlite_master")  # from now on the log is there
         self._files = self._identities()
-
-    def _create(self) -> None:
-        if _value(self._connection, "PRAGMA application_id") or _value(
-            self._connection, "PRAGMA user_version"
-        ):
-            raise StoreError(f"{self.path}: is a database of something else, not a study store")
-        header = f"PRAGMA application_id = {APPLICATION}; PRAGMA user_version = {VERSION};"
-        # A killed process must leave either no schema or all of it.
-        self._connection.executescript(f"BEGIN; {_SCHEMA} {header} COMMIT;")
 
     def _holder(self) -> str:
         """Say who writes, as far as the last unfinished run tells."""
@@ -135,28 +104,11 @@ class Store:
                     return f"process {run['process']} on {run['host']} is writing it (study {run['study']})"
         return "another process is writing it"
 
-    def _check_header(self) -> int:
-        """Return the version of the store, if this is one that we can read."""
-        application, version = (
-            _value(self._connection, "PRAGMA application_id"),
-            _value(self._connection, "PRAGMA user_version"),
-        )
-        if application != APPLICATION:
-            raise StoreError(f"{self.path}: is a database of something else, not a study store")
-        if version > VERSION:
-            raise StoreError(
-                f"{self.path}: was made by a newer firstlight (store version {version}, this one reads "
-                f"{VERSION}); upgrade firstlight, or choose another file with --store"
-            )
-        if version < 1:
-            raise StoreError(f"{self.path}: is damaged (store version {version})")
-        return int(version)
-
     def _upgrade(self) -> None:
         """Bring an older store to this version, one step after the other, each whole or not at all."""
         while self._version < VERSION:
             with self._transaction():
-                _UPGRADES[self._version](self._connection)
+                UPGRADES[self._version](self._connection)
                 self._connection.execute(f"PRAGMA user_version = {self._version + 1}")
             self._version += 1
 
@@ -178,20 +130,13 @@ class Store:
                 "or its .lock); what this run computed may be lost: run again"
             )
 
-    def _check_pages(self) -> None:
-        """Never write into a damaged file: what it still holds should stay as it is."""
-        if (found := _value(self._connection, "PRAGMA quick_check(1)")) != "ok":
-            raise StoreError(
-                f"{self.path}: is damaged ({found}); nothing was written, choose another --store"
-            )
-
     @contextlib.contextmanager
     def _legible(self) -> Iterator[None]:
         try:
             yield
         except (sqlite3.Error, UnicodeDecodeError) as error:  # the latter for SQLite's own message
             self._check_present()
-            raise StoreError(f"{self.path}: {_explain(error)}") from error
+            raise StoreError(f"{self.path}: {database.explain(error)}") from error
         self._check_present()
 
     def put(self, records: Iterable[Record]) -> None:
@@ -261,7 +206,7 @@ class Store:
         checked = self._version > 1
         with self._legible():
             layouts = self._known_layouts()
-            query = f"SELECT {_FIELDS}, {'checksum' if checked else 'NULL'} FROM records {where}"
+            query = f"SELECT {FIELDS}, {'checksum' if checked else 'NULL'} FROM records {where}"
             for *fields, found in self._connection.execute(query, values):
                 fields[5] = layouts.get(fields[5])
                 yield tuple(fields), not checked or found == checksum(*fields)
@@ -301,7 +246,7 @@ class Store:
     def check(self) -> str:
         """Return "ok", or what SQLite's integrity check and the records' checksums found."""
         with self._legible():
-            said = str(_value(self._connection, "PRAGMA integrity_check(1)"))
+            said = str(value(self._connection, "PRAGMA integrity_check(1)"))
         damaged = [_place(row) for row, intact in self._rows() if not intact]
         return said if not damaged or said != "ok" else f"{_listed(damaged)} (wrong checksum)"
 
@@ -318,37 +263,6 @@ class Store:
         self.close()
 
 
-def checksum(*fields: Any) -> bytes:
-    """Return the checksum of a record: of all its fields, with the text of its layout.
-
-    Examples
-    --------
-    >>> checksum(b"a", 1, 0.5, None) == checksum(b"a", 1, 0.5, "")
-    False
-    """
-    legible = ascii([(len(field),) if isinstance(field, bytes) else field for field in fields])
-    blobs = [field for field in fields if isinstance(field, bytes)]
-    return hashlib.blake2b(b"".join([legible.encode(), *blobs]), digest_size=16).digest()
-
-
-def _add_checksums(connection: sqlite3.Connection) -> None:
-    """Go from version 1 to 2; a layout's text then stands in one place only, not in an index as well."""
-    connection.create_function("checksum", 10, checksum)
-    texts = "(SELECT text FROM layouts WHERE id = layout)"
-    for statement in (
-        "CREATE TABLE new (id INTEGER PRIMARY KEY, text TEXT NOT NULL)",
-        "INSERT INTO new SELECT id, text FROM layouts",
-        "DROP TABLE layouts",
-        "ALTER TABLE new RENAME TO layouts",
-        "ALTER TABLE records ADD COLUMN checksum BLOB",
-        f"UPDATE records SET checksum = checksum({_FIELDS.replace('layout', texts, 1)})",
-    ):
-        connection.execute(statement)
-
-
-_UPGRADES: dict[int, Callable[[sqlite3.Connection], None]] = {1: _add_checksums}
-
-
 def _place(fields: Sequence[Any]) -> str:
     _, study, point, arm, trial, *_ = fields
     return f"{study} at {point}, {arm}, trial {trial}"
@@ -357,47 +271,6 @@ def _place(fields: Sequence[Any]) -> str:
 def _listed(damaged: Sequence[str], most: int = 3) -> str:
     named = "; ".join(damaged[:most]) + ("; ..." if len(damaged) > most else "")
     return f"{len(damaged)} damaged record{'s' * (len(damaged) > 1)}: {named}"
-
-
-def _connect(database: str, **options: Any) -> sqlite3.Connection:
-    connection = sqlite3.connect(database, isolation_level=None, **options)
-    # A damaged text is for the checksum to find; it must not stop the reading of all others.
-    connection.text_factory = lambda raw: raw.decode("utf-8", "backslashreplace")
-    return connection
-
-
-def _open_reader(path: Path) -> sqlite3.Connection:
-    if not path.exists():
-        raise StoreError(f"{path}: no such store; run a study first, or name another with --store")
-    uri = path.absolute().as_uri()
-    try:
-        connection = _connect(f"{uri}?mode=ro", uri=True, timeout=5.0)
-        _value(connection, "SELECT count(*) FROM sqlite_master")
-    except sqlite3.OperationalError:
-        # In a read-only folder SQLite cannot make its shared index; a cleanly closed store needs none.
-        if Path(f"{path}-wal").exists():
-            raise
-        connection = _connect(f"{uri}?immutable=1", uri=True)
-    return connection
-
-
-def _explain(error: Exception) -> str:
-    """Put SQLite's message in a user's words."""
-    text = ascii(error.object)[2:-1] if isinstance(error, UnicodeDecodeError) else str(error)
-    words = {
-        "not a database": "is not a database, or its beginning is damaged",
-        "malformed": "is damaged; what it still holds was left alone",
-        "full": "the disk is full; everything committed before is safe: free some space and run again",
-        "readonly": "cannot be written; is the folder or the file read-only?",
-        "unable to open": "cannot be opened; is the folder or the file read-only, or the path a folder?",
-        "no such": "is damaged: a table or column is missing",
-        "disk I/O error": "the disk refused (full, or failing); everything committed before is safe",
-    }
-    return next((f"{said} ({text})" for key, said in words.items() if key in text), text)
-
-
-def _value(connection: sqlite3.Connection, query: str) -> Any:
-    return connection.execute(query).fetchone()[0]
 
 
 def _now() -> str:

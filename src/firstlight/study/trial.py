@@ -1,12 +1,15 @@
-"""One trial: what a worker is told, and what it sends back."""
+"""One trial: what a worker is told, what it sends back, and what it warned of."""
 
 import hashlib
 import json
 import sys
+import threading
 import time
+import warnings
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
@@ -18,10 +21,9 @@ from firstlight.maths.checks import unknown
 from firstlight.maths.rng import stream
 from firstlight.study.address import address
 from firstlight.study.build import build
-from firstlight.study.codec import Record, pack
 from firstlight.study.compare import converged_only
-from firstlight.study.heard import heard
 from firstlight.study.problem import Problem
+from firstlight.study.record import Record, pack
 from firstlight.study.sweep import Point, Study
 
 _FORMAT = 1  # raised when the meaning of a record changes, so that old ones are not read as new
@@ -45,20 +47,20 @@ class Task:
     point: Point
     arm: str
     trial: int
-    door: str
+    kind: str
     options: Mapping[str, Any]
     seed: int
     observables: tuple[str, ...]
     factory: str | Callable[..., Problem]
     fixed: Mapping[str, Any]
     key: str
-    room: tuple[str, int]
+    theory: tuple[str, int]
 
     def problem(self) -> Problem:
         """Return the trial's Problem; a worker builds it from its fields, which travel lighter than data."""
         if self.key not in _BUILT:
             built = build(self.study, self.factory, self.fixed, self.point)
-            if address(built).hex() != self.key or (built.room, built.room_version) != self.room:
+            if address(built).hex() != self.key or (built.room, built.room_version) != self.theory:
                 raise RuntimeError("the worker builds another problem here: its code or its files differ")
             _remember(self.key, built)
         return _BUILT[self.key]
@@ -83,8 +85,9 @@ def _remember(key: str, problem: Problem) -> None:
 def tasks(study: Study, points: Iterable[Point]) -> Iterator[Task]:
     """Yield every trial of some points of a study, each with the address of what determines its result.
 
-    That is: the problem's content, the room and its version, the door and its options, the seed, the trial
-    and the observables that are kept. The study's name is no part of it: studies that overlap share records.
+    That is: the problem's content, the theory and its version, predict or simulate and their options, the
+    seed, the trial and the observables that are kept. The study's name is no part of it: studies that overlap
+    share records.
 
     Parameters
     ----------
@@ -104,15 +107,15 @@ def tasks(study: Study, points: Iterable[Point]) -> Iterator[Task]:
     kept = tuple(study.observables)
     for point in points:
         problem = study.build(point)
-        key, room = address(problem), (problem.room, problem.room_version)
+        key, theory = address(problem), (problem.room, problem.room_version)
         _remember(key.hex(), problem)
         for name, arm in study.arms.items():
-            base = address(_FORMAT, room, key, arm.door, dict(arm.options), study.seed, sorted(kept))
+            base = address(_FORMAT, theory, key, arm.door, dict(arm.options), study.seed, sorted(kept))
             for trial in range(study.count(name)):
                 place = hashlib.sha256(base + trial.to_bytes(8, "little")).digest()
                 yield Task(
                     place, study.name, point, name, trial, arm.door, arm.options, study.seed, kept,
-                    study.problem, study.fixed, key.hex(), room,
+                    study.problem, study.fixed, key.hex(), theory,
                 )  # fmt: skip
 
 
@@ -165,9 +168,9 @@ def perform(task: Task) -> Record:
     """
     start = time.perf_counter()
     try:
-        with one_thread(), heard() as said:
+        with one_thread(), warnings_of_trial() as said:
             rng = stream(task.seed, "point", task.key, "trial", task.trial)
-            found = getattr(task.problem(), task.door)(rng, **task.options)
+            found = getattr(task.problem(), task.kind)(rng, **task.options)
         kept = _kept(converged_only(found), task.observables)
         layout, body = pack(kept.assign(warning="; ".join(said)) if said else kept)
     except Exception as error:  # whatever a trial raises must not stop the others
@@ -205,3 +208,62 @@ def one_thread() -> AbstractContextManager[Any]:
 def _controller(modules: int) -> ThreadpoolController:
     """Find the thread pools; it takes a millisecond, so only after new modules were imported."""
     return ThreadpoolController()
+
+
+_said: ContextVar[list[str] | None] = ContextVar("said", default=None)
+_lock = threading.Lock()
+_listeners = 0
+_before: Any = None  # the process's own handling of warnings, while somebody listens
+
+
+@contextmanager
+def warnings_of_trial() -> Iterator[list[str]]:
+    """Collect the warnings of the calling thread; a Dask worker runs several trials in one process.
+
+    Yields
+    ------
+    list of str
+        Filled as warnings come: each text once, with its category, and without the place in the code.
+
+    Examples
+    --------
+    >>> with warnings_of_trial() as said:
+    ...     warnings.warn("too few samples", stacklevel=1)
+    >>> said
+    ['UserWarning: too few samples']
+    """
+    said: list[str] = []
+    token = _said.set(said)
+    _listen()
+    try:
+        yield said
+    finally:
+        _rest()
+        _said.reset(token)
+
+
+def _listen() -> None:
+    global _listeners, _before
+    with _lock:
+        if _listeners == 0:
+            _before = warnings.catch_warnings()
+            _before.__enter__()
+            warnings.simplefilter("ignore")  # what libraries tell developers is no part of a result
+            for category in (UserWarning, RuntimeWarning):
+                warnings.simplefilter("always", category)
+            warnings.showwarning = _note
+        _listeners += 1
+
+
+def _rest() -> None:
+    global _listeners
+    with _lock:
+        _listeners -= 1
+        if _listeners == 0:
+            _before.__exit__(None, None, None)
+
+
+def _note(message: Warning | str, category: type[Warning], *place: Any, **more: Any) -> None:
+    said, text = _said.get(), f"{category.__name__}: {message}"
+    if said is not None and text not in said:
+        said.append(text)

@@ -9,8 +9,7 @@ import xarray as xr
 from firstlight.data.unseen import UnseenData
 from firstlight.maths.checks import check_count
 from firstlight.maths.rng import RNGLike, SeedLike, generator
-from firstlight.study.cost import Cost
-from firstlight.study.problem import Assumption
+from firstlight.study.problem import Assumption, Cost
 from firstlight.unseen_classes.definitions.covariance import label_covariance
 from firstlight.unseen_classes.definitions.step import Step
 from firstlight.unseen_classes.doors import predict_classes, simulate_classes

@@ -15,8 +15,7 @@ from firstlight.maths.rng import RNGLike, SeedLike, generator
 from firstlight.measure.retrieval import recall_at_k
 from firstlight.measure.similarity import alignment
 from firstlight.measure.step import class_means
-from firstlight.study.cost import Cost
-from firstlight.study.problem import Assumption
+from firstlight.study.problem import Assumption, Cost
 from firstlight.unseen_classes.base import image_sizes
 from firstlight.unseen_classes.definitions.covariance import label_covariance
 from firstlight.unseen_classes.definitions.step import Step

@@ -12,7 +12,7 @@ from firstlight.data.unseen import UnseenData, image_classes, prepared
 from firstlight.maths.agreement import mean_interval
 from firstlight.maths.checks import check_count, check_instance
 from firstlight.maths.rng import RNGLike, SeedLike, generator
-from firstlight.study.cost import Cost
+from firstlight.study.problem import Cost
 from firstlight.unseen_classes.base import UnseenProblem, image_sizes
 from firstlight.unseen_classes.definitions.observables import RELATIONS
 from firstlight.unseen_classes.doors import predict_classes, simulate_classes

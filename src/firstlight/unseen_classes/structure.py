@@ -11,8 +11,7 @@ from firstlight.maths.activations import activation as as_activation
 from firstlight.maths.checks import check_choice, check_count, check_flag, check_number, check_positive
 from firstlight.maths.equality import ByValue
 from firstlight.maths.rng import RNGLike, SeedLike, generator
-from firstlight.study.cost import Cost
-from firstlight.study.problem import Assumption
+from firstlight.study.problem import Assumption, Cost
 from firstlight.unseen_classes.definitions.covariance import label_covariance, mean_slope
 from firstlight.unseen_classes.experiment.step import draw_network
 from firstlight.unseen_classes.theory.bulk import output_covariance

@@ -4,6 +4,7 @@ A record is a layout (JSON: names, dimensions, types, shapes) and a body (the ar
 Records of one study share a few layouts, so thousands of bodies are decoded by one `numpy.frombuffer`.
 """
 
+import hashlib
 import json
 import math
 from collections.abc import Iterator, Sequence
@@ -40,6 +41,19 @@ class Record:
         return self.message is None
 
 
+def checksum(*fields: Any) -> bytes:
+    """Return the checksum of a record: of all its fields, with the text of its layout.
+
+    Examples
+    --------
+    >>> checksum(b"a", 1, 0.5, None) == checksum(b"a", 1, 0.5, "")
+    False
+    """
+    legible = ascii([(len(field),) if isinstance(field, bytes) else field for field in fields])
+    blobs = [field for field in fields if isinstance(field, bytes)]
+    return hashlib.blake2b(b"".join([legible.encode(), *blobs]), digest_size=16).digest()
+
+
 def pack(dataset: xr.Dataset) -> tuple[str, bytes]:
     """Encode a Dataset; its own ``attrs`` are left out, those of its variables kept where JSON can hold them.
 
@@ -74,30 +88,6 @@ def pack(dataset: xr.Dataset) -> tuple[str, bytes]:
         layout.append([name, is_coord, variable.dims, values.dtype.str, values.shape, attrs])
         body.append(values.tobytes())
     return json.dumps(layout), b"".join(body)
-
-
-def unpack(layout: str, body: bytes) -> xr.Dataset:
-    """Decode one record.
-
-    Parameters
-    ----------
-    layout : str
-    body : bytes
-
-    Returns
-    -------
-    Dataset
-
-    Examples
-    --------
-    >>> float(unpack(*pack(xr.Dataset({"error": 0.5})))["error"])
-    0.5
-    """
-    variables: dict[str, Any] = {}
-    coords: dict[str, Any] = {}
-    for name, is_coord, dims, attrs, stacked in unpack_many(layout, [body]):
-        (coords if is_coord else variables)[name] = (dims, stacked[0, ...], attrs)
-    return xr.Dataset(variables, coords)
 
 
 def unpack_many(

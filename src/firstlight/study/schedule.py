@@ -1,19 +1,22 @@
-"""Get trials done: bounded work in flight, records written as they come, dead workers replaced."""
+"""Get trials done: bounded work in flight, records written as they come, dead workers replaced; a bar."""
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, CancelledError, Future, wait
 from dataclasses import dataclass, field
 from itertools import islice
+from types import TracebackType
+from typing import Any
 
-from firstlight.study.codec import Record
 from firstlight.study.engines import Engine
+from firstlight.study.record import Record
+from firstlight.study.spec import Scalar
 from firstlight.study.store import Store
 from firstlight.study.sweep import Point, Study
 from firstlight.study.trial import Task, perform, tasks
 
 _BATCH = 512
-_STRIKES = 2
+_DEATHS = 2
 
 
 @dataclass
@@ -51,7 +54,7 @@ class Outcome:
 
 
 @dataclass
-class Round:
+class Schedule:
     """One pass over some points of a study.
 
     Parameters
@@ -72,7 +75,7 @@ class Round:
     >>> from firstlight.study.engines import Serial
     >>> done = Outcome()
     >>> with tempfile.TemporaryDirectory() as folder, Store(f"{folder}/s.sqlite", write=True) as store:
-    ...     Round(STUDY, store, Serial(), done, lambda task, outcome: None).go(STUDY.points())
+    ...     Schedule(STUDY, store, Serial(), done, lambda task, outcome: None).run(STUDY.points())
     >>> done.computed
     15
     """
@@ -83,35 +86,35 @@ class Round:
     outcome: Outcome
     tell: Callable[[Task, Outcome], None]
     flying: "dict[Future[Record], Task]" = field(default_factory=dict)
-    suspects: deque[Task] = field(default_factory=deque)
-    strikes: dict[bytes, int] = field(default_factory=dict)
+    retried: deque[Task] = field(default_factory=deque)
+    deaths: dict[bytes, int] = field(default_factory=dict)
 
-    def go(self, points: Iterable[Point]) -> None:
+    def run(self, points: Iterable[Point]) -> None:
         """Compute what the store lacks of these points."""
         todo = self._missing(points)
         while True:
             # After a worker's death the trials in flight go one by one: who dies alone is the culprit.
-            room = 1 if self.suspects else 2 * self.machine.slots
-            while len(self.flying) < room:
-                task = self.suspects.popleft() if self.suspects else next(todo, None)
+            most = 1 if self.retried else 2 * self.machine.slots
+            while len(self.flying) < most:
+                task = self.retried.popleft() if self.retried else next(todo, None)
                 if task is None:
                     break
                 if not self._launch(task):
                     break
-                room = 1 if task.address in self.strikes else room
+                most = 1 if task.address in self.deaths else most
             if not self.flying:
-                if self.suspects:
+                if self.retried:
                     continue
                 return
             done, _ = wait(self.flying, return_when=FIRST_COMPLETED)
-            self._land(done)
+            self._store(done)
             self.machine.lost()
 
     def _launch(self, task: Task) -> bool:
         try:
             self.flying[self.machine.submit(perform, task)] = task
         except BrokenExecutor:  # it broke unnoticed; what is in flight will tell, else start afresh here
-            self.suspects.appendleft(task)
+            self.retried.appendleft(task)
             if not self.flying and not self.machine.renew():
                 raise
             return False
@@ -131,7 +134,7 @@ class Round:
                     claimed.add(task.address)
                     yield task
 
-    def _land(self, done: "Iterable[Future[Record]]") -> None:
+    def _store(self, done: "Iterable[Future[Record]]") -> None:
         """Write what came back in one transaction, and see to what did not."""
         records: list[tuple[Task, Record]] = []
         broken: list[Task] = []
@@ -147,13 +150,13 @@ class Round:
                 message = f"{type(error).__name__}: {error}"
                 records.append((task, task.record(message=message, seconds=0.0)))
         if broken:
-            records += self._bury([*broken, *self.flying.values()])
+            records += self._renew([*broken, *self.flying.values()])
         if records:
             self.store.put(record for _, record in records)
         for task, record in records:
             self._count(task, record)
 
-    def _bury(self, lost: list[Task]) -> list[tuple[Task, Record]]:
+    def _renew(self, lost: list[Task]) -> list[tuple[Task, Record]]:
         """Start new workers after one died, and decide which trials are tried again."""
         self.outcome.deaths += 1
         self.flying.clear()
@@ -162,12 +165,12 @@ class Round:
         given_up = []
         for task in lost:
             # Only a death alone in flight counts against a trial; in company it may be innocent.
-            self.strikes[task.address] = self.strikes.get(task.address, 0) + (len(lost) == 1)
-            if self.strikes[task.address] >= _STRIKES:
-                message = f"its worker died {_STRIKES} times (out of memory, or killed)"
+            self.deaths[task.address] = self.deaths.get(task.address, 0) + (len(lost) == 1)
+            if self.deaths[task.address] >= _DEATHS:
+                message = f"its worker died {_DEATHS} times (out of memory, or killed)"
                 given_up.append((task, task.record(message=message, seconds=0.0)))
             else:
-                self.suspects.append(task)
+                self.retried.append(task)
         return given_up
 
     def _count(self, task: Task, record: Record) -> None:
@@ -179,3 +182,64 @@ class Round:
                 where = ", ".join(f"{name} = {value!r}" for name, value in task.point.items())
                 self.outcome.messages.append(f"{task.arm}, trial {task.trial} at {where}: {record.message}")
         self.tell(task, self.outcome)
+
+
+class Bar:
+    """A progress bar on standard error, to be used as a context manager and as the `tell` of `advance`.
+
+    Parameters
+    ----------
+    study : Study
+
+    Examples
+    --------
+    >>> from firstlight.study.demo import STUDY
+    >>> with Bar(STUDY):
+    ...     pass
+    """
+
+    def __init__(self, study: Study) -> None:
+        from rich.console import Console
+        from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
+        console = Console(stderr=True)
+        self._per_point = sum(map(study.count, study.arms))
+        self._left: dict[tuple[Scalar, ...], int] = {}
+        self._points, self._size, self._total = 0, study.size, study.records
+        self._progress = Progress(
+            TextColumn("{task.description}"),
+            BarColumn(),
+            TextColumn("{task.fields[points]}"),
+            TextColumn("{task.fields[rate]}"),
+            TimeElapsedColumn(),
+            TextColumn("left"),
+            TimeRemainingColumn(),
+            console=console,
+            disable=not console.is_terminal,
+        )
+        self._bar = self._progress.add_task(study.name, total=self._total, points="", rate="")
+
+    def __call__(self, task: Task, outcome: Outcome) -> None:
+        """Count one record."""
+        place = tuple(task.point.values())
+        self._left[place] = self._left.get(place, self._per_point) - 1
+        if self._left[place] == 0:
+            self._points += 1
+            del self._left[place]
+        done = outcome.computed + outcome.failed
+        shown = self._progress.tasks[0]
+        fields: dict[str, Any] = {"points": f"{self._points}/{max(self._size, self._points)} points"}
+        if shown.speed:
+            fields["rate"] = f"{shown.speed:.3g} trials/s"
+        # Records that were there already would fool the clock: the bar measures only what is left to do.
+        total = max(self._total - outcome.kept, done)
+        self._progress.update(self._bar, completed=done, total=total, **fields)
+
+    def __enter__(self) -> "Bar":
+        self._progress.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._progress.stop()
