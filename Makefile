@@ -62,7 +62,7 @@ fingerprints: $(VENV)/.dev
 costs: $(VENV)/.dev
 	$(BIN)/python -m benchmarks._costs
 
-PICTURES := one-step/width early-alignment/toy phase/hessian-spectrum unseen/recall-vs-similarity
+PICTURES := one-step/width early-alignment/toy phase-transition/hessian-spectrum unseen-classes/recall-vs-similarity
 pictures: $(VENV)/.core
 	for name in $(PICTURES); do $(BIN)/firstlight study run $$name && \
 	$(BIN)/firstlight study figure $$name --output out/pictures || exit 1; done

@@ -3,15 +3,15 @@
 import json
 import sys
 
-from firstlight.study.catalogue import COSTS, catalogue, costs
 from firstlight.study.estimate import estimate
+from firstlight.study.registry import COSTS, costs, studies
 
 
 def main(names: list[str]) -> None:
     """Time the studies named, or all; what is no longer in the catalogue goes."""
     known = costs()
     found: dict[str, dict[str, float]] = {}
-    for study in catalogue().values():
+    for study in studies().values():
         found[study.name] = known.get(study.name, {})
         if names and study.name not in names:
             continue

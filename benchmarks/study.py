@@ -20,9 +20,9 @@ import xarray as xr
 
 from benchmarks import best_of
 from firstlight.maths.rng import generator
-from firstlight.study.catalogue import catalogue
 from firstlight.study.engines import Engine, Local, Serial
 from firstlight.study.record import pack
+from firstlight.study.registry import studies
 from firstlight.study.run import advance, dataset
 from firstlight.study.spec import Arm
 from firstlight.study.store import Store
@@ -123,7 +123,7 @@ def run() -> list[tuple[str, float, float, float, str]]:
     rows.append((f"{label}, s over the limit", seconds, TARGET_SECONDS, seconds / TARGET_SECONDS, "<= 1"))
     rows.append((f"{label}, MB over the limit", peak, TARGET_MEGABYTES, peak / TARGET_MEGABYTES, "<= 1"))
     first = {
-        name.split("/")[0]: name for name in reversed(catalogue())
+        name.split("/")[0]: name for name in reversed(studies())
     }  # one of each room; `python -m benchmarks.study` does all
     return rows + [row for name in first.values() for row in dry_run(name)]
 
@@ -223,7 +223,7 @@ def repeats_for(seconds: float) -> int:
 if (
     __name__ == "__main__"
 ):  # python -m benchmarks.study [NAME ...]: the dry run of each study, or of those named
-    for study_name in sys.argv[1:] or catalogue():
+    for study_name in sys.argv[1:] or studies():
         for label, measured, predicted, off, _ in dry_run(study_name):
             print(
                 f"{label}: measured {measured:.3g}, predicted {predicted:.3g}, off by {off:.2f}", flush=True

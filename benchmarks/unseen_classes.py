@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.neighbors import NearestNeighbors
 
 from benchmarks import best_of
-from firstlight.study.catalogue import find
+from firstlight.study.registry import study
 from firstlight.study.run import run as run_study
 from firstlight.unseen_classes import recall_at_k, spiked_kernel
 
@@ -87,7 +87,7 @@ def _gram() -> tuple[str, float, float, float, str]:
 def _study() -> tuple[str, float, float, float, str]:
     with tempfile.TemporaryDirectory() as folder:
         start = time.perf_counter()
-        run_study(find("unseen/digits-pairs"), Path(folder) / "study.sqlite", workers=2)
+        run_study(study("unseen-classes/digits-pairs"), Path(folder) / "study.sqlite", workers=2)
         seconds = time.perf_counter() - start
     return ("45-pair study at quick scale, s / 60 s", seconds, 60.0, seconds / 60, "<= 1")
 

@@ -51,9 +51,9 @@ def plain(value: Any) -> Any:
 
 def of_studies(everything: bool) -> Iterator[tuple[str, Any]]:
     """Yield every arm's numbers at the chosen points of every study."""
-    from firstlight.study.catalogue import catalogue
+    from firstlight.study.registry import studies
 
-    for number, (name, study) in enumerate(catalogue().items()):
+    for number, (name, study) in enumerate(sorted(studies().items(), key=lambda item: item[0].split("/")[0])):
         quick = study.at("quick")
         chosen = range(quick.size) if everything else sorted({0, quick.size - 1})
         for index in chosen:

@@ -9,7 +9,10 @@ import typer
 from typer.testing import CliRunner
 
 from firstlight.cli.cite import cite as command
-from firstlight.references import ENTRIES, ROOMS, bibtex, cite, keys_of
+from firstlight.references import bibtex, cite, entries, keys_of
+from firstlight.study.registry import theories
+
+ENTRIES = entries()
 
 
 def app() -> typer.Typer:
@@ -32,14 +35,14 @@ def test_year_in_the_key_is_the_year_in_the_entry(key):
     assert re.search(r"\d{4}", key).group() == dict(ENTRIES[key].fields)["year"]
 
 
-def test_rooms_point_at_known_keys():
-    assert set(ROOMS) == {"one_step", "early_alignment", "phase_transition", "unseen_classes"}
-    for keys in ROOMS.values():
-        assert set(keys) <= set(ENTRIES)
+def test_every_theory_has_a_source():
+    assert {"one_step", "early_alignment", "phase_transition", "unseen_classes"} <= set(theories())
+    for theory in theories().values():
+        assert theory.references
 
 
-def test_spelling_of_a_room_is_forgiving():
-    assert cite("One-Step") == cite("one_step") == bibtex(ROOMS["one_step"])
+def test_spelling_of_a_theory_is_forgiving():
+    assert cite("One-Step") == cite("one_step") == bibtex(theories()["one_step"].references)
 
 
 def test_objects_classes_and_functions_with_references():
@@ -87,7 +90,7 @@ def test_command_prints_bibtex_once_per_key():
 def test_command_prints_json():
     result = CliRunner().invoke(app(), ["one_step", "--json"])
     parsed = json.loads(result.stdout)
-    assert list(parsed) == list(ROOMS["one_step"])
+    assert list(parsed) == list(theories()["one_step"].references)
     assert parsed["demir2025onestep"]["eprint"] == "2503.00856"
 
 

@@ -9,11 +9,11 @@ from firstlight.cli import app
 from firstlight.early_alignment import Problem
 from firstlight.early_alignment.figures import animate
 from firstlight.show.figures import figure
-from firstlight.study.catalogue import catalogue
+from firstlight.study.registry import studies
 from firstlight.study.run import run
 from firstlight.study.sweep import Study
 
-STUDIES = {name: study for name, study in catalogue().items() if name.startswith("early-alignment/")}
+STUDIES = {name: study for name, study in studies().items() if name.startswith("early-alignment/")}
 
 
 def test_the_studies_of_the_room_are_there():

@@ -5,9 +5,9 @@ import pytest
 import xarray as xr
 
 from firstlight.show.figures import figure
-from firstlight.study.catalogue import catalogue
+from firstlight.study.registry import studies
 
-STUDIES = {name: study for name, study in catalogue().items() if name.startswith("one-step/")}
+STUDIES = {name: study for name, study in studies().items() if name.startswith("one-step/")}
 WANTED = (
     "width alpha beta mixture-ratio spike-alignment rank alpha-beta-map degree"
     " fashion-mnist-0-1 fashion-mnist-5-9"

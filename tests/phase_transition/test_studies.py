@@ -19,8 +19,8 @@ WANTED = {
 
 
 def test_all_wanted_studies_are_there():
-    assert {name.removeprefix("phase/") for name in BY_NAME} == WANTED
-    assert len(BY_NAME["phase/delta-alg"].axes["target"]) >= 12
+    assert {name.removeprefix("phase-transition/") for name in BY_NAME} == WANTED
+    assert len(BY_NAME["phase-transition/delta-alg"].axes["target"]) >= 12
 
 
 @pytest.mark.parametrize("name", BY_NAME)
@@ -30,7 +30,10 @@ def test_every_point_can_be_built(name):
         assert all(study.build(point) is not None for point in study.points())
 
 
-@pytest.mark.parametrize("name", sorted(set(BY_NAME) - {"phase/delta-nn-vs-width", "phase/delta-nn-vs-loss"}))
+@pytest.mark.parametrize(
+    "name",
+    sorted(set(BY_NAME) - {f"phase-transition/delta-nn-vs-{what}" for what in ("width", "loss")}),
+)
 def test_arms_give_what_is_drawn(name):
     study = BY_NAME[name].at("quick")
     fixed = {key: min(value, small) for key, small in (("steps", 8), ("theory_steps", 8), ("d", 60),
@@ -44,7 +47,7 @@ def test_arms_give_what_is_drawn(name):
 
 
 def test_special_pictures(tmp_path):
-    study = BY_NAME["phase/learning-curve"].at("quick")
+    study = BY_NAME["phase-transition/learning-curve"].at("quick")
     small = replace(
         study, axes={"delta": [1.0, 6.0], "d": [40]}, trials=2,
         fixed={**study.fixed, "steps": 20, "theory_steps": 16},
@@ -53,7 +56,7 @@ def test_special_pictures(tmp_path):
     assert found.attrs["failed"] == 0
     labels = [text.get_text() for text in figure(small, found).axes[0].get_legend().get_texts()]
     assert {"$δ_{alg}$", "descent, d = 40", "V(t), d = 40"} <= set(labels)
-    study = BY_NAME["phase/delta-nn-vs-time"].at("quick")
+    study = BY_NAME["phase-transition/delta-nn-vs-time"].at("quick")
     arms = {"theory": Arm("predict", {"samples": 1 << 10})}
     small = replace(study, fixed={**study.fixed, "steps": 16}, arms=arms)
     found = run(small, tmp_path / "b.sqlite", workers=1)

@@ -17,7 +17,7 @@ from firstlight.one_step import Problem as OneStep
 from firstlight.one_step.families import of_images
 from firstlight.phase_transition import Problem as Phase
 from firstlight.study.address import address
-from firstlight.study.catalogue import catalogue
+from firstlight.study.registry import studies
 from firstlight.unseen_classes import Problem as Unseen
 
 
@@ -70,7 +70,7 @@ def special():
 def registered():
     """Return the first and the last Problem of every study of the catalogue, where its images are there."""
     found = []
-    for study in catalogue().values():
+    for study in studies().values():
         try:
             found += [study.build(study.point(index)) for index in (0, study.size - 1)]
         except ImagesNotFetched:

@@ -190,7 +190,7 @@ def test_toml_takes_only_the_claims_of_its_theory(tmp_path):
 
 def test_a_published_bound_is_refuted_from_the_records(tmp_path):
     def call(command, *options):
-        words = [command, "unseen/operator-norm", "--store", str(tmp_path / "s.sqlite"), *options]
+        words = [command, "unseen-classes/operator-norm", "--store", str(tmp_path / "s.sqlite"), *options]
         done = CliRunner().invoke(app, words)
         assert done.exit_code == 0, done.output
         return done.stdout

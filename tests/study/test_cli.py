@@ -3,7 +3,6 @@
 import json
 import sqlite3
 from dataclasses import replace
-from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -11,8 +10,7 @@ from tiny import THEORY
 from typer.testing import CliRunner
 
 from firstlight.cli.study import app
-from firstlight.study import demo
-from firstlight.study.registry import THEORIES
+from firstlight.study import demo, registry
 from firstlight.study.spec import Scale
 
 TOML = """
@@ -29,7 +27,7 @@ scales.paper = { trials = 5 }
 @pytest.fixture
 def study(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setitem(THEORIES, "tiny", THEORY)
+    monkeypatch.setitem(registry.theories(), "tiny", THEORY)
     Path("study.toml").write_text(TOML)
     return "study.toml"
 
@@ -118,9 +116,8 @@ def test_a_negative_size_names_its_point(study):
 def test_the_list_tells_names_and_costs(monkeypatch):
     untimed = replace(demo.STUDY, name="demo/untimed", scales={"paper": Scale(trials=8)})
     known = {study.name: study for study in (demo.STUDY, untimed)}
-    module = import_module("firstlight.study.catalogue")
-    monkeypatch.setattr(module, "catalogue", lambda: known)
-    monkeypatch.setattr(module, "costs", lambda: {"demo/rate": {"quick": 90.0}})
+    monkeypatch.setattr(registry, "studies", lambda: known)
+    monkeypatch.setattr(registry, "costs", lambda: {"demo/rate": {"quick": 90.0}})
     rows = {row["name"]: row["scales"] for row in json.loads(call("list", "--json").stdout)}
     assert rows["demo/rate"]["quick"] == {"points": 3, "records": 15, "seconds": 90.0}
     assert rows["demo/untimed"]["paper"] == {"points": 3, "records": 27, "seconds": None}

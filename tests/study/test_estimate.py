@@ -7,9 +7,9 @@ import pytest
 import xarray as xr
 from tiny import Tiny
 
-from firstlight.study.catalogue import catalogue, costs
 from firstlight.study.estimate import Estimate, _calibrate, estimate, guard
 from firstlight.study.problem import Cost, cost_of
+from firstlight.study.registry import costs, studies
 from firstlight.study.run import run
 from firstlight.study.spec import Arm, Range, Refine
 from firstlight.study.store import Store
@@ -97,7 +97,7 @@ def test_without_a_cost_every_point_counts_alike(monkeypatch):
 
 
 def test_every_study_of_the_catalogue_has_been_timed():
-    wanted = {study.name: {"quick", *study.scales} for study in catalogue().values()}
+    wanted = {study.name: {"quick", *study.scales} for study in studies().values()}
     assert {name: set(scales) for name, scales in costs().items()} == wanted, "run make costs"
 
 

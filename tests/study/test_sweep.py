@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from tiny import Tiny
 
-from firstlight.study.catalogue import catalogue
+from firstlight.study.registry import studies
 from firstlight.study.spec import Arm, FigureSpec, Range, Refine, Scale
 from firstlight.study.sweep import Study
 from firstlight.study.trial import check
@@ -126,7 +126,7 @@ def test_a_bad_point_is_named_before_anything_runs():
 
 
 def test_the_catalogue_is_consistent():
-    for name, study in catalogue().items():
+    for name, study in studies().items():
         assert study.name == name
         for scale in ("quick", *study.scales):
             study.at(scale)

@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 
 from firstlight.cli import app
 from firstlight.study import registry, toml
-from firstlight.study.build import resolve
+from firstlight.study.registry import resolve
 from firstlight.study.spec import Range
 from firstlight.study.toml import read_study
 
@@ -35,7 +35,7 @@ scales.paper = { trials = 10, axes = { samples = [1000] } }
 
 @pytest.fixture
 def write(tmp_path, monkeypatch):
-    monkeypatch.setitem(registry.THEORIES, "tiny", THEORY)
+    monkeypatch.setitem(registry.theories(), "tiny", THEORY)
 
     def write(text):
         path = tmp_path / "study.toml"
@@ -133,7 +133,7 @@ def test_what_a_file_names_is_never_imported_or_called(write, tmp_path, monkeypa
 
 
 def test_every_registered_name_stands_for_something():
-    for theory in registry.THEORIES.values():
+    for theory in registry.theories().values():
         assert re.fullmatch("[a-z_]+", theory.name)
         for names in (theory.problems, theory.claims, theory.figures):
             assert all(

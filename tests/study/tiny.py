@@ -10,16 +10,23 @@ import xarray as xr
 from threadpoolctl import threadpool_info
 
 from firstlight.maths.rng import generator
+from firstlight.study import registry
 from firstlight.study.problem import Assumption, Cost
-from firstlight.study.registry import THEORIES, Theory
 
 COUNT_THREADS = 77  # a sample size that asks for the number of BLAS threads instead
-THEORY = Theory(name="tiny", problems={"mean": "tiny:Tiny"})
+THEORY = registry.Theory(
+    name="tiny",
+    title="Means",
+    question="What is the mean?",
+    problems={"mean": "tiny:Tiny"},
+    studies="tiny:STUDIES",
+)
+STUDIES = ()
 
 
 def register():
     """Let files name the tiny theory, in this process."""
-    THEORIES["tiny"] = THEORY
+    registry.register(THEORY)
 
 
 @dataclass(frozen=True)

@@ -7,9 +7,8 @@ import pytest
 import xarray as xr
 
 from firstlight.show.figures import figure
-from firstlight.study.build import resolve
-from firstlight.study.catalogue import catalogue, find
 from firstlight.study.claims import claims_of
+from firstlight.study.registry import resolve, studies
 from firstlight.study.run import run
 from firstlight.unseen_classes import claims
 from firstlight.unseen_classes.definitions.observables import RELATIONS
@@ -152,7 +151,7 @@ def test_deep_networks():
 
 
 def test_a_small_study_of_training_sets_is_judged_and_drawn(tmp_path):
-    study = find("unseen/multi-class")
+    study = studies()["unseen-classes/multi-class"]
     fixed = {**study.fixed, "sets": "0,1,2;3,4,5;6,7,8,9", "per_class": 12, "width": 64}
     small = replace(study, fixed=fixed, trials=1, scales={})
     found = run(small, tmp_path / "s.sqlite", workers=0)
@@ -166,7 +165,7 @@ def test_a_small_study_of_training_sets_is_judged_and_drawn(tmp_path):
 
 
 def test_every_study_of_the_room_has_claims_that_are_written_down():
-    for name, study in catalogue().items():
-        if name.startswith("unseen/"):
+    for name, study in studies().items():
+        if name.startswith("unseen-classes/"):
             assert callable(resolve(study.claims, "claims")), name
             assert claims_of(study, xr.Dataset({"status": ("trial", ["missing"])})) == []

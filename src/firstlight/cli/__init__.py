@@ -1,7 +1,7 @@
 """The command line: one module per group of commands; heavy imports happen inside the commands."""
 
 import sys
-from typing import Annotated
+from typing import Annotated, cast
 
 import typer
 
@@ -10,15 +10,13 @@ from firstlight.cli.cite import cite
 from firstlight.cli.data import app as data_app
 from firstlight.cli.report import report
 from firstlight.cli.study import app as study_app
-from firstlight.early_alignment.commands import animate
-from firstlight.phase_transition.commands import delta_alg, delta_nn, staircase
-from firstlight.unseen_classes.commands import unseen
+from firstlight.cli.theories import theories
+from firstlight.study import registry
 
 app = typer.Typer(
     name="firstlight",
     help="When, and what, does a two-layer network learn first? Theory and experiment, side by side.",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
 )
 
@@ -38,19 +36,23 @@ def _options(
     """Hold the options that come before any command."""
 
 
-app.command()(animate)
 app.command()(cite)
 app.command()(report)
-for name, command in (("delta-alg", delta_alg), ("delta-nn", delta_nn), ("staircase", staircase)):
-    # a target such as '-z1**2' is no option
-    app.command(name, context_settings={"ignore_unknown_options": True})(command)
-app.command()(unseen)
+app.command()(theories)
 app.add_typer(data_app, name="data")
 app.add_typer(study_app, name="study")
+for _theory in registry.theories().values():
+    if _theory.commands is not None:
+        try:
+            app.add_typer(cast(typer.Typer, registry.resolve(_theory.commands, "commands")))
+        except Exception as error:  # a plug-in's commands must not take ours with them
+            registry.mark_broken(_theory.name, error)
 
 
 def main() -> None:
     """Run the command line; bad input ends in one line on standard error and exit code 2."""
+    for failed in registry.broken():
+        print(f"theory {failed.name} of {failed.package} is left out: {failed.error}", file=sys.stderr)
     try:
         app()
     except (ValueError, OSError) as error:

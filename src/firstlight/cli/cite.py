@@ -9,20 +9,21 @@ import typer
 def cite(
     names: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[NAME...]", help="BibTeX keys or rooms' names; none: everything."),
+        typer.Argument(metavar="[NAME...]", help="BibTeX keys or theories' names; none: everything."),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of BibTeX.")] = False,
 ) -> None:
-    """Print what to cite for a room, a method or a set of images."""
-    from firstlight.references import ENTRIES, bibtex, keys_of
+    """Print what to cite for a theory, a method or a set of images."""
+    from firstlight.references import bibtex, entries, keys_of
 
     try:
-        keys = [key for name in names for key in keys_of(name)] if names else list(ENTRIES)
+        keys = [key for name in names for key in keys_of(name)] if names else list(entries())
     except ValueError as error:
         typer.echo(f"error: {error}", err=True)
         raise typer.Exit(2) from None
     if as_json:
-        entries = {key: {"type": ENTRIES[key].kind, **dict(ENTRIES[key].fields)} for key in keys}
-        typer.echo(json.dumps(entries, indent=2, ensure_ascii=False))
+        known = entries()
+        found = {key: {"type": known[key].kind, **dict(known[key].fields)} for key in keys}
+        typer.echo(json.dumps(found, indent=2, ensure_ascii=False))
     else:
         typer.echo(bibtex(keys))

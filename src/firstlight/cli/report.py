@@ -23,7 +23,7 @@ def report(
     from rich.markup import escape
 
     from firstlight.show.report import report as write
-    from firstlight.study.catalogue import FEATURED, catalogue
+    from firstlight.study.registry import featured, studies
 
     console = Console(soft_wrap=True)
 
@@ -31,8 +31,7 @@ def report(
         first_line = escape(verdict.partition("\n")[0])
         console.print(f"[bold]{title:<36}[/] {seconds:6.1f} s   {first_line}")
 
-    known = catalogue()
-    studies = [known[name] for name in (known if everything else FEATURED)]
+    chosen = list(studies().values()) if everything else featured()
     with resumable():
-        path = write(studies, scale=scale, store=store, destination=to, workers=workers, say=say)
+        path = write(chosen, scale=scale, store=store, destination=to, workers=workers, say=say)
     console.print(f"written: {path}")

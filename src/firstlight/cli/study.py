@@ -71,10 +71,10 @@ def resumable() -> Iterator[None]:
 
 
 def _study(name: str, scale: str, trials: int | None, seed: int | None) -> "Study":
-    from firstlight.study.catalogue import find
+    from firstlight.study import registry
     from firstlight.study.toml import read_study
 
-    study = read_study(name) if name.endswith(".toml") else find(name)
+    study = read_study(name) if name.endswith(".toml") else registry.study(name)
     chosen = study.at(scale)
     return replace(
         chosen,
@@ -96,12 +96,12 @@ def _found(study: "Study", scale: str, path: Path) -> "Iterator[tuple[Store, xr.
 @legible
 def list_(as_json: AsJson = False) -> None:
     """Print the names of the catalogue, one line each, with the cost at each scale (seconds on one core)."""
-    from firstlight.study.catalogue import catalogue, costs
     from firstlight.study.problem import duration
+    from firstlight.study.registry import costs, studies
 
     rows: list[dict[str, Any]] = []
     timed = costs()
-    for study in catalogue().values():
+    for study in studies().values():
         sizes = {}
         for scale in dict.fromkeys(("quick", *study.scales)):
             at = study.at(scale)

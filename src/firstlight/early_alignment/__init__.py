@@ -8,6 +8,9 @@ from typing import TYPE_CHECKING
 
 import lazy_loader
 
+from firstlight.early_alignment.references import REFERENCES
+from firstlight.study.registry import Theory
+
 if TYPE_CHECKING:
     from firstlight.data.separable import separability
     from firstlight.early_alignment.definitions.start import gaussian_start
@@ -36,6 +39,7 @@ _NAMES = {
 }
 
 __all__ = [
+    "THEORY",
     "AlignmentPath",
     "Bounds",
     "Geometry",
@@ -52,4 +56,21 @@ __all__ = [
     "separability",
 ]
 
-__getattr__, __dir__, _ = lazy_loader.attach("firstlight", None, _NAMES)
+THEORY = Theory(
+    name="early_alignment",
+    title="Early alignment",
+    question="Where do the neurons of a small-initialisation ReLU network go first, and what happens after?",
+    problems={"alignment": "firstlight.early_alignment.problem:Problem"},
+    studies="firstlight.early_alignment.studies:STUDIES",
+    references=REFERENCES,
+    claims={"digits": "firstlight.early_alignment.claims:digits"},
+    figures={"toy": "firstlight.early_alignment.figures:toy"},
+    featured=("early-alignment/toy", "early-alignment/two-points", "early-alignment/mnist-0-1"),
+    commands="firstlight.early_alignment.commands:app",
+)
+
+__getattr__, _, _ = lazy_loader.attach("firstlight", None, _NAMES)
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -5,7 +5,10 @@ from typing import Annotated
 
 import typer
 
+app = typer.Typer()
 
+
+@app.command()
 def animate(
     file: Annotated[Path, typer.Argument(help="The GIF to write.")],
     width: Annotated[int, typer.Option(min=1, help="Number of neurons.")] = 50,

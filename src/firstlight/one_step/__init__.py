@@ -1,4 +1,4 @@
-"""Room `one_step`: the error left by one large gradient step and a ridge read-out, on structured mixtures.
+"""The error left by one large gradient step and a ridge read-out, on structured mixtures.
 
 Source: Demir and Dogan, "Asymptotic analysis of two-layer neural networks after one gradient step under
 Gaussian mixtures data with structure", ICLR 2025.
@@ -7,6 +7,9 @@ Gaussian mixtures data with structure", ICLR 2025.
 from typing import TYPE_CHECKING
 
 import lazy_loader
+
+from firstlight.one_step.references import REFERENCES
+from firstlight.study.registry import Theory
 
 if TYPE_CHECKING:
     from firstlight.data.labels import Classification, Regression
@@ -26,6 +29,7 @@ _NAMES = {
 }
 
 __all__ = [
+    "THEORY",
     "Classification",
     "DegreeWarning",
     "GaussianMixture",
@@ -38,4 +42,27 @@ __all__ = [
     "needed_degree",
 ]
 
-__getattr__, __dir__, _ = lazy_loader.attach("firstlight", None, _NAMES)
+THEORY = Theory(
+    name="one_step",
+    title="One giant gradient step",
+    question="What error do one large gradient step and a ridge read-out leave, on mixtures with spikes?",
+    problems={
+        "scaled": "firstlight.one_step.problem:Problem.scaled",
+        "by_width": "firstlight.one_step.families:by_width",
+        "by_share": "firstlight.one_step.families:by_share",
+        "images": "firstlight.one_step.families:of_images",
+    },
+    studies="firstlight.one_step.studies:STUDIES",
+    references=REFERENCES,
+    figures={
+        "square": "firstlight.one_step.figures:square",
+        "degrees": "firstlight.one_step.figures:degrees",
+    },
+    featured=("one-step/width", "one-step/degree", "one-step/fashion-mnist-0-1"),
+)
+
+__getattr__, _, _ = lazy_loader.attach("firstlight", None, _NAMES)
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -8,6 +8,9 @@ from typing import TYPE_CHECKING
 
 import lazy_loader
 
+from firstlight.phase_transition.references import REFERENCES
+from firstlight.study.registry import Theory
+
 if TYPE_CHECKING:
     from firstlight.data.multi_index import MultiIndex
     from firstlight.maths.losses import Loss, loss
@@ -59,6 +62,7 @@ _NAMES = {
 }
 
 __all__ = [
+    "THEORY",
     "AlgProblem",
     "AlgorithmicThreshold",
     "CurvatureLaw",
@@ -92,4 +96,35 @@ __all__ = [
     "success_size",
 ]
 
-__getattr__, __dir__, _ = lazy_loader.attach("firstlight", None, _NAMES)
+THEORY = Theory(
+    name="phase_transition",
+    title="Phase transitions of feature learning",
+    question="How many samples per dimension before hidden directions are learnt at all?",
+    problems={
+        "training": "firstlight.phase_transition.problem:Problem",
+        "learning": "firstlight.phase_transition.learning:LearningProblem",
+        "spectrum": "firstlight.phase_transition.spectrum:SpectrumProblem",
+        "algorithmic": "firstlight.phase_transition.thresholds:AlgProblem",
+        "threshold": "firstlight.phase_transition.thresholds:ThresholdProblem",
+    },
+    studies="firstlight.phase_transition.studies:STUDIES",
+    references=REFERENCES,
+    figures={
+        "limit": "firstlight.phase_transition.figures:limit",
+        "spectra": "firstlight.phase_transition.figures:spectra",
+        "learning": "firstlight.phase_transition.figures:learning",
+    },
+    featured=(
+        "phase-transition/delta-alg",
+        "phase-transition/hessian-spectrum",
+        "phase-transition/dmft-vs-gd",
+        "phase-transition/size",
+    ),
+    commands="firstlight.phase_transition.commands:app",
+)
+
+__getattr__, _, _ = lazy_loader.attach("firstlight", None, _NAMES)
+
+
+def __dir__() -> list[str]:
+    return __all__

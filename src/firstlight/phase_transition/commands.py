@@ -5,6 +5,9 @@ from typing import Annotated, Any
 
 import typer
 
+app = typer.Typer()
+_ANY_TARGET = {"ignore_unknown_options": True}  # a target such as '-z1**2' is no option
+
 Target = Annotated[
     str,
     typer.Argument(help="A function of z1, z2, ..., such as 'z1*z2 + sign(z3)'."),
@@ -51,6 +54,7 @@ def _refuse(error: Exception) -> typer.Exit:
     return typer.Exit(2)
 
 
+@app.command("delta-alg", context_settings=_ANY_TARGET)
 def delta_alg(target: Target, noise: Noise = 0.0, seed: Seed = 0, as_json: Json = False) -> None:
     """Print the samples per dimension that any known fast method needs to find a hidden direction."""
     from firstlight.phase_transition.theory.alg import delta_alg
@@ -71,6 +75,7 @@ def delta_alg(target: Target, noise: Noise = 0.0, seed: Seed = 0, as_json: Json 
     _show(as_json, facts, lines)
 
 
+@app.command("staircase", context_settings=_ANY_TARGET)
 def staircase(
     target: Target,
     noise: Noise = 0.0,
@@ -102,6 +107,7 @@ def staircase(
     _show(as_json, facts, lines)
 
 
+@app.command("delta-nn", context_settings=_ANY_TARGET)
 def delta_nn(
     target: Target,
     activation: Annotated[str, typer.Option(help="Activation, twice differentiable.")] = "tanh_squared",

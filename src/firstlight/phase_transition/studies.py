@@ -32,7 +32,7 @@ _SUCCESS = Arm("simulate", label="descent, finite d")
 def _thresholds(name: str, what: str, axis: dict, paper: dict, fixed: dict, followed: int = 128) -> Study:
     """Make a study of delta_NN against one property of the network; theory follows so many steps on paper."""
     return Study(
-        name=f"phase/delta-nn-vs-{name}",
+        name=f"phase-transition/delta-nn-vs-{name}",
         description=f"delta_NN against {what}, and where descents of finite size succeed",
         problem=f"{_ROOM}:ThresholdProblem",
         axes=axis,
@@ -54,7 +54,7 @@ def _thresholds(name: str, what: str, axis: dict, paper: dict, fixed: dict, foll
 
 STUDIES = (
     Study(
-        name="phase/delta-alg",
+        name="phase-transition/delta-alg",
         description="Algorithmic thresholds of fourteen targets: quadrature beside Monte-Carlo",
         problem=f"{_ROOM}:AlgProblem",
         axes={"target": _TARGETS},
@@ -68,7 +68,7 @@ STUDIES = (
         scales={"paper": Scale(trials=8, fixed={"draws": 4_000_000})},
     ),
     Study(
-        name="phase/hessian-spectrum",
+        name="phase-transition/hessian-spectrum",
         description="The Hessian's density at initialisation, below and above the threshold, for m = 1, 2, 4",
         problem=f"{_ROOM}:SpectrumProblem",
         axes={"delta": [2.0, 8.0], "width": [1, 2, 4]},
@@ -84,7 +84,7 @@ STUDIES = (
         judged=("share_below",),
     ),
     Study(
-        name="phase/outlier-vs-delta",
+        name="phase-transition/outlier-vs-delta",
         description="The informative eigenvalue and its overlap leave the bulk at the threshold",
         problem=f"{_ROOM}:SpectrumProblem",
         axes={"delta": [2.0, 4.0, 7.0, 10.0, 14.0, 20.0]},
@@ -97,7 +97,7 @@ STUDIES = (
         absolute=_SCATTER,
     ),
     Study(
-        name="phase/dmft-vs-gd",
+        name="phase-transition/dmft-vs-gd",
         description="Gradient descent with the hard overlap held at zero, beside its mean-field theory",
         problem=f"{_ROOM}:Problem",
         axes={"delta": [2.0, 3.0, 5.0]},
@@ -113,7 +113,7 @@ STUDIES = (
         absolute={**_SCATTER, "largest_eigenvalue": 0.07},
     ),
     Study(
-        name="phase/delta-nn-vs-time",
+        name="phase-transition/delta-nn-vs-time",
         description="delta_NN(T), nearly linear in the bulk's edge, which is how its limit is found",
         problem=f"{_ROOM}:ThresholdProblem",
         axes={"init_scale": [0.8]},
@@ -137,7 +137,7 @@ STUDIES = (
     ),
     _thresholds("loss", "the loss", {"loss": ["square", "logistic"]}, {"loss": ["square", "logistic"]}, {}),
     Study(
-        name="phase/learning-curve",
+        name="phase-transition/learning-curve",
         description="How often gradient descent succeeds, beside V(t), a theory without fit",
         problem=f"{_ROOM}:LearningProblem",
         axes={"delta": [1.0, 1.5, 2.0, 2.25, 2.5, 3.0, 4.0], "d": [60, 120]},
@@ -155,7 +155,7 @@ STUDIES = (
         absolute=0.2,
     ),
     Study(
-        name="phase/escape-time",
+        name="phase-transition/escape-time",
         description="The time to leave the plateau grows as the logarithm of the dimension",
         problem=f"{_ROOM}:LearningProblem",
         axes={"d": [80, 160, 320]},
@@ -175,7 +175,7 @@ STUDIES = (
         tolerance=0.25,
     ),
     Study(
-        name="phase/grokking",
+        name="phase-transition/grokking",
         description="Training error falls at once, test error waits for the hidden direction",
         problem=f"{_ROOM}:Problem",
         axes={"d": [200, 400, 800]},
@@ -193,7 +193,7 @@ STUDIES = (
     ),
     # the gap of an extreme eigenvalue to the edge of its bulk falls as d^(-2/3) for large d
     Study(
-        name="phase/size",
+        name="phase-transition/size",
         description="The Hessian's largest eigenvalue nears theory's edge as the dimension grows",
         problem=f"{_ROOM}:Problem",
         axes={"d": [60, 120, 240]},

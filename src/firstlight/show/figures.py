@@ -9,7 +9,7 @@ import numpy as np
 import xarray as xr
 
 from firstlight.show import style
-from firstlight.study.build import resolve
+from firstlight.study.registry import resolve
 from firstlight.study.summary import observables, planned, summarise
 from firstlight.study.sweep import Study
 

@@ -1,4 +1,4 @@
-"""Studies: the doors of a room, comparisons, sweeps that survive, their store and their catalogue.
+"""Studies: theories at hand, comparisons, sweeps that survive, and their store.
 
 Ten lines make a study and run it; run it again and nothing is computed twice::
 
@@ -7,7 +7,7 @@ Ten lines make a study and run it; run it again and nothing is computed twice::
     study = Study(
         name="mine/ridge",
         description="error against the ridge penalty",
-        problem="my_rooms:ridge_problem",
+        problem="my_package:ridge_problem",
         axes={"ridge": [0.01, 0.1, 1.0]},
         arms={"network": Arm("simulate"), "theory": Arm("predict")},
         trials=8,
@@ -20,9 +20,9 @@ from typing import TYPE_CHECKING
 import lazy_loader
 
 if TYPE_CHECKING:
-    from firstlight.study.catalogue import catalogue
     from firstlight.study.compare import compare
     from firstlight.study.problem import Assumption, Cost, Problem
+    from firstlight.study.registry import Theory, studies, theories
     from firstlight.study.run import run
     from firstlight.study.scaling import scaling
     from firstlight.study.spec import Arm, FigureSpec, Range, Refine, Scale
@@ -30,9 +30,9 @@ if TYPE_CHECKING:
     from firstlight.study.sweep import Study
 
 _NAMES = {
-    "catalogue": ["catalogue"],
     "compare": ["compare"],
     "problem": ["Assumption", "Cost", "Problem"],
+    "registry": ["Theory", "studies", "theories"],
     "run": ["run"],
     "scaling": ["scaling"],
     "spec": ["Arm", "FigureSpec", "Range", "Refine", "Scale"],
@@ -52,10 +52,12 @@ __all__ = [
     "Store",
     "StoreError",
     "Study",
-    "catalogue",
+    "Theory",
     "compare",
     "run",
     "scaling",
+    "studies",
+    "theories",
 ]
 
 __getattr__, __dir__, _ = lazy_loader.attach(__name__, None, _NAMES)

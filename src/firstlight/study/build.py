@@ -1,50 +1,16 @@
-"""What stands behind an address, and the Problem that a factory makes of a point."""
+"""The Problem that a factory makes of a point."""
 
-from collections.abc import Callable, Mapping
-from importlib import import_module
+from collections.abc import Mapping
 from typing import Any
 
 from firstlight.study.problem import Problem
+from firstlight.study.registry import Reference, resolve
 from firstlight.study.spec import Scalar
 
 _DOORS = ("room", "room_version", "predict", "simulate")
 
 
-def resolve(address: str | Callable[..., Any], what: str = "problem") -> Callable[..., Any]:
-    """Return the callable behind ``"module:qualname"``; a callable is passed through.
-
-    Parameters
-    ----------
-    address : callable or str
-    what : str, default "problem"
-        The field that it stands in, for the refusal.
-
-    Returns
-    -------
-    callable
-
-    Examples
-    --------
-    >>> resolve("math:sqrt")(4)
-    2.0
-    """
-    if not isinstance(address, str):
-        return address
-    module, _, qualname = address.partition(":")
-    try:
-        found: Any = import_module(module)
-        for part in qualname.split("."):
-            found = getattr(found, part)
-    except (ImportError, AttributeError) as error:
-        raise ValueError(f"{what} = {address!r}: {error}") from error
-    if not callable(found):
-        raise ValueError(f"{what} = {address!r}: is not callable")
-    return found
-
-
-def build(
-    name: str, factory: str | Callable[..., Any], fixed: Mapping[str, Any], point: Mapping[str, Scalar]
-) -> Problem:
+def build(name: str, factory: Reference, fixed: Mapping[str, Any], point: Mapping[str, Scalar]) -> Problem:
     """Make a Problem from its factory and fields; a refusal names the study and the point.
 
     Parameters

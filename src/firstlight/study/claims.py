@@ -9,7 +9,7 @@ import numpy as np
 import xarray as xr
 from numpy.typing import ArrayLike
 
-from firstlight.study.build import resolve
+from firstlight.study.registry import resolve
 
 if TYPE_CHECKING:
     from firstlight.study.sweep import Study

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from firstlight.study.catalogue import catalogue
+from firstlight.study.registry import studies
 from firstlight.study.sweep import Study
 
 _SHOWN = 16
@@ -168,7 +168,7 @@ def command(study: Study, scale: str) -> str:
     >>> command(Study("demo/x", "a demo", "math:sqrt", axes={"x": [1]}, trials=2), "quick")
     "firstlight.study.run(study, scale='quick')"
     """
-    if study.source is None and study.name not in catalogue():
+    if study.source is None and study.name not in studies():
         return f"firstlight.study.run(study, scale={scale!r})"
     name = shlex.quote(study.source or study.name)
     return f"firstlight study run {name} --scale {scale} --trials {study.trials} --seed {study.seed}"

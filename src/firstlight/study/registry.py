@@ -1,98 +1,222 @@
-"""The registry of theories: what a study in a file may name, and what stands behind each name.
+"""The theories that are installed, and what stands behind the names that each announces.
 
-A name is a theory's, or a theory's and one of its problems, claims or figures: ``"one_step"``,
-``"one_step.by_width"``. What stands behind it is held here, in code; a file can neither import nor call
-anything else. Looking a name up imports nothing.
+A theory is a package with a `Theory` in the entry-point group ``firstlight.theories``; ours are found like
+anybody's, and nothing else in the shared parts names them. A study in a file may name a theory, or one of
+its problems, claims or figures (``"one_step"``, ``"one_step.by_width"``), and can neither import nor call
+anything else. Looking a name up loads no theory.
 """
 
+import json
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
+from importlib import import_module
+from importlib.metadata import EntryPoint, entry_points
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from firstlight.maths.checks import refusal, unknown
+from firstlight.references import Entry
 
+if TYPE_CHECKING:
+    from firstlight.study.sweep import Study
+
+GROUP = "firstlight.theories"
 _NAME = re.compile(r"[a-z_]+(\.[a-z_]+)?")
+
+Reference = str | Callable[..., Any]
+"""A callable, or where it stands: ``"module:qualname"``, written in code and never read from a file."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Theory:
-    """What a theory offers to studies, by names of its own.
+    """What a theory announces; everything that lists, runs, judges, draws or cites theories goes through it.
 
     Attributes
     ----------
     name : str
-    problems : mapping of str to str
-        Factories of Problems, as ``"module:qualname"``; the first is the default.
-    claims : mapping of str to str
+        Lower-case words joined by ``_``; its studies are called ``"the-name/what"``.
+    title, question : str
+        A heading, and the question that it answers.
+    problems : mapping of str to Reference
+        Factories of Problems; the first is the default.
+    studies : str
+        Where its sequence of `Study` stands.
+    references : mapping of str to Entry
+        What to cite, by BibTeX key; the first is the source.
+    claims : mapping of str to Reference
         Functions of a study's Dataset that judge published claims.
-    figures : mapping of str to str
+    figures : mapping of str to Reference
         Functions of a study and its Dataset that draw a special picture.
+    featured : tuple of str
+        Its studies in the short report.
+    commands : str, optional
+        Where a `typer.Typer` with its commands stands.
 
     Examples
     --------
-    >>> Theory(name="mine", problems={"mean": "my_package:Mean"}).problems["mean"]
-    'my_package:Mean'
+    >>> theory = Theory(name="my_means", title="Means", question="Which mean?",
+    ...                 problems={"mean": "my_means:Mean"}, studies="my_means.studies:STUDIES")
+    >>> theory.slug
+    'my-means'
     """
 
     name: str
-    problems: Mapping[str, str]
-    claims: Mapping[str, str] = field(default_factory=dict)
-    figures: Mapping[str, str] = field(default_factory=dict)
+    title: str
+    question: str
+    problems: Mapping[str, Reference]
+    studies: str
+    references: Mapping[str, Entry] = field(default_factory=dict)
+    claims: Mapping[str, Reference] = field(default_factory=dict)
+    figures: Mapping[str, Reference] = field(default_factory=dict)
+    featured: tuple[str, ...] = ()
+    commands: str | None = None
+
+    def __post_init__(self) -> None:
+        if not re.fullmatch(r"[a-z][a-z_]*", self.name):
+            raise refusal("name", self.name, "be lower-case letters and _")
+        if not self.problems:
+            raise refusal("problems", self.problems, "name at least one problem")
+
+    @property
+    def slug(self) -> str:
+        """The first part of its studies' names."""
+        return self.name.replace("_", "-")
 
 
-def _within(module: str, **names: str) -> dict[str, str]:
-    return {name: f"firstlight.{module}:{qualname}" for name, qualname in names.items()}
+@dataclass(frozen=True)
+class Broken:
+    """A theory that is installed and cannot be used.
+
+    Attributes
+    ----------
+    name, package, error : str
+        The entry point's name, the package that brings it, and what went wrong.
+    """
+
+    name: str
+    package: str
+    error: str
 
 
-def _same(module: str, *names: str) -> dict[str, str]:
-    return _within(module, **dict(zip(names, names, strict=True)))
+@cache
+def _installed() -> tuple[dict[str, Theory], dict[str, str], list[Broken]]:
+    """Load every entry point once: theories and packages by name, ours first, and what failed."""
+    found: dict[str, Theory] = {}
+    packages: dict[str, str] = {}
+    failed: list[Broken] = []
+    for point in sorted(entry_points(group=GROUP), key=lambda point: _package(point)[0] != "firstlight"):
+        package = " ".join(_package(point))
+        if packages.get(point.name) == package:  # one package, seen twice on the path
+            continue
+        try:
+            theory = point.load()
+            if not isinstance(theory, Theory):
+                raise TypeError(f"{point.value} is no Theory")
+            if theory.name in found:
+                raise ValueError(f"the name {theory.name!r} is taken by {packages[theory.name]}")
+            found[theory.name], packages[theory.name] = theory, package
+        except Exception as error:  # whatever a plug-in does when it is loaded must not break the others
+            failed.append(Broken(point.name, package, f"{type(error).__name__}: {error}"))
+    return found, packages, failed
 
 
-THEORIES = {
-    theory.name: theory
-    for theory in (
-        Theory(
-            name="early_alignment",
-            problems=_within("early_alignment", alignment="Problem"),
-            claims=_same("early_alignment.claims", "digits"),
-            figures=_same("early_alignment.figures", "toy"),
-        ),
-        Theory(
-            name="one_step",
-            problems={
-                **_within("one_step", scaled="Problem.scaled"),
-                **_within("one_step.families", by_width="by_width", by_share="by_share", images="of_images"),
-            },
-            figures=_same("one_step.figures", "square", "degrees"),
-        ),
-        Theory(
-            name="phase_transition",
-            problems=_within(
-                "phase_transition", training="Problem", learning="LearningProblem",
-                spectrum="SpectrumProblem", algorithmic="AlgProblem", threshold="ThresholdProblem",
-            ),
-            figures=_same("phase_transition.figures", "limit", "spectra", "learning"),
-        ),
-        Theory(
-            name="unseen_classes",
-            problems=_within(
-                "unseen_classes", cosines="Problem", cosine="ClassProblem", sides="SideProblem",
-                rotations="RotationProblem", images="ImageProblem", sets="SetsProblem",
-                gradient="GradientProblem", norm="NormProblem", deep="DeepProblem",
-            ),
-            claims=_same(
-                "unseen_classes.claims", "alignment", "elasticity", "sides", "lengths", "rotations",
-                "gradient", "norms", "sets", "deep",
-            ),
-            figures=_same("unseen_classes.figures", "relations"),
-        ),
-    )
-}  # fmt: skip
-"""Our four theories, by name."""
+def _package(point: EntryPoint) -> tuple[str, str]:
+    return (point.dist.name, point.dist.version) if point.dist is not None else ("unknown", "")
 
 
-def problem(name: object) -> tuple[Theory, str]:
-    """Return the theory and the factory, as ``"module:qualname"``, behind the name of a problem.
+def theories() -> dict[str, Theory]:
+    """Return the theories at hand, by name: ours first, then those of other packages.
+
+    Returns
+    -------
+    dict of str to Theory
+
+    Examples
+    --------
+    >>> list(theories())[:4]
+    ['one_step', 'early_alignment', 'phase_transition', 'unseen_classes']
+    """
+    return _installed()[0]
+
+
+def broken() -> tuple[Broken, ...]:
+    """Return the theories that are installed and could not be used, each with the reason.
+
+    Examples
+    --------
+    >>> broken()
+    ()
+    """
+    return tuple(_installed()[2])
+
+
+def package(name: str) -> str:
+    """Return which package brings a theory, with its version.
+
+    Examples
+    --------
+    >>> package("one_step").split()[0]
+    'firstlight'
+    """
+    return _installed()[1].get(name, "this session")
+
+
+def register(theory: Theory) -> None:
+    """Add a theory for this session, without a package: for notebooks and tests.
+
+    Examples
+    --------
+    >>> register(theories()["one_step"])
+    """
+    theories()[theory.name] = theory
+
+
+def mark_broken(name: str, error: Exception) -> None:
+    """Note that a part of a theory, such as its studies or commands, cannot be loaded."""
+    failure = Broken(name, package(name), f"{type(error).__name__}: {error}")
+    if failure not in _installed()[2]:
+        _installed()[2].append(failure)
+
+
+def resolve(reference: Reference, what: str = "problem") -> Callable[..., Any]:
+    """Return the callable behind ``"module:qualname"``; a callable is passed through.
+
+    Parameters
+    ----------
+    reference : callable or str
+    what : str, default "problem"
+        The field that it stands in, for the refusal.
+
+    Returns
+    -------
+    callable
+
+    Examples
+    --------
+    >>> resolve("math:sqrt")(4)
+    2.0
+    """
+    found = _located(reference, what) if isinstance(reference, str) else reference
+    if not callable(found):
+        raise ValueError(f"{what} = {reference!r}: is not callable")
+    return found
+
+
+def _located(reference: str, what: str) -> Any:
+    module, _, qualname = reference.partition(":")
+    try:
+        found: Any = import_module(module)
+        for part in qualname.split("."):
+            found = getattr(found, part)
+    except (ImportError, AttributeError) as error:
+        raise ValueError(f"{what} = {reference!r}: {error}") from error
+    return found
+
+
+def problem(name: object) -> tuple[Theory, Reference]:
+    """Return the theory and the factory behind the name of a problem.
 
     Parameters
     ----------
@@ -101,7 +225,7 @@ def problem(name: object) -> tuple[Theory, str]:
 
     Returns
     -------
-    Theory, str
+    Theory, Reference
 
     Examples
     --------
@@ -116,35 +240,122 @@ def problem(name: object) -> tuple[Theory, str]:
     if not isinstance(name, str) or not _NAME.fullmatch(name):
         raise refusal("problem", name, "be a theory or theory.problem, such as one_step.by_width")
     first, _, second = name.partition(".")
-    if first not in THEORIES:
-        raise unknown("problem", name, THEORIES)
-    theory = THEORIES[first]
+    if first not in theories():
+        raise unknown("problem", name, theories())
+    theory = theories()[first]
     return theory, _found("problem", name, theory.problems, second or next(iter(theory.problems)), first)
 
 
-def claims(theory: Theory, name: object) -> str:
-    """Return what judges the published claims of that name in a theory, as ``"module:qualname"``.
+def claims(theory: Theory, name: object) -> Reference:
+    """Return what judges the published claims of that name in a theory.
 
     Examples
     --------
-    >>> claims(THEORIES["unseen_classes"], "norms")
+    >>> claims(theories()["unseen_classes"], "norms")
     'firstlight.unseen_classes.claims:norms'
     """
     return _found("claims", name, theory.claims, name)
 
 
-def figure(theory: Theory, name: object) -> str:
-    """Return what draws the special picture of that name in a theory, as ``"module:qualname"``.
+def figure(theory: Theory, name: object) -> Reference:
+    """Return what draws the special picture of that name in a theory.
 
     Examples
     --------
-    >>> figure(THEORIES["one_step"], "square")
+    >>> figure(theories()["one_step"], "square")
     'firstlight.one_step.figures:square'
     """
     return _found("figure.draw", name, theory.figures, name)
 
 
-def _found(field: str, given: object, known: Mapping[str, str], name: object, theory: str = "") -> str:
+def _found(
+    field: str, given: object, known: Mapping[str, Reference], name: object, theory: str = ""
+) -> Reference:
     if not isinstance(name, str) or name not in known:
         raise unknown(field, given, (f"{theory}.{one}" if theory else one for one in known))
     return known[name]
+
+
+def studies() -> "dict[str, Study]":
+    """Collect the studies of all theories, by name, in the theories' own order.
+
+    Returns
+    -------
+    dict of str to Study
+
+    Examples
+    --------
+    >>> all(name == study.name for name, study in studies().items())
+    True
+    """
+    found: dict[str, Study] = {}
+    for theory in theories().values():
+        try:
+            own: Sequence[Study] = _located(theory.studies, "studies")
+            if wrong := [study.name for study in own if not study.name.startswith(f"{theory.slug}/")]:
+                raise ValueError(f"name = {wrong[0]!r}: must begin with {theory.slug}/")
+            found |= {study.name: study for study in own}
+        except Exception as error:
+            if package(theory.name).startswith("firstlight "):
+                raise
+            mark_broken(theory.name, error)
+    return found
+
+
+def study(name: str) -> "Study":
+    """Return one study by name; an unknown name gets a hint.
+
+    Parameters
+    ----------
+    name : str
+        Such as ``"one-step/width"``.
+
+    Returns
+    -------
+    Study
+
+    Examples
+    --------
+    >>> study("no/such-study")
+    Traceback (most recent call last):
+    ...
+    ValueError: study 'no/such-study': unknown ...
+    """
+    known = studies()
+    if name not in known:
+        raise unknown("study", name, known)
+    return known[name]
+
+
+def featured() -> "Sequence[Study]":
+    """Return the studies of the short report: together a few minutes at the quick scale.
+
+    Examples
+    --------
+    >>> featured()[0].name
+    'one-step/width'
+    """
+    known = studies()
+    names = [name for theory in theories().values() for name in theory.featured]
+    return [known[name] for name in names if name in known]
+
+
+COSTS = Path(__file__).with_name("costs.json")
+"""Seconds on one core by study and scale, as dry runs on the machine of `make costs` said."""
+
+
+def costs() -> dict[str, dict[str, float]]:
+    """Return about how long each study takes on one core, by name and scale, without running anything.
+
+    Returns
+    -------
+    dict of str to dict of str to float
+        Seconds; a study that was never timed is absent. A dry run says it for the machine at hand.
+
+    Examples
+    --------
+    >>> 0 < costs()["one-step/width"]["quick"] < costs()["one-step/width"]["paper"]
+    True
+    """
+    found: dict[str, dict[str, float]] = json.loads(COSTS.read_text(encoding="utf-8"))
+    return found

@@ -9,6 +9,9 @@ from typing import TYPE_CHECKING
 
 import lazy_loader
 
+from firstlight.study.registry import Theory
+from firstlight.unseen_classes.references import REFERENCES
+
 if TYPE_CHECKING:
     from firstlight.data.unseen import UnseenData, prepared, split_classes
     from firstlight.maths.agreement import rank_agreement
@@ -65,6 +68,7 @@ _NAMES = {
 }
 
 __all__ = [
+    "THEORY",
     "ClassProblem",
     "DeepProblem",
     "Emergence",
@@ -110,4 +114,48 @@ __all__ = [
     "train_unseen_similarity",
 ]
 
-__getattr__, __dir__, _ = lazy_loader.attach("firstlight", None, _NAMES)
+THEORY = Theory(
+    name="unseen_classes",
+    title="Unseen classes",
+    question="Which classes that a network never saw become aligned, elastic and retrievable?",
+    problems={
+        "cosines": "firstlight.unseen_classes.problem:Problem",
+        "cosine": "firstlight.unseen_classes.problem:ClassProblem",
+        "sides": "firstlight.unseen_classes.problem:SideProblem",
+        "rotations": "firstlight.unseen_classes.problem:RotationProblem",
+        "images": "firstlight.unseen_classes.problem:ImageProblem",
+        "sets": "firstlight.unseen_classes.sets:SetsProblem",
+        "gradient": "firstlight.unseen_classes.structure:GradientProblem",
+        "norm": "firstlight.unseen_classes.structure:NormProblem",
+        "deep": "firstlight.unseen_classes.deep:DeepProblem",
+    },
+    studies="firstlight.unseen_classes.studies:STUDIES",
+    references=REFERENCES,
+    claims={
+        name: f"firstlight.unseen_classes.claims:{name}"
+        for name in (
+            "alignment",
+            "elasticity",
+            "sides",
+            "lengths",
+            "rotations",
+            "gradient",
+            "norms",
+            "sets",
+            "deep",
+        )
+    },
+    figures={"relations": "firstlight.unseen_classes.figures:relations"},
+    featured=(
+        "unseen-classes/alignment-vs-similarity",
+        "unseen-classes/recall-vs-similarity",
+        "unseen-classes/digits-pairs",
+    ),
+    commands="firstlight.unseen_classes.commands:app",
+)
+
+__getattr__, _, _ = lazy_loader.attach("firstlight", None, _NAMES)
+
+
+def __dir__() -> list[str]:
+    return __all__

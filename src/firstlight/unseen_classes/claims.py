@@ -24,7 +24,7 @@ _STRONG = 0.3
 
 
 def alignment(found: xr.Dataset) -> list[Claim]:
-    """Judge ``unseen/alignment-vs-similarity``: cosines and inner products at each strength of the step."""
+    """Judge ``unseen-classes/alignment-vs-similarity``: cosines and inner products by strength."""
     network = found.sel(arm="network")
     size = abs(network["cosine"])
     parts = _each("kappa", "Spearman, cosine, κ =", size, network["alignment"])
@@ -32,7 +32,7 @@ def alignment(found: xr.Dataset) -> list[Claim]:
 
 
 def elasticity(found: xr.Dataset) -> list[Claim]:
-    """Judge ``unseen/elasticity-vs-similarity`` at each strength of the step."""
+    """Judge ``unseen-classes/elasticity-vs-similarity`` at each strength of the step."""
     network = found.sel(arm="network")
     return [
         judged(ELASTICITY, _each("kappa", "Spearman, κ =", abs(network["cosine"]), network["elasticity"]))
@@ -40,7 +40,7 @@ def elasticity(found: xr.Dataset) -> list[Claim]:
 
 
 def sides(found: xr.Dataset) -> list[Claim]:
-    """Judge ``unseen/recall-vs-similarity``: two unseen classes on opposite sides, or on the same."""
+    """Judge ``unseen-classes/recall-vs-similarity``: two unseen classes on opposite sides, or on the same."""
     network = found.sel(arm="network")
     change = network["mean_recall"] - network["mean_recall_before"]
     far = network["along"] > network["along"].mean()
@@ -58,7 +58,7 @@ def sides(found: xr.Dataset) -> list[Claim]:
 
 
 def lengths(found: xr.Dataset) -> list[Claim]:
-    """Judge ``unseen/lengths``, set-up 1: longer unseen means are easier before the step as well."""
+    """Judge ``unseen-classes/lengths``, set-up 1: longer unseen means are easier before the step as well."""
     network = found.sel(arm="network")
     change = network["mean_recall"] - network["mean_recall_before"]
     cases = {
@@ -71,7 +71,7 @@ def lengths(found: xr.Dataset) -> list[Claim]:
 
 
 def rotations(found: xr.Dataset) -> list[Claim]:
-    """Judge ``unseen/rotations``, set-up 2: classes that turn away from the training direction."""
+    """Judge ``unseen-classes/rotations``, set-up 2: classes that turn away from the training direction."""
     network = found.sel(arm="network")
     size, change = network["similarity"], network["mean_recall"] - network["mean_recall_before"]
     return [
@@ -86,7 +86,7 @@ def rotations(found: xr.Dataset) -> list[Claim]:
 
 
 def gradient(found: xr.Dataset) -> list[Claim]:
-    """Judge ``unseen/rank-one`` in both norms; an error that falls slower than n^(-1/4) does not count."""
+    """Judge ``unseen-classes/rank-one`` in both norms; errors falling slower than n^(-1/4) do not count."""
     network = found.sel(arm="network")
     parts = [
         _power(
@@ -99,7 +99,7 @@ def gradient(found: xr.Dataset) -> list[Claim]:
 
 
 def norms(found: xr.Dataset) -> list[Claim]:
-    """Judge ``unseen/operator-norm``: what outgrows √n + √d faster than n^(1/4) is of another order."""
+    """Judge ``unseen-classes/operator-norm``: what outgrows √n + √d by n^(1/4) is another order."""
     ratio = found["over_published"].sel(arm="matrix")
     parts = [
         _power(f"exponent of norm / (√n + √d), {law}", ratio.sel(law=law), 0.25)

@@ -10,6 +10,7 @@ import typer
 if TYPE_CHECKING:
     import xarray as xr
 
+app = typer.Typer()
 _PAIRS = 8  # lines of the table of pairs
 CAVEATS = (
     "Predictions are for one gradient step of a wide two-layer network, not for a deep one trained for long.",
@@ -19,6 +20,7 @@ CAVEATS = (
 )
 
 
+@app.command()
 def unseen(
     file: Annotated[Path, typer.Argument(help="npz, npy, csv or parquet with features and labels.")],
     labels: Annotated[str, typer.Option(help="Column (or array) of the labels; in npy files its number.")],

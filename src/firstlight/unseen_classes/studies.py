@@ -49,7 +49,7 @@ _SETS = (
 
 def _against_similarity(claim: str, description: str, observables: tuple[str, ...]) -> Study:
     return Study(
-        name=f"unseen/{claim}-vs-similarity",
+        name=f"unseen-classes/{claim}-vs-similarity",
         description=description,
         problem=f"{_ROOM}ClassProblem",
         axes={"kappa": [0.25, 4.0], "cosine": _COSINES},
@@ -70,7 +70,7 @@ def _against_similarity(claim: str, description: str, observables: tuple[str, ..
 
 def _training_sets(name: str, description: str, images: str, scale: Scale, **fixed: object) -> Study:
     return Study(
-        name=f"unseen/{name}",
+        name=f"unseen-classes/{name}",
         description=description,
         problem=f"{_ROOM}SetsProblem",
         axes={"images": [images]},
@@ -107,7 +107,7 @@ STUDIES = (
         ("elasticity",),
     ),
     Study(
-        name="unseen/recall-vs-similarity",
+        name="unseen-classes/recall-vs-similarity",
         description="Recall@1 of two unseen classes: similarity helps on opposite sides, not on one",
         problem=f"{_ROOM}SideProblem",
         axes={"side": ["opposite", "same"], "along": [0.0, 0.4, 0.8, 1.2, 1.6, 1.95]},
@@ -125,7 +125,7 @@ STUDIES = (
         },
     ),
     Study(
-        name="unseen/lengths",
+        name="unseen-classes/lengths",
         description="set-up 1: unseen classes along ±v; Recall@1 rises before the step as well",
         problem=f"{_ROOM}RotationProblem",
         axes={"length": [0.02, 0.05, 0.1, 0.2, 0.4, 0.6, 0.9]},
@@ -142,7 +142,7 @@ STUDIES = (
         },
     ),
     Study(
-        name="unseen/rotations",
+        name="unseen-classes/rotations",
         description="set-up 2: classes along ±Rv; elasticity follows |t| only for long means",
         problem=f"{_ROOM}RotationProblem",
         # t²/s² = 40 d length²: 0.026 is the papers' 0.008 at d = 2048 carried over to d = 192; with 0.008
@@ -169,7 +169,7 @@ STUDIES = (
         },
     ),
     Study(
-        name="unseen/rank-one",
+        name="unseen-classes/rank-one",
         description="the gradient is of rank one in operator norm (error n^(-1/2)), not in Frobenius norm",
         problem=f"{_ROOM}GradientProblem",
         axes={"activation": ["shifted_relu", "erf"], "size": [64, 128, 256, 512]},
@@ -182,7 +182,7 @@ STUDIES = (
         scales={"paper": Scale(trials=5, axes={"size": [128, 256, 512, 1024, 2048]})},
     ),
     Study(
-        name="unseen/operator-norm",
+        name="unseen-classes/operator-norm",
         description="norms of matrices with a mean: the spiked value holds, √n + √d does not bound them",
         problem=f"{_ROOM}NormProblem",
         axes={"law": ["normal", "rademacher", "truncated"], "size": [48, 96, 192, 384]},
@@ -211,7 +211,7 @@ STUDIES = (
         sets=_splits(30, 4), loss="softmax",
     ),
     Study(
-        name="unseen/cnn",
+        name="unseen-classes/cnn",
         description="a small CNN on five classes, five unseen: rank agreement along training (needs torch)",
         problem=f"{_ROOM}DeepProblem",
         axes={"images": ["fashion-mnist", "mnist"]},
@@ -226,7 +226,7 @@ STUDIES = (
         scales={"paper": Scale(fixed={"per_class": 600, "epochs": 20})},
     ),
     Study(
-        name="unseen/metric-learning",
+        name="unseen-classes/metric-learning",
         description="two metric-learning losses: alignment and Recall@1 of unseen classes (needs torch)",
         problem=f"{_ROOM}DeepProblem",
         axes={"loss": ["normalised-softmax", "contrastive"]},

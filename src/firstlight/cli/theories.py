@@ -1,0 +1,39 @@
+"""`firstlight theories`: which theories are at hand, and from which package."""
+
+import json
+from typing import Annotated, Any
+
+import typer
+
+
+def theories(
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of words.")] = False,
+) -> None:
+    """List the theories that are installed: the question of each, its problems, and who brings it."""
+    from dataclasses import asdict
+
+    from firstlight.study import registry
+
+    known = registry.studies()
+    rows: list[dict[str, Any]] = [
+        {
+            "name": theory.name,
+            "title": theory.title,
+            "question": theory.question,
+            "package": registry.package(theory.name),
+            "problems": list(theory.problems),
+            "studies": [name for name in known if name.startswith(f"{theory.slug}/")],
+            "source": next(iter(theory.references), None),
+        }
+        for theory in registry.theories().values()
+    ]
+    failed = [asdict(one) for one in registry.broken()]
+    if as_json:
+        typer.echo(json.dumps({"theories": rows, "broken": failed}, indent=2, ensure_ascii=False))
+        return
+    for row in rows:
+        typer.echo(f"{row['name']} ({row['package']}): {row['title']}")
+        typer.echo(f"    {row['question']}")
+        typer.echo(f"    problems: {', '.join(row['problems'])}; {len(row['studies'])} studies")
+    for one in failed:
+        typer.echo(f"{one['name']} ({one['package']}): left out, {one['error']}")
