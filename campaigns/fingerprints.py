@@ -53,7 +53,7 @@ def of_studies(everything: bool) -> Iterator[tuple[str, Any]]:
     """Yield every arm's numbers at the chosen points of every study."""
     from firstlight.study.registry import studies
 
-    for number, (name, study) in enumerate(sorted(studies().items(), key=lambda item: item[0].split("/")[0])):
+    for number, (name, study) in enumerate(studies().items()):
         quick = study.at("quick")
         chosen = range(quick.size) if everything else sorted({0, quick.size - 1})
         for index in chosen:

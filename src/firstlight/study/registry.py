@@ -106,7 +106,7 @@ def _installed() -> tuple[dict[str, Theory], dict[str, str], list[Broken]]:
     found: dict[str, Theory] = {}
     packages: dict[str, str] = {}
     failed: list[Broken] = []
-    for point in sorted(entry_points(group=GROUP), key=lambda point: _package(point)[0] != "firstlight"):
+    for point in sorted(entry_points(group=GROUP), key=_place):
         package = " ".join(_package(point))
         if packages.get(point.name) == package:  # one package, seen twice on the path
             continue
@@ -120,6 +120,10 @@ def _installed() -> tuple[dict[str, Theory], dict[str, str], list[Broken]]:
         except Exception as error:  # whatever a plug-in does when it is loaded must not break the others
             failed.append(Broken(point.name, package, f"{type(error).__name__}: {error}"))
     return found, packages, failed
+
+
+def _place(point: EntryPoint) -> tuple[bool, str]:
+    return _package(point)[0] != "firstlight", point.name
 
 
 def _package(point: EntryPoint) -> tuple[str, str]:
@@ -136,7 +140,7 @@ def theories() -> dict[str, Theory]:
     Examples
     --------
     >>> list(theories())[:4]
-    ['one_step', 'early_alignment', 'phase_transition', 'unseen_classes']
+    ['early_alignment', 'one_step', 'phase_transition', 'unseen_classes']
     """
     return _installed()[0]
 
@@ -333,7 +337,7 @@ def featured() -> "Sequence[Study]":
     Examples
     --------
     >>> featured()[0].name
-    'one-step/width'
+    'early-alignment/toy'
     """
     known = studies()
     names = [name for theory in theories().values() for name in theory.featured]
