@@ -146,26 +146,47 @@ class AlignmentPath:
         with np.errstate(divide="ignore"):
             return float(2 * top + np.log(np.abs(f).max(initial=0.0)))
 
+    def log_effect(self, t: float, log_norms: np.ndarray, label: int | None = None) -> float:
+        """Return log of a bound on what outputs, which the path neglects, have done to any neuron by time t.
+
+        They change slopes of the loss by at most |f|, relative to the slope at 0, so that no neuron has been
+        turned or stretched by more than gain Σ‖x‖ ∫ max |f| dt. And max |f| ≤ B = max ‖x‖ Σ (‖w‖² + v²)/2.
+        log B is convex in time, for E = ‖w‖² + v² has E' = 4 v⟨w, c⟩, which no event makes jump, and E'' =
+        4 (⟨w, c⟩² + v²‖c‖²) ≥ E'²/E; so the exponential between the ends of B bounds its integral. Neurons
+        that are dead from the start do not count, and with a label only those of S± on their class.
+        """
+        rows = self.death_time > 0 if label is None else self.fate == label
+        length = np.linalg.norm(self.X if label is None else self.X[self.y == label], axis=1)
+        if t == 0 or not rows.any():
+            return -np.inf
+        ends = []
+        for growth, ratio in ((0.0, self.second), self.state(t)[1:]):
+            with np.errstate(invalid="ignore"):
+                square = 2 * (log_norms + growth) + np.log1p(ratio**2)
+            ends.append(np.logaddexp.reduce(np.nan_to_num(square[rows], nan=-np.inf)))
+        low, high = sorted(ends)
+        mean = high + (np.log(-np.expm1(low - high) / (high - low)) if high > low else 0.0)
+        return float(mean + np.log(t) + np.log(0.5 * self.gain * length.sum() * length.max()))
+
     def quiet_until(
         self, log_norms: np.ndarray, level: float, latest: float, label: int | None = None
     ) -> float:
-        """Return the last time, 0 to `latest`, up to which max |f| has not outgrown `level`.
+        """Return the last time, 0 to `latest`, up to which outputs have provably not done more than `level`.
 
-        As long as outputs are small the path holds for a finite start too, with an error of their order.
+        Up to there the path holds for a finite start too; see `log_effect`.
         """
 
         def excess(t: float) -> float:
-            return self.log_output(t, log_norms, label) - float(np.log(level))
+            return self.log_effect(t, log_norms, label) - float(np.log(level))
 
-        low, high = 0.0, min(self.last_event, latest)
-        if excess(high) <= 0:
-            low, high = high, max(2 * high, 1e-3 / self.gain)
-            while high < latest and excess(high) <= 0:
-                low, high = high, 4 * high
-            high = min(high, latest)
-        if excess(low) > 0:
+        high = min(1 / (self.gain * np.linalg.norm(self.X, axis=1).sum()), latest)
+        beyond = excess(high)
+        if beyond > 0:  # before neurons have moved by their own length
             return 0.0
-        return high if excess(high) <= 0 else bracketing_root(excess, low, high, tolerance=1e-9).value
+        while beyond <= 0 and high < latest:
+            low, high = high, min(2 * high, latest)
+            beyond = excess(high)
+        return high if beyond <= 0 else bracketing_root(excess, low, high, tolerance=1e-9).value
 
     def _replay(self, times: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """Find directions, log growth and v/‖w‖ at times (T × h, increasing), and c after the last."""
