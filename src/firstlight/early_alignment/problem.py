@@ -16,9 +16,11 @@ from firstlight.early_alignment.setting import Setting
 from firstlight.early_alignment.tables import one_by_one, stack, table
 from firstlight.early_alignment.theory.align import align
 from firstlight.early_alignment.theory.bounds import bounds
+from firstlight.early_alignment.theory.fitting import fitting_bound, settles_quietly, settling_time
 from firstlight.early_alignment.theory.geometry import geometry
 from firstlight.early_alignment.theory.limits import limits
-from firstlight.early_alignment.trajectory import arrived, check_scale, settling_time
+from firstlight.early_alignment.theory.path import AlignmentPath
+from firstlight.early_alignment.trajectory import arrived, check_scale
 from firstlight.maths.losses import gain
 from firstlight.maths.margin_losses import margin_loss
 from firstlight.maths.rng import RNGLike, SeedLike, generator
@@ -51,25 +53,28 @@ class Problem(Setting):
         return True
 
     def predict(
-        self, rng: RNGLike | SeedLike = None, *, form: str = "exact", neurons: bool = False
+        self, rng: RNGLike | SeedLike = 0, *, form: str = "exact", neurons: bool = False
     ) -> xr.Dataset:
         """Theory's value of the observables.
 
         Parameters
         ----------
-        rng : SPEC 7 rng, optional
+        rng : SPEC 7 rng, default 0
             Draws the data and the start.
         form : {"exact", "limit", "rate", "law", "paper", "path", "sharp"}
-            The exact path in the limit ε → 0 (curves are NaN once the outputs exceed 1%); the limits t → ∞ of
-            the curves; the theorem's bound on the loss; the closed form for two points; or one of the three
-            bounds on the alignment time.
+            The exact path in the limit ε → 0 (curves are NaN once outputs may have moved a neuron by 1%); the
+            limits t → ∞ of the curves; the theorem's bound on the loss; the closed form for two points; or
+            one of the three bounds on the alignment time. Bounds need orthogonally separable data and a
+            balanced start so small that all neurons have provably settled before outputs matter; the
+            theorem's own condition asks for more.
         neurons : bool, default False
             Whether the exact form keeps every neuron too, as `descent` does.
 
         Returns
         -------
         Dataset
-            `converged` is False, and the values NaN, where the theory does not apply.
+            `converged` is False, and the values NaN, where the theory does not apply; of bounds the
+            attribute ``note`` says why.
         """
         if form not in FORMS:
             raise ValueError(f"form = {form!r}: must be one of {', '.join(map(repr, FORMS))}")
@@ -89,17 +94,17 @@ class Problem(Setting):
             return xr.Dataset({"alignment_time": time if inside else np.nan, "converged": inside}).assign(
                 about
             )
-        found = geometry(X, y, W, np.where(v < 0, -1, 1))
-        promised = bounds(found, len(v), self.log_scale, loss=self.loss, reduction=self.reduction)
-        if form == "rate":
-            return self._rate(X, y, W, v, promised.fitting_rate).assign(about)
-        return xr.Dataset(
-            {"alignment_time": promised.alignment_time[form], "converged": not found.obstacle}
-        ).assign(about)
+        return self._bound(X, y, W, v, form).assign(about)
+
+    def _path(
+        self, X: np.ndarray, y: np.ndarray, W: np.ndarray, v: np.ndarray
+    ) -> tuple[AlignmentPath, np.ndarray]:
+        """Return the exact path, and log ‖w‖ at the start."""
+        path = align(X, y, W, second_layer=v, loss=self.loss, reduction=self.reduction)
+        return path, self.log_scale + np.log(np.linalg.norm(W, axis=1))
 
     def _exact(self, X: np.ndarray, y: np.ndarray, W: np.ndarray, v: np.ndarray, neurons: bool) -> xr.Dataset:
-        path = align(X, y, W, second_layer=v, loss=self.loss, reduction=self.reduction)
-        start = self.log_scale + np.log(np.linalg.norm(W, axis=1))
+        path, start = self._path(X, y, W, v)
         quiet = self.times[self.times <= path.quiet_until(start, 1e-2, self.horizon)]
         states = [(u, start + growth, v) for u, growth, v in zip(*path.state(quiet), strict=True)]
         found = self._table(X, y, quiet, states, neurons).reindex(time=self.times)
@@ -125,18 +130,34 @@ class Problem(Setting):
         found["stable_rank"] = ("time", np.full(len(self.times), end.stable_rank))
         return found.assign(converged=bool(np.isfinite(end.stable_rank)))
 
-    def _rate(self, X: np.ndarray, y: np.ndarray, W: np.ndarray, v: np.ndarray, alpha: float) -> xr.Dataset:
-        """L(t) ≤ L₀/(1 + α L₀ (t - t₂)), since the bound grows with L(t₂), which is at most L₀ = L(0)."""
-        path = align(X, y, W, second_layer=v, loss=self.loss, reduction=self.reduction)
-        start = self.log_scale + np.log(np.linalg.norm(W, axis=1))
-        t2 = max(
-            path.quiet_until(start, 0.25, self.horizon, label) for label in (1, -1) if (y == label).any()
-        )
-        first = float(np.exp(margin_loss(self.loss).log_value(np.zeros(1)))[0])
-        first *= len(y) if self.reduction == "sum" else 1
+    def _bound(self, X: np.ndarray, y: np.ndarray, W: np.ndarray, v: np.ndarray, form: str) -> xr.Dataset:
+        """Return a bound on the alignment time, or on the loss, where it holds for this start."""
+        found = geometry(X, y, W, np.where(v < 0, -1, 1))
+        promised = bounds(found, len(v), self.log_scale, loss=self.loss, reduction=self.reduction)
+        path, start = self._path(X, y, W, v)
+        note = found.obstacle
+        if not note and self.start == "gaussian":
+            note = "start = 'gaussian': the bounds need a balanced one"
+        elif not note and not settles_quietly(path, start):
+            note = f"outputs matter before all neurons have settled; {promised.reason}"
+        if form == "rate":
+            t2 = np.nan if note else fitting_bound(path, start, self.loss, self.horizon)
+            value = self._rate(X, y, path, start, t2, promised.fitting_rate)
+        else:
+            value = xr.Dataset({"alignment_time": np.nan if note else promised.alignment_time[form]})
+        return value.assign(converged=not note).assign_attrs(note=note)
+
+    def _rate(
+        self, X: np.ndarray, y: np.ndarray, path: AlignmentPath, start: np.ndarray, t2: float, alpha: float
+    ) -> xr.Dataset:
+        """L(t) ≤ L₀/(1 + α L₀ (t - t₂)), since the bound grows with t₂ and with L(t₂), at most L₀ = L(0)."""
+        u, _, ratio = path.state(0.0)
+        hidden = (ratio * np.exp(2 * start)) @ np.maximum(u @ X.T, 0)
+        values = margin_loss(self.loss).value(y, hidden)
+        first = float(values.sum() if self.reduction == "sum" else values.mean())
         loss = first / (1 + alpha * first * np.maximum(self.times - t2, 0))
         found = xr.Dataset({"loss": ("time", loss)}, {"time": self.times})
-        return found.assign(log_loss=np.log(found.loss), converged=bool(np.isfinite(alpha)))
+        return found.assign(log_loss=np.log(found.loss))
 
     def simulate(
         self,

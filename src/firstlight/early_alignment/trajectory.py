@@ -14,6 +14,7 @@ from firstlight.early_alignment.experiment.equations import WALL
 from firstlight.early_alignment.experiment.flow import headroom
 from firstlight.early_alignment.tables import stack, table
 from firstlight.early_alignment.theory.align import align
+from firstlight.early_alignment.theory.fitting import settling_time
 from firstlight.early_alignment.theory.limits import limits
 from firstlight.early_alignment.theory.path import AlignmentPath
 from firstlight.maths.checks import as_numbers, check_choice, check_neurons, check_number
@@ -37,8 +38,9 @@ def flow(
 ) -> xr.Dataset:
     """Follow gradient flow from a small balanced start to very large times.
 
-    The alignment phase is taken from the exact solver, up to the time at which the largest output reaches
-    `handover`; the error of that is of the same order. From there on the flow is integrated in log time.
+    The alignment phase is taken from the exact solver, as long as outputs, which that neglects, have
+    provably turned or stretched no neuron by more than `handover`. From there on the flow is integrated in
+    log time; from the beginning, if the start is not small.
 
     Parameters
     ----------
@@ -63,7 +65,7 @@ def flow(
     tolerance : float, default 1e-9
         Absolute tolerance of the integrator.
     handover : float, default 1e-6
-        max |f| at which integration takes over from the exact path, in (0, 0.1].
+        Error of a direction, or of log ‖w‖, at which integration takes over from the exact path; in (0, 0.1].
 
     Returns
     -------
@@ -165,16 +167,6 @@ def _settled(path: AlignmentPath, t_max: float) -> float:
     """Return when the last neuron of an exact path is in its S± or dead; inf if not by t_max."""
     settled = settling_time(path)
     return settled if settled <= t_max else np.inf
-
-
-def settling_time(path: AlignmentPath) -> float:
-    """Return when the last neuron of an exact path is in the S± of its sign or dead; inf if one never is.
-
-    A balanced start on the ray of the other class's centre stays there, in the wrong S±.
-    """
-    wrong = (np.abs(path.second) == 1) & (path.fate == -path.second)
-    entry = np.where(wrong, np.inf, path.entry_time)
-    return float(np.where(np.abs(path.fate) == 1, entry, path.death_time).max())
 
 
 def _aligned(path: AlignmentPath, joint: float, run: Followed) -> float:

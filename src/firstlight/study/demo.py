@@ -45,7 +45,7 @@ class Exponential(ByValue):
         if not self.samples >= 1:
             raise ValueError(f"samples = {self.samples}: must be at least 1")
 
-    def predict(self, rng: RNGLike | SeedLike = None, **options: Any) -> xr.Dataset:
+    def predict(self, rng: RNGLike | SeedLike = 0, **options: Any) -> xr.Dataset:
         """Return the mean 1 / rate and the variance 1 / rate²."""
         return xr.Dataset({"mean": 1 / self.rate, "variance": 1 / self.rate**2})
 

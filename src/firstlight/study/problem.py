@@ -45,6 +45,7 @@ class Problem(Protocol):
 
     `predict` is theory: it never trains a network and never looks at simulated data. `simulate` is
     experiment: it never calls theory. Both return an `xarray.Dataset` with the same observables as variables.
+    What a prediction draws it draws from `rng`, by default always the same.
     A prediction that comes from an iteration carries a boolean variable ``converged``, and NaN where that is
     False. A prediction that is itself an estimate carries, beside an observable ``o``, its standard error as
     ``o_sem``; verdicts count it.
@@ -61,7 +62,7 @@ class Problem(Protocol):
     room_version: ClassVar[int]
     references: ClassVar[tuple[str, ...]]
 
-    def predict(self, rng: RNGLike | SeedLike = None, **options: Any) -> xr.Dataset:
+    def predict(self, rng: RNGLike | SeedLike = 0, **options: Any) -> xr.Dataset:
         """Theory's value of every observable."""
         ...
 

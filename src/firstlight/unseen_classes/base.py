@@ -36,7 +36,7 @@ class UnseenProblem(Step):
         """Say that `predict` speaks of the samples that `rng` draws."""
         return True
 
-    def predict(self, rng: RNGLike | SeedLike = None) -> xr.Dataset:
+    def predict(self, rng: RNGLike | SeedLike = 0) -> xr.Dataset:
         """Theory on samples drawn from `rng`: see `predict_classes`. No network is drawn."""
         return self.told(predict_classes(self.sample(generator(rng)), self))
 

@@ -78,7 +78,7 @@ class DeepProblem(Training):
         """Say that `predict` speaks of the samples that `rng` draws."""
         return True
 
-    def predict(self, rng: RNGLike | SeedLike = None) -> xr.Dataset:
+    def predict(self, rng: RNGLike | SeedLike = 0) -> xr.Dataset:
         """Return what one step of a two-layer network on the pixels would give, the same at every epoch."""
         found = predict_classes(prepared(self.sample(generator(rng))), Step(loss="softmax"))
         size = np.abs(found["similarity"].values)

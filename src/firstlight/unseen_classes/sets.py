@@ -72,7 +72,7 @@ class SetsProblem(UnseenProblem):
     def _draw(self, rng: np.random.Generator, classes: list[str]) -> UnseenData:
         return prepared(image_classes(rng, self.images, classes, self.per_class))
 
-    def predict(self, rng: RNGLike | SeedLike = None) -> xr.Dataset:
+    def predict(self, rng: RNGLike | SeedLike = 0) -> xr.Dataset:
         """Theory for every set.
 
         Returns

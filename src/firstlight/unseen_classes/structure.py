@@ -76,7 +76,7 @@ class GradientProblem(ByValue):
         """Say that `predict` speaks of the samples that `rng` draws."""
         return True
 
-    def predict(self, rng: RNGLike | SeedLike = None) -> xr.Dataset:
+    def predict(self, rng: RNGLike | SeedLike = 0) -> xr.Dataset:
         """Return the Frobenius error in closed form, and the operator error of an equivalent random matrix.
 
         |G|_F² = s²|a|²c_1²(|β|² + v |diag(r)X|_F²/n²), v = Var σ'(g)/c_1²; the second term is what A misses.
@@ -178,7 +178,7 @@ class NormProblem(ByValue):
         check_choice("law", self.law, ("normal", "rademacher", "truncated"))
         check_number("mean", self.mean, 0)
 
-    def predict(self, rng: RNGLike | SeedLike = None) -> xr.Dataset:
+    def predict(self, rng: RNGLike | SeedLike = 0) -> xr.Dataset:
         """Return the limit of a spiked matrix, also divided by the √n + √d of the published bound."""
         n, std, mean = self.size, 1.0, self.mean
         if self.law == "truncated":
