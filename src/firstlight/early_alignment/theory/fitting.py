@@ -4,8 +4,8 @@ import numpy as np
 from scipy.integrate import trapezoid
 
 from firstlight.data.separable import separability
-from firstlight.maths.solvers import bracketing_root
 from firstlight.early_alignment.theory.path import AlignmentPath
+from firstlight.maths.solvers import bracketing_root
 
 _QUIET, _FITTED = 1e-3, 0.2525  # effect of outputs by the hand-over, and 1/4 with more than that on top
 _SLOPES = {"exp": (1.0, np.exp(-0.25)), "logistic": (0.5, 2 / (1 + np.exp(0.25)))}  # -g'(0), g(1/4) over g(0)
@@ -66,8 +66,8 @@ def fitting_bound(path: AlignmentPath, log_norms: np.ndarray, loss: str, latest:
     >>> from scipy.special import expi
     >>> from firstlight.early_alignment.theory.align import align
     >>> path = align([[1.0]], [1], [[1.0]], [1])
-    >>> bound, exact = fitting_bound(path, np.array([-9.0]), "exp", 1e3), (expi(0.25) - expi(np.exp(-18.0))) / 2
-    >>> bool(exact < bound < 1.01 * exact)
+    >>> exact = (expi(0.25) - expi(np.exp(-18.0))) / 2
+    >>> bool(exact < fitting_bound(path, np.array([-9.0]), "exp", 1e3) < 1.01 * exact)
     True
     """
     if separability(path.X, path.y) <= 0 or not settles_quietly(path, log_norms):
@@ -86,7 +86,7 @@ def fitting_bound(path: AlignmentPath, log_norms: np.ndarray, loss: str, latest:
 
 
 def _rise(path: AlignmentPath, log_norms: np.ndarray, start: float, latest: float, label: int) -> float:
-    """Return when the path's own outputs exceed 1/4 on a class, which they do once; inf if not by `latest`."""
+    """Return when the path's own outputs exceed 1/4 on a class, once and for all; inf if not by then."""
 
     def excess(t: float) -> float:
         return path.log_output(t, log_norms, label) - float(np.log(_FITTED))

@@ -159,11 +159,13 @@ class AlignmentPath:
         length = np.linalg.norm(self.X if label is None else self.X[self.y == label], axis=1)
         if t == 0 or not rows.any():
             return -np.inf
+        rest = self.second**2 - 1  # v² - ‖w‖², which never changes, in units of ‖w‖² at the start
         ends = []
-        for growth, ratio in ((0.0, self.second), self.state(t)[1:]):
-            with np.errstate(invalid="ignore"):
-                square = 2 * (log_norms + growth) + np.log1p(ratio**2)
-            ends.append(np.logaddexp.reduce(np.nan_to_num(square[rows], nan=-np.inf)))
+        for growth in (np.zeros(len(rows)), self.state(t)[1]):
+            with np.errstate(divide="ignore"):  # of what has shrunk to nothing v is left
+                grown = 2 * growth + np.log(2 + np.minimum(rest, 0) * np.exp(-2 * np.maximum(growth, -300)))
+                squares = 2 * log_norms + np.logaddexp(grown, np.log(np.maximum(rest, 0)))
+            ends.append(np.logaddexp.reduce(squares[rows]))
         low, high = sorted(ends)
         mean = high + (np.log(-np.expm1(low - high) / (high - low)) if high > low else 0.0)
         return float(mean + np.log(t) + np.log(0.5 * self.gain * length.sum() * length.max()))
