@@ -1,5 +1,7 @@
 """The claims about two digits, on made-up curves."""
 
+import re
+
 import numpy as np
 import pytest
 import xarray as xr
@@ -48,3 +50,20 @@ def test_the_cosine_is_that_of_the_fall():
         found.time > 2, 0.3, found["cosine_plus"]
     )  # what comes later is no matter
     assert "cosine to x₊: 0.991" in digits(found)[1].evidence
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_intervals_stay_within_what_is_possible(seed):
+    """Two trials that differ: Student's interval alone would reach cosines of 1.04 and ranks below 1."""
+    found, rng = made(), np.random.default_rng(seed)
+    for name, near in {
+        "cosine_plus": 0.99,
+        "cosine_minus": 0.99,
+        "right_sign": 0.99,
+        "stable_rank": 1.02,
+    }.items():
+        found[name] = near + (found[name] * 0 + rng.uniform(-0.01, 0.01, size=found[name].shape))
+    numbers = [float(n) for claim in digits(found) for n in re.findall(r"-?\d+\.\d+", claim.evidence)]
+    share, cosines, rank = numbers[:3], numbers[3:9], numbers[9:]
+    assert max(share + cosines) <= 1
+    assert min(rank) >= 1

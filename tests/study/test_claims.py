@@ -95,6 +95,13 @@ def test_intervals():
     assert np.isnan(over_trials([])).all()
     assert over_trials([2.0])[0] == 2.0
     assert np.isnan(over_trials([2.0])[1:]).all()
+    for lowest, highest in ((-1, 1), (0, 1), (1, np.inf)):
+        for count in (2, 3, 9):
+            near = lowest + min(highest - lowest, 3) * rng.beta(0.5, 3, size=count)
+            mean, low, high = over_trials(near, lowest, highest)
+            assert lowest <= low <= mean <= high <= highest
+            plain = over_trials(near)
+            assert (low, high) == (max(plain[1], lowest), min(plain[2], highest))
     x, y = rng.normal(size=(2, 12))
     assert rank_correlation(x, y)[0] == pytest.approx(stats.spearmanr(x, y).statistic)
     value, low, high = rank_correlation(np.arange(8), np.arange(8) ** 3)

@@ -9,7 +9,7 @@ from firstlight.maths.activations import activation
 from firstlight.unseen_classes.definitions.covariance import initial_residual, label_covariance, mean_slope
 from firstlight.unseen_classes.definitions.step import step_from_strength, step_size_from_tau
 from firstlight.unseen_classes.theory.bulk import bulk_covariance
-from firstlight.unseen_classes.theory.gram import dual_gram, dual_values
+from firstlight.unseen_classes.theory.gram import dual_gram
 from firstlight.unseen_classes.theory.kernel import predicted_movement, spiked_kernel
 from firstlight.unseen_classes.theory.similarity import train_unseen_similarity
 
@@ -61,8 +61,6 @@ def test_series_equals_closed_forms(name):
     scale = np.sqrt(np.outer(sigma.second_moment(np.sqrt(q)), sigma.second_moment(np.sqrt(q))))
     gap = np.abs(dual_gram(bare, q, q, c.copy()) - dual_gram(sigma, q, q, c.copy())) / scale
     assert gap.max() < 2e-6  # the tolerance at which the series hands over to quadrature is 1e-6
-    values = dual_values(bare, q, q, 0.9 * q), dual_values(sigma, q, q, 0.9 * q)
-    np.testing.assert_allclose(*values, atol=2e-6 * scale.max())
     slopes = dual_gram(bare, q, q, c.copy(), slope=True), dual_gram(sigma, q, q, c.copy(), slope=True)
     np.testing.assert_allclose(*slopes, atol=1e-5)
 

@@ -198,6 +198,34 @@ def test_intervals_of_skewed_values():
     assert wide > 1.5 * narrow
 
 
+@pytest.mark.parametrize("count", [3, 4, 5, 7, 8, 12, 20])
+def test_mean_cosines_of_small_classes_are_covered(count):
+    rng, trials, d = np.random.default_rng(count), 300, 6
+    for along in 0.0, 1.0, 3.0:
+        mean = np.eye(d)[0] * along
+
+        def rows(number, mean=mean):
+            x = rng.normal(size=(number, d)) + mean
+            return x / np.linalg.norm(x, axis=1, keepdims=True)
+
+        truth = (rows(100_000).mean(axis=0) ** 2).sum()
+        found = [pair_bounds(x @ x.T, 0.95) for x in (rows(count) for _ in range(trials))]
+        share = np.mean([low <= truth <= high for low, high in found])
+        # 94 to 99 % were measured over 600 trials: 93 % less three standard errors
+        assert share > 0.93 - 3 * np.sqrt(0.93 * 0.07 / trials)
+
+
+def test_one_pair_has_no_interval():
+    assert np.isnan(pair_bounds(np.array([[1.0, 0.3], [0.3, 1.0]]), 0.95)).all()
+    rng = np.random.default_rng(0)
+    x, y = rng.normal(size=(46, 6)), np.repeat([0, 1, 2, 3], [20, 20, 2, 4])
+    data = room.UnseenData(x[:40], y[:40], x[40:], y[40:])
+    found = room.analyse(data, room.Step())
+    known = found.alignment_interval.notnull().all("bound").values.tolist()
+    assert known == [False, True]
+    assert bool(found.alignment.notnull().all())
+
+
 def test_classes_of_one_member_are_left_out_and_said():
     rng = np.random.default_rng(0)
     x, y = rng.normal(size=(60, 6)), np.repeat([0, 1, 2, 3, 4, 5], 10)

@@ -19,11 +19,15 @@ def digits(found: xr.Dataset) -> list[Claim]:
     # Where the loss has not fallen by the end, there is no such time, and nothing is known.
     fallen = (loss <= _FALLEN * loss.isel(time=0)).cumsum("time") == 1
     turned = [
-        Estimate(f"cosine to x{sign}", *over_trials(descent[name].where(fallen).max("time")), border=_NEARLY)
+        Estimate(
+            f"cosine to x{sign}",
+            *over_trials(descent[name].where(fallen).max("time"), -1, 1),
+            border=_NEARLY,
+        )
         for name, sign in (("cosine_plus", "₊"), ("cosine_minus", "₋"))
     ]
-    pairs = over_trials(descent["right_sign"])
-    rank = over_trials(descent["stable_rank"].isel(time=-1))
+    pairs = over_trials(descent["right_sign"], 0, 1)
+    rank = over_trials(descent["stable_rank"].isel(time=-1), 1)
     return [
         judged(SEPARABLE, [Estimate("share of right-signed cosines", *pairs, border=0.5, strong=_NEARLY)]),
         judged(TURN, turned),

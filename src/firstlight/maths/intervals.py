@@ -32,6 +32,8 @@ def mean_bounds(values: np.ndarray, level: float) -> np.ndarray:
 def pair_bounds(similarity: np.ndarray, level: float) -> np.ndarray:
     """Bounds of the mean similarity of two different samples, from all pairs (a symmetric matrix).
 
+    Of fewer than eight samples by the jackknife: two have only one pair, and no bounds (NaN).
+
     Examples
     --------
     >>> x = np.random.default_rng(0).normal(size=(20, 3)) + 2
@@ -40,7 +42,7 @@ def pair_bounds(similarity: np.ndarray, level: float) -> np.ndarray:
     True
     """
     count = len(similarity)
-    if count < 2:
+    if count < 3:
         return np.full(2, np.nan)
     pairs = similarity - np.diag(np.diag(similarity))
     others = pairs.sum(axis=1) / (count - 1)
@@ -51,9 +53,10 @@ def pair_bounds(similarity: np.ndarray, level: float) -> np.ndarray:
     row = sums / np.maximum(count - weights, 1)
     centre = (weights * row).sum(axis=1) / count
     spread = np.maximum((weights * row**2).sum(axis=1) / count - centre**2, 0)
-    # each sample enters a mean over pairs twice: its error is that of twice the row means
-    error = 2 * np.sqrt(spread / (count - 1))
-    return _bounds(others.mean(), 2 * others.std(ddof=1) / np.sqrt(count), mean, error, count, level)
+    # The jackknife: without a sample the mean over pairs moves by 2/(count - 2) of its row's excess.
+    twice = 2 * (count - 1) / (count - 2)
+    error = twice * np.sqrt(spread / (count - 1))
+    return _bounds(others.mean(), twice * others.std(ddof=1) / np.sqrt(count), mean, error, count, level)
 
 
 def across_bounds(similarity: np.ndarray, level: float) -> np.ndarray:

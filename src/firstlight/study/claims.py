@@ -166,12 +166,16 @@ def overall(verdicts: Sequence[Verdict]) -> Verdict:
     return FAILS if FAILS in found else UNDECIDED
 
 
-def over_trials(values: ArrayLike) -> tuple[float, float, float]:
+def over_trials(
+    values: ArrayLike, lowest: float = -math.inf, highest: float = math.inf
+) -> tuple[float, float, float]:
     """Mean of independent trials with Student's 95 % interval; missing trials (NaN) do not count.
 
     Parameters
     ----------
     values : array_like, shape (trials,)
+    lowest, highest : float, optional
+        The range of what is measured. The interval is cut off there, which leaves its coverage as it is.
 
     Returns
     -------
@@ -182,6 +186,8 @@ def over_trials(values: ArrayLike) -> tuple[float, float, float]:
     --------
     >>> over_trials([1.0, 2.0, 3.0])
     (2.000, -0.484, 4.484)
+    >>> over_trials([1.0, 2.0, 3.0], lowest=1)
+    (2.000, 1.000, 4.484)
     """
     from scipy.stats import t
 
@@ -191,7 +197,7 @@ def over_trials(values: ArrayLike) -> tuple[float, float, float]:
         return (float(array[0]) if len(array) else np.nan), np.nan, np.nan
     mean = float(array.mean())
     half = float(t.ppf(0.975, len(array) - 1) * array.std(ddof=1) / np.sqrt(len(array)))
-    return mean, mean - half, mean + half
+    return mean, float(min(max(mean - half, lowest), mean)), float(max(min(mean + half, highest), mean))
 
 
 def rank_correlation(x: ArrayLike, y: ArrayLike) -> tuple[float, float, float]:

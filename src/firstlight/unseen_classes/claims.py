@@ -49,7 +49,7 @@ def sides(found: xr.Dataset) -> list[Claim]:
         "opposite sides, hardly similar": change.sel(side="opposite").where(~far),
         "same side": change.sel(side="same"),
     }
-    changes = [Estimate(f"change, {name}", *over_trials(values)) for name, values in cases.items()]
+    changes = [Estimate(f"change, {name}", *over_trials(values, -1, 1)) for name, values in cases.items()]
     rises = [
         _ranks(f"Spearman, {name}", network["along"], network["mean_recall"].sel(side=side))
         for side, name in (("opposite", "opposite sides"), ("same", "same side"))
@@ -145,7 +145,12 @@ def deep(found: xr.Dataset) -> list[Claim]:
         values: xr.DataArray, word: str, border: float = 0.0, strong: float | None = None
     ) -> list[Estimate]:
         return [
-            Estimate(f"{word}, {name}", *over_trials(values.sel({axis: name})), border=border, strong=strong)
+            Estimate(
+                f"{word}, {name}",
+                *over_trials(values.sel({axis: name}), 0 if border else -1, 1),
+                border=border,
+                strong=strong,
+            )
             for name in values[axis].values
         ]
 

@@ -209,12 +209,13 @@ class NormProblem(ByValue):
         return Cost(4 * n**3 + 100 * n**2, 24 * n**2) if door == "simulate" else Cost(1.0, 1.0)
 
     def assumptions(self) -> tuple[Assumption, ...]:
-        """Return what the published bound assumes: that the mean does not matter."""
-        mean = 1.525 * np.sqrt(self.size) if self.law == "truncated" else self.mean
-        inside = mean**2 * self.size <= self.size
+        """Return what the published bound assumes: that the mean does not matter. A fixed one does not."""
+        grows = self.law == "truncated"
+        detail = "|μ| = 1.525 √d grows with the size" if grows else f"|μ| = {self.mean:.3g} at every size"
+        factor = float(self.predict().over_published)
         return (
             Assumption(
-                "norm of order √n + √d whatever the mean", "holds" if inside else "fails",
-                f"|μ| = {mean:.3g}; true up to |μ| = (d/n)^(1/4) = 1",
+                "norm of order √n + √d whatever the mean", "fails" if grows else "holds",
+                f"{detail}; here {factor:.3g} (√n + √d)",
             ),
         )  # fmt: skip

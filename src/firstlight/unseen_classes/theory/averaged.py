@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 import numpy as np
 from scipy.interpolate import CubicSpline
+from scipy.special import roots_genlaguerre
 
 from firstlight.data.labelled import row_chunks
 from firstlight.maths.activations import Activation
@@ -16,6 +17,7 @@ from firstlight.unseen_classes.theory.heads import Head, head_nodes
 _STEP, _EDGE = 0.02, 12.0  # He_k(z) φ(z)/√k! is below 1e-15 beyond; a kink costs a step squared over 12
 _DEGREE = 80
 _NEGLIGIBLE = 1e-6
+_SMALL = 1e-10  # below this share of E σ² differences of duals keep fewer than six digits
 _MEMORY = 64 * 2**20
 
 
@@ -133,14 +135,75 @@ def averaged_movement(
     share = (nodes**2).mean(axis=1)
     if nodes.shape[1] > 1:
         share = np.full(len(nodes), float(weights @ share))
-    noise = np.linspace(-6, 6, 121) if bulk.any() else np.zeros(1)
-    chance = np.exp(-(noise**2) / 2) / np.exp(-(noise**2) / 2).sum()
+    noise, chance = _normal(6.0 if bulk.any() else 0.0)
     result = np.empty(len(norms))
     for i, (b, q, v) in enumerate(zip(along, norms, bulk, strict=True)):
         shift = tau * ((nodes @ b)[:, None] + np.outer(np.sqrt(share * v), noise))
         moved = _movement(activation, float(np.sqrt(q)), shift)
         result[i] = weights @ (moved @ chance)
     return result
+
+
+def gaussian_movement(
+    activation: Activation, tau: float, along: np.ndarray, norms: np.ndarray, bulk: np.ndarray, outputs: int
+) -> np.ndarray:
+    """Movement of each sample for Gaussian heads: δ = τα·(b + ε) is N(0, τ²|b + ε|²) given ε, over which H is
+    averaged: E_ε H(τ²|b + ε|²), H(v) = E(σ(z0 + √v g) - σ(z0))².
+
+    Parameters
+    ----------
+    activation : Activation
+    tau : float
+    along : ndarray, shape (n,)
+        |b| = |Bᵀx|.
+    norms, bulk : ndarray, shape (n,)
+        q = |x|²/d and V = xᵀMx, the variance of ε, which all its directions share alike.
+    outputs : int
+        Number of these directions: the rank of B.
+
+    Examples
+    --------
+    >>> from firstlight.maths.activations import activation
+    >>> one = np.ones(1)
+    >>> gaussian_movement(activation("linear"), 0.5, 2 * one, one, one, 1).round(6)
+    array([1.25])
+    """
+    noise, chance = _normal(6.0 if bulk.any() else 0.0)
+    rest, share = np.zeros(1), np.ones(1)
+    if outputs > 1 and bulk.any():  # ε across b: χ² of one degree less
+        rest, share = roots_genlaguerre(16, (outputs - 3) / 2)
+        rest, share = 2 * rest, share / share.sum()
+    weights, result = np.outer(chance, share).ravel(), np.empty(len(norms))
+    for rows in row_chunks(len(norms), 64 * len(weights), _MEMORY):
+        q, spread = norms[rows, None, None], np.sqrt(bulk[rows] / outputs)[:, None, None]
+        square = (along[rows, None, None] + spread * noise[:, None]) ** 2 + spread**2 * rest
+        v = tau**2 * square.reshape(len(q), -1)
+        result[rows] = _given_variance(activation, norms[rows], v, weights)
+    return result
+
+
+def _given_variance(activation: Activation, q: np.ndarray, v: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """Average of H(v) for each q (n) over its v (n × m): by the dual, or as it stands where that cancels."""
+    result, dual = np.zeros(len(q)), activation.closed_dual
+    small = np.full(len(q), True)
+    if dual is not None:
+        before, after = np.broadcast_to(q[:, None], v.shape), q[:, None] + v
+        size = dual(before, before, before)
+        moved = dual(after, after, after) + size - 2 * dual(before, after, before)
+        result = np.maximum(moved, 0) @ weights
+        small = result < _SMALL * size[:, 0]
+    noise, chance = _normal(8.0)
+    for i in np.flatnonzero(small & v.any(axis=1)):
+        shift = np.sqrt(v[i])[:, None] * noise
+        result[i] = weights @ (_movement(activation, float(np.sqrt(q[i])), shift) @ chance)
+    return result
+
+
+def _normal(reach: float) -> tuple[np.ndarray, np.ndarray]:
+    """Even nodes and weights of the normal law; one node at 0 for no reach."""
+    nodes = np.linspace(-reach, reach, 121) if reach else np.zeros(1)
+    density = np.exp(-(nodes**2) / 2)
+    return nodes, density / density.sum()
 
 
 def _movement(activation: Activation, std: float, shift: np.ndarray) -> np.ndarray:

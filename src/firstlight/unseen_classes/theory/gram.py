@@ -61,22 +61,6 @@ def _tiles(start: int, stop: int) -> list[slice]:
     return [slice(a, min(a + _TILE, stop)) for a in range(start, stop, _TILE)]
 
 
-def dual_values(activation: Activation, q: np.ndarray, p: np.ndarray, c: np.ndarray) -> np.ndarray:
-    """Duals element by element, for arrays of one shape (n,), as accurate as those of `dual_gram`.
-
-    Examples
-    --------
-    >>> from firstlight.maths.activations import activation
-    >>> one = np.ones(1)
-    >>> dual_values(activation("tanh"), one, one, 0.5 * one).tolist()
-    [0.186324]
-    """
-    if activation.closed_dual is not None:
-        return np.asarray(activation.closed_dual(q, p, c))
-    first, second = (_Coefficients.of(activation, v, False) for v in (q, p))
-    return _series(activation, False, first, second, c)
-
-
 @dataclass(frozen=True, eq=False)
 class _Coefficients:
     """Hermite coefficients E[σ(√q g) He_k(g)]/sqrt(k!), the second moment, and what they leave of it."""

@@ -9,9 +9,9 @@ from numpy.typing import ArrayLike
 from firstlight.maths.activations import Activation
 from firstlight.maths.activations import activation as as_activation
 from firstlight.maths.checks import check_array, check_columns, check_matrix
-from firstlight.unseen_classes.theory.averaged import Averaged, averaged_movement
+from firstlight.unseen_classes.theory.averaged import Averaged, averaged_movement, gaussian_movement
 from firstlight.unseen_classes.theory.bulk import bulk_covariance
-from firstlight.unseen_classes.theory.gram import dual_gram, dual_values
+from firstlight.unseen_classes.theory.gram import dual_gram
 from firstlight.unseen_classes.theory.heads import Head
 
 BulkLike = Literal["diagonal", "full"] | np.ndarray | None
@@ -200,10 +200,6 @@ def predicted_movement(
         return averaged_movement(
             sigma, head, metric.tau, samples @ metric.columns, before, metric.bulk_own(samples)
         )
-    after = before + metric.added_own(samples)
-    return np.maximum(
-        sigma.second_moment(np.sqrt(after))
-        + sigma.second_moment(np.sqrt(before))
-        - 2 * dual_values(sigma, before, after, before),
-        0,
-    )
+    along, outputs = samples @ metric.columns, max(int(np.linalg.matrix_rank(metric.columns)), 1)
+    length, bulks = np.linalg.norm(along, axis=1), metric.bulk_own(samples)
+    return gaussian_movement(sigma, metric.tau, length, before, np.maximum(bulks, 0), outputs)
