@@ -1,4 +1,4 @@
-"""Networks of a few neurons from starts of any scale: the early path is used only while outputs do nothing."""
+"""Networks of a few neurons from starts of any scale: the early path serves only while outputs do nothing."""
 
 import numpy as np
 import pytest
@@ -55,7 +55,7 @@ def test_flow_of_few_neurons_is_the_plain_flow(seed):
 
 
 def test_contradictory_labels_move_a_neuron_that_the_path_leaves_alone():
-    """Labels ± on one point: the path stands still, the flow shrinks as w' = -2 w³: however small, at last."""
+    """Labels ± on one point: the path stands still, the flow shrinks as w' = -2 w³: however small."""
     run = flow([[1.0], [1.0]], [1, -1], [[1.0]], [1], np.log(1e-3), t_max=1e7, outputs=[1e4, 1e7])
     exact = 1 / (1e6 + 4 * np.array([1e4, 1e7]))  # w²; e^f - e^-f is 2 f to 1e-12
     np.testing.assert_allclose(np.exp(run.log_norm), exact, rtol=1e-5)

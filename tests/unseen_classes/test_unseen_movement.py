@@ -50,6 +50,4 @@ def test_movement_of_the_smallest_steps_is_of_second_order(name):
     first_order = x.sum(axis=1) ** 2 * sigma.dual_derivative(q, q, q)
     for tau in 1e-5, 1e-7, 1e-9:
         found = room.predicted_movement(x, np.ones(D), tau, sigma)
-        np.testing.assert_allclose(
-            found / tau**2, first_order, rtol=1e-5
-        )  # a kink counts by the order of tau
+        np.testing.assert_allclose(found / tau**2, first_order, rtol=1e-5)  # a kink counts by order tau

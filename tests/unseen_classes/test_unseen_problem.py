@@ -103,7 +103,10 @@ def test_assumptions_notice_what_fails():
     }  # fmt: skip
     assert {"class means differ", "output before the step at most of order one", "wide network"} <= fails
     assert room.NormProblem(law="truncated").assumptions()[0].verdict == "fails"
-    assert room.NormProblem(mean=0.5).assumptions()[0].verdict == "holds"
+    for mean in (0.5, 1.0, 4.0):  # fixed, so that the order holds; the factor is said
+        [said] = room.NormProblem(mean=mean).assumptions()
+        assert said.verdict == "holds"
+        assert f"{max(mean + 1 / mean, 2) / 2 if mean > 1 else 1:.3g} (√n + √d)" in said.detail
 
 
 def test_sample_geometry():

@@ -51,7 +51,7 @@ class DeepProblem(Training):
     per_class: int = 100
 
     room: ClassVar[str] = "unseen_classes"
-    room_version: ClassVar[int] = 1
+    room_version: ClassVar[int] = 2
     references: ClassVar[tuple[str, ...]] = ("unseen2025emergence",)
 
     def __post_init__(self) -> None:
