@@ -165,8 +165,8 @@ def gaussian_movement(
     --------
     >>> from firstlight.maths.activations import activation
     >>> one = np.ones(1)
-    >>> gaussian_movement(activation("linear"), 0.5, 2 * one, one, one, 1).round(6)
-    array([1.25])
+    >>> gaussian_movement(activation("linear"), 0.5, 2 * one, one, one, 1).tolist()
+    [1.2500]
     """
     noise, chance = _normal(6.0 if bulk.any() else 0.0)
     rest, share = np.zeros(1), np.ones(1)
