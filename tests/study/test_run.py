@@ -1,6 +1,9 @@
 """Running studies: resuming, extending, engines, failures, deaths, refinement; always the same numbers."""
 
 import sqlite3
+import subprocess
+import sys
+import textwrap
 import warnings
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -8,6 +11,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import xarray as xr
+from driver import environment
 from tiny import COUNT_THREADS, Tiny
 
 from firstlight.maths.rng import stream
@@ -345,3 +349,34 @@ def test_an_experiment_is_also_judged_by_the_arms_it_names():
 def test_arms_to_be_judged_by_must_exist(arms, message):
     with pytest.raises(ValueError, match=message):
         replace(demo.STUDY, arms={name: Arm(**arm) for name, arm in arms.items()}, scales={})
+
+
+def test_a_worker_of_another_arithmetic_says_so(path, monkeypatch):
+    """The driver's fingerprint is changed, as another processor's would be; the workers have their own."""
+    monkeypatch.setattr("firstlight.study.trial.arithmetic", lambda: "that of another processor")
+    with Store(path, write=True) as store:
+        outcome = advance(STUDY, store, engine(workers=1))
+        found = dataset(STUDY, store)
+    assert (outcome.computed, outcome.failed) == (STUDY.records, 0)
+    assert (found["warning"].sel(arm="simulation") != "").all()
+    assert "arithmetic differs in the last bits" in verdict(STUDY, found)
+
+
+@pytest.mark.parametrize("core", ["Nehalem", "Haswell"])
+def test_the_fingerprint_tells_kernels_apart(core):
+    """OpenBLAS takes the named processor's kernels: other products, other fingerprints."""
+    code = """
+    import hashlib, numpy as np
+    from firstlight.study.trial import arithmetic
+    x = np.random.default_rng(0).random((97, 97))
+    print(arithmetic(), hashlib.sha256((x @ x.T).tobytes()).hexdigest())
+    """
+    said = []
+    for more in ({}, {"OPENBLAS_CORETYPE": core}):
+        command = [sys.executable, "-c", textwrap.dedent(code)]
+        done = subprocess.run(
+            command, env={**environment(), **more}, capture_output=True, text=True, check=True
+        )
+        said.append(done.stdout.split())
+    same_product = said[0][1] == said[1][1]
+    assert same_product or said[0][0] != said[1][0]

@@ -14,7 +14,9 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
+import numpy as np
 import xarray as xr
+from scipy import special
 from threadpoolctl import ThreadpoolController
 
 from firstlight.maths.checks import unknown
@@ -55,6 +57,7 @@ class Task:
     fixed: Mapping[str, Any]
     key: str
     theory: tuple[str, int]
+    arithmetic: str
 
     def problem(self) -> Problem:
         """Return the trial's Problem; a worker builds it from its fields, which travel lighter than data."""
@@ -104,7 +107,7 @@ def tasks(study: Study, points: Iterable[Point]) -> Iterator[Task]:
     >>> len({task.address for task in tasks(STUDY, STUDY.points())}) == STUDY.records
     True
     """
-    kept = tuple(study.observables)
+    kept, bits = tuple(study.observables), arithmetic()
     for point in points:
         problem = study.build(point)
         key, theory = address(problem), (problem.room, problem.room_version)
@@ -115,7 +118,7 @@ def tasks(study: Study, points: Iterable[Point]) -> Iterator[Task]:
                 place = hashlib.sha256(base + trial.to_bytes(8, "little")).digest()
                 yield Task(
                     place, study.name, point, name, trial, arm.door, arm.options, study.seed, kept,
-                    study.problem, study.fixed, key.hex(), theory,
+                    study.problem, study.fixed, key.hex(), theory, bits,
                 )  # fmt: skip
 
 
@@ -150,7 +153,8 @@ def check(study: Study, most: int = 10_000) -> None:
 def perform(task: Task) -> Record:
     """Do one trial; the arms of a point share their streams.
 
-    A trial that raises gives a record that says so, and what it warned of stands in its variable ``warning``.
+    A trial that raises gives a record that says so, and what it warned of stands in its variable ``warning``;
+    so does it if this processor's arithmetic is not that of the process which made the task.
 
     Parameters
     ----------
@@ -171,6 +175,8 @@ def perform(task: Task) -> Record:
         with one_thread(), warnings_of_trial() as said:
             rng = stream(task.seed, "point", task.key, "trial", task.trial)
             found = getattr(task.problem(), task.kind)(rng, **task.options)
+            if task.arithmetic != arithmetic():
+                said.append("another processor than the run's own: its arithmetic differs in the last bits")
         kept = _kept(converged_only(found), task.observables)
         layout, body = pack(kept.assign(warning="; ".join(said)) if said else kept)
     except Exception as error:  # whatever a trial raises must not stop the others
@@ -202,6 +208,32 @@ def one_thread() -> AbstractContextManager[Any]:
     ...     pass
     """
     return _controller(len(sys.modules)).limit(limits=1)
+
+
+@lru_cache(maxsize=1)
+def arithmetic() -> str:
+    """Return a fingerprint of the last bits that this processor and its libraries give.
+
+    Products, factorisations and functions are rounded differently by the kernels of other processors, so
+    that the same trial may differ there in its last bits.
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> arithmetic() == arithmetic()
+    True
+    """
+    x = np.sqrt(np.arange(1.0, 97.0**2 + 1).reshape(97, 97)) % 1
+    with one_thread():
+        product = x @ x.T
+        values = [product, np.linalg.inv(product + np.eye(97)), np.linalg.eigvalsh(product), x.sum(axis=0)]
+        values += [
+            function(x) for function in (np.exp, np.log1p, np.sin, np.tanh, special.erf, special.ndtri)
+        ]
+    return hashlib.sha256(b"".join(array.tobytes() for array in values)).hexdigest()
 
 
 @lru_cache(maxsize=1)
