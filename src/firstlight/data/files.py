@@ -115,7 +115,21 @@ def _unpacked_size(path: Path) -> int:
     if path.suffix.lower() == ".npz" and zipfile.is_zipfile(path):
         with suppress(zipfile.BadZipFile), zipfile.ZipFile(path) as archive:
             size = sum(member.file_size for member in archive.infolist())
+    if path.suffix.lower() == ".parquet":
+        size = max(size, _table_size(path))
     return size
+
+
+def _table_size(path: Path) -> int:
+    """Return what the numbers of a parquet file take, by its own account: equal values take no room in it."""
+    from pyarrow import ArrowException, parquet
+
+    try:
+        about = parquet.read_metadata(path)
+    except (ArrowException, OSError):  # the reader says what is wrong
+        return 0
+    groups = sum(about.row_group(group).total_byte_size for group in range(about.num_row_groups))
+    return int(max(groups, 8 * about.num_rows * about.num_columns))
 
 
 class _Refusal(ValueError):
@@ -129,9 +143,12 @@ _Parts = tuple[np.ndarray, list[str] | None, np.ndarray | None]
 def _read_npz(path: Path, labels: Which, unlabelled: bool) -> _Parts:
     try:
         with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
-            arrays = {name: archive[name] for name in archive.files}
+            found = {name: archive[name] for name in archive.files}
     except Exception as error:  # a damaged archive can fail in many ways, none of them the user's concern
         raise _numpy_refusal(error) from None
+    arrays = {name: array for name, array in found.items() if isinstance(array, np.ndarray)}
+    if not arrays:  # what is no array comes as bytes
+        raise _Refusal(f"holds no arrays, only {_listed(list(found)) or 'nothing'}")
     vectors = [name for name in arrays if arrays[name].ndim == 1]
     label = _pick(labels, unlabelled, list(arrays), vectors, "array")
     rest = [name for name in arrays if name != label]

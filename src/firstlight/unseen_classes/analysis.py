@@ -1,5 +1,7 @@
 """What a user learns about classes that a network will not be trained on, with intervals and ranks."""
 
+from collections.abc import Callable
+from functools import partial
 from itertools import combinations
 
 import numpy as np
@@ -7,12 +9,14 @@ import xarray as xr
 from numpy.typing import ArrayLike
 from scipy.stats import rankdata
 
+from firstlight.data.labelled import MEMORY
 from firstlight.data.unseen import UnseenData
+from firstlight.maths.checks import check_memory
 from firstlight.maths.intervals import across_bounds, mean_bounds, pair_bounds, share_bounds
 from firstlight.unseen_classes.definitions.step import Step
 from firstlight.unseen_classes.theory.bulk import step_bulk
 from firstlight.unseen_classes.theory.kernel import predicted_movement, spiked_kernel
-from firstlight.unseen_classes.theory.retrieval import recall_from_gram
+from firstlight.unseen_classes.theory.retrieval import Metric, check_retrieval, rivals_ahead
 from firstlight.unseen_classes.theory.similarity import train_unseen_similarity
 
 RANKED = ("similarity", "alignment", "elasticity", "recall")
@@ -62,18 +66,16 @@ def analyse(data: UnseenData, step: Step, *, level: float = 0.95) -> xr.Dataset:
     members = [np.flatnonzero(index == c) for c in range(len(classes))]
     found["pair"] = [f"{classes[a]} - {classes[b]}" for a, b in pairs]
     for name, strength, part in (("_before", 0.0, None), ("", tau, bulk)):
-        gram = spiked_kernel(data.unseen, None, beta, strength, sigma, part, head=step.head)
-        recall = recall_from_gram(gram, labels, step.k, step.metric)
-        near = np.array([_pair_recall(gram, labels, classes[[a, b]], step) for a, b in pairs])
+        kernel = partial(spiked_kernel, beta=beta, tau=strength, activation=sigma, bulk=part, head=step.head)
+        rivals, cosines, within, across = _neighbourhood(kernel, data.unseen, members, step.metric, level)
+        asked = counts[index] > 1  # the only member of a class has nobody to find
+        hit = np.where(asked, rivals.sum(axis=1) < step.k, 0.0)
+        near = _pair_recall(rivals < step.k, index, asked, pairs)
         found[f"pair_recall{name}"] = ("pair", near)
-        found[f"mean_recall{name}"] = recall.recall
-        by_class = recall.recall_by_class.values
+        found[f"mean_recall{name}"] = hit.sum() / asked.sum()
+        by_class = np.where(counts > 1, np.bincount(index, hit) / counts, np.nan)
         _put(found, f"recall{name}", by_class, share_bounds(by_class, counts, level))
-        size = np.sqrt(np.diag(gram))
-        gram /= np.outer(size, size) + (size == 0)
-        cosines = _class_means(gram, index, counts)
-        bounds = [np.clip(pair_bounds(gram[np.ix_(m, m)], level), -1, 1) for m in members]
-        _put(found, f"alignment{name}", np.diag(cosines), bounds)
+        _put(found, f"alignment{name}", np.diag(cosines), np.clip(within, -1, 1))
     moved = predicted_movement(data.unseen, beta, tau, sigma, bulk, head=step.head)
     bounds = [np.maximum(mean_bounds(moved[m], level), 0) for m in members]
     _put(found, "elasticity", [moved[m].mean() for m in members], bounds)
@@ -81,11 +83,9 @@ def analyse(data: UnseenData, step: Step, *, level: float = 0.95) -> xr.Dataset:
         ("class", "bound"),
         _similarity_bounds(data.unseen @ beta, members, level),
     )
-    across = [across_bounds(gram[np.ix_(members[a], members[b])], level) for a, b in pairs]
-    asked = np.where(counts > 1, counts, 0)  # the only member of a class has nobody to find
-    together = np.array([max(asked[a] + asked[b], 1) for a, b in pairs])
+    together = np.array([max(asked[index == a].sum() + asked[index == b].sum(), 1) for a, b in pairs])
     found["pair_alignment"] = ("pair", [cosines[a, b] for a, b in pairs])
-    found["pair_alignment_interval"] = (("pair", "bound"), np.clip(across, -1, 1))
+    found["pair_alignment_interval"] = (("pair", "bound"), np.clip([across[pair] for pair in pairs], -1, 1))
     found["pair_recall_interval"] = (("pair", "bound"), share_bounds(near, together, level))
     _pair_geometry(found, pairs)
     for name in RANKED:
@@ -93,7 +93,7 @@ def analyse(data: UnseenData, step: Step, *, level: float = 0.95) -> xr.Dataset:
         found[f"{name}_rank"] = ("class", _rank(np.abs(values) if name == "similarity" else values))
     for name in ("pair_alignment", "pair_recall"):
         found[f"{name}_rank"] = ("pair", _rank(found[name].values))
-    found["excluded"] = recall.excluded
+    found["excluded"] = int((~asked).sum())
     return found.drop_vars(["norm", "bulk"]).assign_attrs(level=level)
 
 
@@ -114,21 +114,71 @@ def _similarity_bounds(along: np.ndarray, members: list[np.ndarray], level: floa
     return np.array(bounds)
 
 
-def _class_means(cosine: np.ndarray, index: np.ndarray, counts: np.ndarray) -> np.ndarray:
-    """Mean cosine of two different samples, for every pair of classes; NaN within a class of one."""
-    member = np.eye(len(counts))[index]
-    sums = member.T @ cosine @ member
-    pairs = np.outer(counts, counts).astype(float)
-    sums[np.diag_indices(len(counts))] -= np.bincount(index, np.diag(cosine))
-    pairs[np.diag_indices(len(counts))] -= counts
-    return np.divide(sums, pairs, out=np.full(pairs.shape, np.nan), where=pairs > 0)
+def _neighbourhood(
+    kernel: Callable[..., np.ndarray], x: np.ndarray, members: list[np.ndarray], metric: Metric, level: float
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, dict[tuple[int, int], np.ndarray]]:
+    """Walk through a kernel by rows of whole classes, so that memory grows as the samples, not their square.
+
+    Returns rivals ahead (n, C), mean cosines of class pairs (C, C), and bounds of these means within classes
+    (C, 2) and across two (by pair).
+    """
+    n, classes = len(x), range(len(members))
+    counts = np.array([len(m) for m in members])
+    order = np.argsort(np.concatenate(members))
+    index, groups = np.repeat(classes, counts)[order], _groups(counts, n)
+    whole = kernel(x, None) if len(groups) == 1 else None
+    if whole is not None:
+        square = whole.diagonal().copy()
+    else:
+        square = np.concatenate([kernel(x[m], None).diagonal() for m in members])[order]
+    check_retrieval(square, counts)
+    size = np.sqrt(np.maximum(square, 0))
+    size[size == 0] = 1.0
+    rivals, sums = np.zeros((n, len(counts))), np.zeros((len(counts), len(counts)))
+    within, across = np.full((len(counts), 2), np.nan), {}
+    for group in groups:
+        rows = np.sort(np.concatenate([members[c] for c in group]))
+        inner = kernel(x[rows], x) if whole is None else whole
+        asked = counts[index[rows]] > 1
+        rivals[rows[asked]] = rivals_ahead(inner[asked], rows[asked], index, square, metric)
+        inner /= np.outer(size[rows], size)
+        for a in group:
+            mine = inner[index[rows] == a]
+            for b in classes:
+                block = mine[:, members[b]]
+                sums[a, b] = block.sum() - (np.trace(block) if a == b else 0)
+                if a == b:
+                    within[a] = pair_bounds(block, level)
+                elif a < b:
+                    across[a, b] = across_bounds(block, level)
+    number = np.outer(counts, counts) - np.diag(counts)
+    means = np.divide(sums, number, out=np.full(sums.shape, np.nan), where=number > 0)
+    return rivals, means, within, across
 
 
-def _pair_recall(gram: np.ndarray, labels: np.ndarray, two: np.ndarray, step: Step) -> float:
-    chosen = np.flatnonzero(np.isin(labels, two))
-    if len(chosen) == 2:  # two lone members
-        return float("nan")
-    return float(recall_from_gram(gram[np.ix_(chosen, chosen)], labels[chosen], step.k, step.metric).recall)
+def _groups(counts: np.ndarray, n: int) -> list[list[int]]:
+    """Put classes together while their rows, and what is made of them, fit into the memory of a measure."""
+    per_row = 40.0 * n
+    check_memory(
+        f"the largest class has {counts.max()} of {n} samples", per_row * counts.max(), "their product"
+    )
+    groups: list[list[int]] = [[]]
+    for c in range(len(counts)):
+        if groups[-1] and per_row * counts[[*groups[-1], c]].sum() > MEMORY:
+            groups.append([])
+        groups[-1].append(c)
+    return groups
+
+
+def _pair_recall(
+    hit: np.ndarray, index: np.ndarray, asked: np.ndarray, pairs: list[tuple[int, int]]
+) -> np.ndarray:
+    """Recall among the members of two classes alone; NaN for two lone members."""
+    found = []
+    for a, b in pairs:
+        first, second = hit[(index == a) & asked, b], hit[(index == b) & asked, a]
+        found.append(np.concatenate([first, second]).mean() if len(first) + len(second) else np.nan)
+    return np.array(found)
 
 
 def _pair_geometry(found: xr.Dataset, pairs: list[tuple[int, int]]) -> None:

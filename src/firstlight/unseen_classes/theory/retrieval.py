@@ -6,8 +6,9 @@ import numpy as np
 import xarray as xr
 from numpy.typing import ArrayLike
 
-from firstlight.data.labelled import labelled
+from firstlight.data.labelled import labelled, row_chunks
 from firstlight.maths.activations import Activation
+from firstlight.maths.checks import check_choice, check_count
 from firstlight.unseen_classes.theory.heads import Head
 from firstlight.unseen_classes.theory.kernel import BulkLike, spiked_kernel
 
@@ -80,36 +81,18 @@ def recall_from_gram(gram: ArrayLike, labels: ArrayLike, k: int = 1, metric: Met
     >>> found.hits.values.tolist(), int(found.excluded)
     ([1.0, 1.0, nan], 1)
     """
-    if isinstance(k, bool) or not isinstance(k, (int, np.integer)) or k < 1:
-        raise ValueError(f"k = {k!r}: must be an integer of at least 1")
-    data = labelled(gram, labels, least=2)
-    inner = data.features
+    check_count("k", k)
+    data = labelled(gram, labels, least=2, names=("gram", "labels"))
+    inner, index = data.features, data.index
     if inner.shape[0] != inner.shape[1]:
         raise ValueError(f"gram: shape {inner.shape}; must be square")
-    if data.counts.max() == 1:
-        raise ValueError("labels: every class has one member only, so no sample has anybody to find")
-    square = np.maximum(np.diag(inner), 0)
-    if not square.any():
-        raise ValueError("gram: all features are zero, so no sample is nearer than another")
-    size = np.where(square > 0, np.sqrt(square), 1.0)
+    check_retrieval(np.diag(inner), data.counts)
     hits = np.full(len(inner), np.nan)
-    for i in np.flatnonzero(data.counts[data.index] > 1):
-        if metric == "cosine":
-            near = inner[i] / size
-        elif metric == "euclidean":
-            near = 2 * inner[i] - square
-        elif metric == "inner":
-            near = inner[i].copy()
-        else:
-            raise ValueError(f"metric = {metric!r}: must be 'cosine', 'euclidean' or 'inner'")
-        near[i] = -np.inf
-        family = data.index == data.index[i]
-        best = int(np.argmax(np.where(family, near, -np.inf)))
-        ahead = near > near[best]
-        ahead[:best] |= near[:best] == near[best]  # of equally near samples the first comes first
-        hits[i] = (ahead & ~family).sum() < k
+    for rows in row_chunks(len(inner), 40.0 * len(inner)):
+        asked = np.flatnonzero(data.counts[index[rows]] > 1) + rows.start
+        hits[asked] = rivals_ahead(inner[asked], asked, index, np.diag(inner), metric).sum(axis=1) < k
     alone = np.isnan(hits)
-    found = np.bincount(data.index, np.where(alone, 0, hits))
+    found = np.bincount(index, np.where(alone, 0, hits))
     return xr.Dataset(
         {
             "recall": found.sum() / (~alone).sum(),
@@ -119,3 +102,60 @@ def recall_from_gram(gram: ArrayLike, labels: ArrayLike, k: int = 1, metric: Met
         },
         {"class": data.classes},
     )
+
+
+def check_retrieval(square: np.ndarray, counts: np.ndarray) -> None:
+    """Refuse features (their squared norms) and classes (their sizes) where nobody can be found.
+
+    Examples
+    --------
+    >>> check_retrieval(np.ones(3), np.array([2, 1]))
+    """
+    if counts.max() == 1:
+        raise ValueError("labels: every class has one member only, so no sample has anybody to find")
+    if not (square > 0).any():
+        raise ValueError("gram: all features are zero, so no sample is nearer than another")
+
+
+def rivals_ahead(
+    inner: np.ndarray, rows: np.ndarray, index: np.ndarray, square: np.ndarray, metric: Metric
+) -> np.ndarray:
+    """Count, by class, the samples of other classes that are nearer than the nearest of one's own.
+
+    Parameters
+    ----------
+    inner : ndarray, shape (r, n)
+        Inner products of some samples with all.
+    rows : ndarray of int, shape (r,)
+        Which samples those are; none alone in its class.
+    index : ndarray of int, shape (n,)
+        The class of every sample, 0, 1, ...
+    square : ndarray, shape (n,)
+        Squared norms.
+    metric : {"cosine", "euclidean", "inner"}
+
+    Returns
+    -------
+    ndarray, shape (r, classes)
+        Of equally near samples the first comes first.
+
+    Examples
+    --------
+    >>> gram = np.array([[1, 0.5, 0.9], [0.5, 1, 0.2], [0.9, 0.2, 1]])
+    >>> rivals_ahead(gram[:2], np.array([0, 1]), np.array([0, 0, 1]), np.ones(3), "cosine").tolist()
+    [[0.0, 1.0], [0.0, 0.0]]
+    """
+    check_choice("metric", metric, ("cosine", "euclidean", "inner"))
+    square = np.maximum(square, 0)
+    if metric == "cosine":
+        near = inner / np.where(square > 0, np.sqrt(square), 1.0)
+    else:
+        near = 2 * inner - square if metric == "euclidean" else inner.copy()
+    every = np.arange(len(rows))
+    near[every, rows] = -np.inf
+    family = index[rows][:, None] == index
+    best = np.where(family, near, -np.inf).argmax(axis=1)
+    level = near[every, best][:, None]
+    ahead = (near > level) | ((near == level) & (np.arange(len(index)) < best[:, None]))
+    member = np.eye(index.max() + 1, dtype=np.float32)[index]
+    return np.asarray((ahead & ~family).astype(np.float32) @ member, dtype=float)
