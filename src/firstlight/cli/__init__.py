@@ -55,6 +55,6 @@ def main() -> None:
         print(f"theory {failed.name} of {failed.package} is left out: {failed.error}", file=sys.stderr)
     try:
         app()
-    except (ValueError, OSError) as error:
-        print(f"error: {error}", file=sys.stderr)
+    except (ValueError, OSError, MemoryError) as error:
+        print(f"error: {error or 'not enough memory'}", file=sys.stderr)
         sys.exit(2)

@@ -14,7 +14,7 @@ def animate(
     width: Annotated[int, typer.Option(min=1, help="Number of neurons.")] = 50,
     scale: Annotated[float, typer.Option(help="Standard deviation of the weights at the start.")] = 1e-6,
     horizon: Annotated[float, typer.Option(help="Last time; the loss has fallen by about 40.")] = 60.0,
-    frames: Annotated[int, typer.Option(min=2, help="Number of pictures.")] = 60,
+    frames: Annotated[int, typer.Option(min=2, max=10_000, help="Number of pictures.")] = 60,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the start.")] = 0,
 ) -> None:
     """Train a small network on two arcs in the plane and write how its neurons turn, then grow."""

@@ -27,6 +27,7 @@ from firstlight.maths.rng import RNGLike, SeedLike, generator
 from firstlight.study.problem import Assumption, Cost
 
 FORMS = ("exact", "limit", "rate", "law", "paper", "path", "sharp")
+_MOST_STEPS = 10**8  # of gradient descent: an hour or so
 
 
 @dataclass(frozen=True, eq=False)
@@ -229,6 +230,11 @@ class Problem(Setting):
     ) -> xr.Dataset:
         if self.reduction != "mean":
             raise ValueError("by = 'descent': it minimises the mean loss; set reduction = 'mean'")
+        if self.horizon / self.step_size > _MOST_STEPS:
+            raise ValueError(
+                f"step_size = {self.step_size!r}: {self.horizon / self.step_size:.3g} steps to the horizon = "
+                f"{self.horizon!r}; at most {_MOST_STEPS:.0e} are taken"
+            )
         steps = (self.times / self.step_size).round().astype(int)
         if (np.diff(steps) < 1).any():
             raise ValueError(

@@ -2,10 +2,12 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, Literal, TypeVar
 
 import numpy as np
 from scipy import optimize
+
+from firstlight.maths.checks import check_memory
 
 Value = TypeVar("Value")
 
@@ -211,3 +213,47 @@ def _check_budget(tolerance: float, max_iterations: int) -> None:
         raise ValueError(f"tolerance = {tolerance}: must be positive")
     if max_iterations < 1:
         raise ValueError(f"max_iterations = {max_iterations}: must be at least 1")
+
+
+def extreme_eigh(
+    operator: Any, count: int, which: Literal["SA", "LA"], start: np.ndarray, **options: Any
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the lowest ("SA") or highest ("LA") eigenpairs of a symmetric operator, ascending.
+
+    By Lanczos's method; where ARPACK gives up, as on a zero operator, from the dense matrix.
+
+    Parameters
+    ----------
+    operator : LinearOperator, shape (n, n)
+    count : int
+        How many, less than n.
+    which : {"SA", "LA"}
+    start : ndarray, shape (n,)
+        Starting vector.
+    **options
+        Of `scipy.sparse.linalg.eigsh`.
+
+    Returns
+    -------
+    values : ndarray, shape (count,)
+    vectors : ndarray, shape (n, count)
+
+    Examples
+    --------
+    >>> from scipy.sparse.linalg import LinearOperator
+    >>> zero = LinearOperator((4, 4), matvec=lambda v: 0 * v, dtype=float)
+    >>> extreme_eigh(zero, 1, "LA", np.ones(4))[0].tolist()
+    [0.0]
+    """
+    from scipy.linalg import eigh
+    from scipy.sparse.linalg import ArpackError, eigsh
+
+    try:
+        values, vectors = eigsh(operator, k=count, which=which, v0=start, **options)
+    except ArpackError:
+        size = operator.shape[0]
+        check_memory(f"operator: ARPACK fails, and the matrix of size {size}", 24.0 * size**2, "size²")
+        first = 0 if which == "SA" else size - count
+        return eigh(operator @ np.eye(size), subset_by_index=(first, first + count - 1))
+    order = np.argsort(values)
+    return values[order], vectors[:, order]

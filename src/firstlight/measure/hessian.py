@@ -6,16 +6,18 @@ over the inputs; extreme eigenpairs come from Lanczos, the density from stochast
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.linalg import eigh_tridiagonal
-from scipy.sparse.linalg import LinearOperator, eigsh
+from scipy.sparse.linalg import LinearOperator
 
 from firstlight.maths.activations import Activation, activation
 from firstlight.maths.checks import check_choice, check_count, check_matrix, check_number
 from firstlight.maths.losses import Loss, loss
 from firstlight.maths.rng import RNGLike, SeedLike, generator, stream
+from firstlight.maths.solvers import extreme_eigh
 
 _SINGLE = 1e-5  # residuals, relative to the eigenvalue, that products in single precision can reach
 
@@ -219,11 +221,12 @@ def extreme_eigenpairs(
         raise ValueError(f"neurons = {neurons}: must divide the operator's size {size}")
     if count >= size:
         raise ValueError(f"count = {count}: must lie in 1 .. {size - 1}")
-    which, start = "SA" if side == "left" else "LA", generator(rng).standard_normal(size)
+    which: Literal["SA", "LA"] = "SA" if side == "left" else "LA"
+    start = generator(rng).standard_normal(size)
     basis = min(size, max(4 * count, 20))
 
     def lanczos(inner: LinearOperator) -> EigenPairs:
-        found = eigsh(inner, k=count, which=which, v0=start, ncv=basis, tol=tolerance)[1]
+        found = extreme_eigh(inner, count, which, start, ncv=basis, tol=tolerance)[1]
         return _refined(operator, found, neurons)
 
     quick = isinstance(operator, HessianOperator) and tolerance >= _SINGLE

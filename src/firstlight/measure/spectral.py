@@ -6,7 +6,9 @@ from numbers import Integral
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.linalg import eigh
-from scipy.sparse.linalg import LinearOperator, eigsh
+from scipy.sparse.linalg import LinearOperator
+
+from firstlight.maths.solvers import extreme_eigh
 
 _FAR = 100.0  # how far below zero, in units of its largest value, T may reach for Lanczos
 
@@ -63,6 +65,5 @@ def spectral_estimator(
         return values[::-1], vectors[:, ::-1]
     operator = LinearOperator((d, d), matvec=lambda v: X.T @ (T * (X @ v.ravel())) / n, dtype=float)
     start = np.random.default_rng(0).standard_normal(d)  # a fixed start: the same data, the same answer
-    values, vectors = eigsh(operator, k=count, which="LA", v0=start)
-    order = np.argsort(-values)
-    return values[order], vectors[:, order]
+    values, vectors = extreme_eigh(operator, count, "LA", start)
+    return values[::-1], vectors[:, ::-1]

@@ -8,7 +8,7 @@ import numpy as np
 from firstlight.data.separable import two_classes
 from firstlight.early_alignment.definitions.start import lengths
 from firstlight.early_alignment.theory.path import AlignmentPath, last_times
-from firstlight.maths.checks import check_neurons, check_reals
+from firstlight.maths.checks import check_memory, check_neurons, check_reals
 from firstlight.maths.losses import gain
 from firstlight.maths.workers import Workers
 
@@ -120,6 +120,7 @@ def _trace(
     """Run the kernel on all neurons; those that fill their room of records are run again with more."""
     from firstlight.early_alignment.theory.kernel.state import FULL
 
+    check_memory(f"X: {len(y)} samples", 8.0 * len(y) ** 2, "the square of the samples")
     points, rows = _cut_dimension(X, start)
     product, room = partial(np.matmul, points, points.T), len(y) + 16
     with Workers() as workers:

@@ -96,6 +96,11 @@ def asymptotic(
         start, cells = None, []
         for m, ridge in product(sizes, ridges):
             floor = max(float(ridge), 1e-9)
+            if ridge == 0 and m == k:  # errors grow without bound, and no iteration settles
+                nothing = np.full(inputs.weights.size, np.nan)
+                unknown = _observables(law, inputs, Errors(nothing, nothing, nothing, np.nan), floor)
+                cells.append(unknown | {"converged": False})
+                continue
             solved = functional.solve(m, floor, start)
             start = solved.value[0]
             errors = functional.errors(m, *solved.value, law.noise)
