@@ -1,5 +1,6 @@
 """Problems and laws of data of every kind; worker processes import them."""
 
+import inspect
 from functools import partial
 
 import numpy as np
@@ -17,7 +18,7 @@ from firstlight.one_step import Problem as OneStep
 from firstlight.one_step.families import of_images
 from firstlight.phase_transition import Problem as Phase
 from firstlight.study.address import address
-from firstlight.study.registry import studies
+from firstlight.study.registry import resolve, studies, theories
 from firstlight.unseen_classes import Problem as Unseen
 
 
@@ -67,9 +68,21 @@ def special():
     )
 
 
+def factories():
+    """Return what our own theories register as their problems."""
+    named = [reference for theory in theories().values() for reference in theory.problems.values()]
+    return [resolve(reference) for reference in named if str(reference).startswith("firstlight.")]
+
+
+def needed(factory):
+    """Return the arguments that a factory cannot do without."""
+    given = inspect.signature(factory).parameters.values()
+    return [one.name for one in given if one.default is one.empty and one.kind is not one.VAR_KEYWORD]
+
+
 def registered():
-    """Return the first and the last Problem of every study of the catalogue, where its images are there."""
-    found = []
+    """Return all registered Problems that need no argument, and two of every study whose images are there."""
+    found = [make() for make in factories() if not needed(make)]
     for study in studies().values():
         try:
             found += [study.build(study.point(index)) for index in (0, study.size - 1)]

@@ -10,7 +10,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from problems import addressed, cubic, everything, mixture, registered, scaled, sent_back
+from problems import addressed, cubic, everything, factories, mixture, registered, scaled, sent_back
 
 from firstlight.data.covariance import Spiked
 from firstlight.data.labels import Regression
@@ -19,6 +19,12 @@ from firstlight.maths.losses import Loss
 from firstlight.one_step import Problem as OneStep
 from firstlight.phase_transition import Problem as Phase
 from firstlight.study.address import address
+
+
+def test_every_registered_problem_is_among_them():
+    classes = {factory for factory in factories() if isinstance(factory, type)}
+    assert len(factories()) >= 19
+    assert classes <= {type(problem) for problem in registered()}
 
 
 def test_equal_problems_are_equal_and_hash_alike():
