@@ -13,7 +13,7 @@ import numpy as np
 from scipy.integrate import solve_ivp
 
 from benchmarks import best_of
-from firstlight import early_alignment as room
+from firstlight import early_alignment as ea
 from firstlight.data.cache import ImagesNotFetched
 from firstlight.data.images import pair
 from firstlight.data.separable import separable, toy
@@ -57,10 +57,10 @@ def against_integrators(
     rng = np.random.default_rng(0)
     X, y = separable(n, d, 0.2, rng)
     W, s = start(h, d, rng)
-    path = room.align(X, y, W, s)  # compiles, too
+    path = ea.align(X, y, W, s)  # compiles, too
     times = np.linspace(0, path.last_event, outputs + 1)[1:]
     exact = path.direction(times)
-    measured = best_of(lambda: room.align(X, y, W, s).direction(times))
+    measured = best_of(lambda: ea.align(X, y, W, s).direction(times))
     cheapest = np.inf
     for method, tolerances in ladder.items():
         for rtol in tolerances:
@@ -86,10 +86,10 @@ def mnist() -> list[Row]:
         print(f"  skipped: {missing}")
         return []
     X = X - X.mean(axis=0)
-    W, v = room.gaussian_start(50, X.shape[1], 1.0, rng=0)
+    W, v = ea.gaussian_start(50, X.shape[1], 1.0, rng=0)
     floor = best_of(lambda: X @ X.T, 1)
     begin = time.perf_counter()
-    path = room.align(X, y, W, second_layer=v)
+    path = ea.align(X, y, W, second_layer=v)
     measured = time.perf_counter() - begin
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
     print(
@@ -103,7 +103,7 @@ def mnist() -> list[Row]:
 def late_flow(name: str, X: np.ndarray, y: np.ndarray, h: int) -> Row:
     """Flow from the end of alignment to t = 1e6 against SciPy on the same right-hand side and tolerance."""
     W, s = start(h, X.shape[1], np.random.default_rng(1))
-    path = room.align(X, y, W, s)
+    path = ea.align(X, y, W, s)
     first = np.full(h, -15.0)
     t0 = path.quiet_until(first, 1e-6, 1e6)
     live = path.fate != 0
@@ -134,7 +134,7 @@ def late_flow(name: str, X: np.ndarray, y: np.ndarray, h: int) -> Row:
 
 
 def run() -> list[Row]:
-    """Return (name, measured, floor, ratio, target) for each benchmark of the room."""
+    """Return (name, measured, floor, ratio, target) for each benchmark of the theory."""
     return [
         # RK45 is the integrator of the specification. The others stumble over the kinks, and stop being tried
         # when they are behind; LSODA is left out: 99 000 evaluations at the small size, and 75 GB of work

@@ -42,8 +42,8 @@ class Work:
     size: int = 4
     repeats: int = 1
 
-    room: ClassVar[str] = "benchmark"
-    room_version: ClassVar[int] = 1
+    theory: ClassVar[str] = "benchmark"
+    version: ClassVar[int] = 1
     references: ClassVar[tuple[str, ...]] = ()
 
     def simulate(self, rng=None, **options):
@@ -124,7 +124,7 @@ def run() -> list[tuple[str, float, float, float, str]]:
     rows.append((f"{label}, MB over the limit", peak, TARGET_MEGABYTES, peak / TARGET_MEGABYTES, "<= 1"))
     first = {
         name.split("/")[0]: name for name in reversed(studies())
-    }  # one of each room; `python -m benchmarks.study` does all
+    }  # one of each theory; `python -m benchmarks.study` does all
     return rows + [row for name in first.values() for row in dry_run(name)]
 
 

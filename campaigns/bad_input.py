@@ -86,7 +86,7 @@ TARGETS: list[tuple[Callable[..., Any], dict[str, Any]]] = [
     (split_classes, {"x": _FOUR, "labels": [0, 1, 2, 3], "train_classes": [0, 1]}),
     (activation, {"name_or_callable": np.tanh}),
     (Loss, {"name": "mine", "value": np.add, "first": np.add, "second": np.add}),
-    (Arm, {"door": "predict"}),
+    (Arm, {"kind": "predict"}),
     (Range, {"start": 1.0, "stop": 2.0, "num": 3}),
     (Refine, {"axis": "a", "observable": "b", "arm": "c", "budget": 2}),
     (Scale, {}),

@@ -65,7 +65,7 @@ def of_trial(study: Any, index: int, arm: Any, seed: list[int]) -> Any:
     """Return one trial's numbers, or what it raised."""
     try:
         problem = study.build(study.point(index))
-        kind = getattr(arm, "kind", None) or arm.door
+        kind = getattr(arm, "kind", None) or arm.kind
         found = getattr(problem, kind)(np.random.default_rng(seed), **arm.options)
     except (ImportError, FileNotFoundError) as error:
         return f"not computed: {type(error).__name__}"  # images not fetched, or an extra not installed

@@ -1,6 +1,6 @@
 """firstlight: when, and what, does a two-layer neural network learn first?
 
-Four theories as four rooms, each with the same doors: a `Problem` says what is studied, `problem.predict()`
+Four theories, each used in the same way: a `Problem` says what is studied, `problem.predict()`
 is the theory, `problem.simulate(rng)` the experiment, and `firstlight.compare(problem, trials=...)` puts them
 side by side. Submodules load when first used, so that importing the package costs nothing.
 """

@@ -72,7 +72,7 @@ CALLS = [
     ("one_step", "predict", {"method": "asymptotic", "draws": 1}),
     *(("one_step", "simulate", {"model": m}) for m in ("network", "hermite", "conditional_gaussian")),
     ("one_step", "simulate", {"risk": "population"}),
-    *(("one_step, classes", door, {}) for door in ("predict", "simulate")),
+    *(("one_step, classes", kind, {}) for kind in ("predict", "simulate")),
     *(("alignment", "predict", {"form": f}) for f in ("exact", "limit", "rate", "paper", "path", "sharp")),
     ("alignment", "simulate", {}),
     ("alignment, descent", "predict", {}),
@@ -82,8 +82,8 @@ CALLS = [
     *((name, "predict", FEW) for name in ("training", "training, free", "learning", "spectrum", "threshold")),
     ("threshold", "predict", {**FEW, "finite": True}),
     *((name, "simulate", {}) for name in ("training", "training, free", "learning", "spectrum", "threshold")),
-    *(("algorithmic", door, {}) for door in ("predict", "simulate")),
-    *((name, door, {}) for name in UNSEEN for door in ("predict", "simulate")),
+    *(("algorithmic", kind, {}) for kind in ("predict", "simulate")),
+    *((name, kind, {}) for name in UNSEEN for kind in ("predict", "simulate")),
 ]  # fmt: skip
 
 
@@ -118,23 +118,23 @@ def side_of(file: str) -> str:
     return second if second in ("theory", "experiment") else SHARED.get(first, "both")
 
 
-@pytest.mark.parametrize(("name", "door", "options"), CALLS, ids=str)
-def test_no_code_of_the_other_side_runs(everything_imported, name, door, options):
-    if name == "deep" and door == "simulate":
+@pytest.mark.parametrize(("name", "kind", "options"), CALLS, ids=str)
+def test_no_code_of_the_other_side_runs(everything_imported, name, kind, options):
+    if name == "deep" and kind == "simulate":
         pytest.importorskip("torch")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # sizes are far too small for the theories
-        getattr(PROBLEMS[name](), door)(np.random.default_rng(0), **options)  # compiles what is compiled
+        getattr(PROBLEMS[name](), kind)(np.random.default_rng(0), **options)  # compiles what is compiled
         problem = PROBLEMS[name]()
         getattr(problem, "directions", None)  # of the question: both sides are told which are hard
-        files = executed(lambda: getattr(problem, door)(np.random.default_rng(0), **options))
-    other = "experiment" if door == "predict" else "theory"
-    allowed = EXCEPTIONS.get((name, door, options.get("model")), set())
+        files = executed(lambda: getattr(problem, kind)(np.random.default_rng(0), **options))
+    other = "experiment" if kind == "predict" else "theory"
+    allowed = EXCEPTIONS.get((name, kind, options.get("model")), set())
     assert {file for file in files if side_of(file) == other} == allowed
 
 
 def test_every_problem_is_traced():
-    """Of the four theories, whatever has both doors."""
+    """Of the four theories, whatever has both sides."""
     traced = {type(build()) for build in PROBLEMS.values()}
     for theory in (one_step, early_alignment, phase_transition, unseen_classes):
         for name in theory.__all__:

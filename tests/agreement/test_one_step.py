@@ -1,4 +1,4 @@
-"""Theory beside simulation in the room `one_step`: paired seeds, exact risks where they exist.
+"""Theory beside simulation in `one_step`: paired seeds, exact risks where they exist.
 
 Errors of one trial spread by 4-7 % at n = 600, so 16 paired seeds give means of differences to about 1 %; the
 tolerances are those of the specification and leave two to three standard errors beyond the known bias.

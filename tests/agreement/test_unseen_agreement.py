@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from firstlight import unseen_classes as room
+from firstlight import unseen_classes as uc
 from firstlight.data.class_pairs import gram_alignment
 from firstlight.maths.activations import activation
 from firstlight.unseen_classes.theory.bulk import step_bulk
@@ -18,7 +18,7 @@ def samples(sigma, seed):
     mean *= 2 / np.linalg.norm(mean)
     y = np.where(np.arange(D) % 2, 1.0, -1.0)
     train = y[:, None] * mean + rng.normal(size=(D, D))
-    beta = room.label_covariance(train, y)
+    beta = uc.label_covariance(train, y)
     unit, parts = beta / np.linalg.norm(beta), []
     for cosine in COSINES:
         other = rng.normal(size=D)
@@ -38,8 +38,8 @@ def predicted(sigma, tau, moments, head="gaussian"):
             "bulk_overlap": float(moments.bulk_overlap[c, c]), "tau": tau, "activation": sigma, "head": head,
         }  # fmt: skip
         rows.append([
-            room.class_alignment(**law), room.class_alignment(**law, kind="cosine"),
-            room.class_elasticity(similarity=t, **one, tau=tau, activation=sigma, head=head),
+            uc.class_alignment(**law), uc.class_alignment(**law, kind="cosine"),
+            uc.class_elasticity(similarity=t, **one, tau=tau, activation=sigma, head=head),
         ])  # fmt: skip
     return np.array(rows).T
 
@@ -55,24 +55,24 @@ def test_class_level_predictions_with_bulk(name, networks):
     tau = float(sigma.hermite(1)[1])
     measured = np.zeros((3, len(COSINES)))
     for _ in range(networks):
-        network = room.draw_network(D, N, sigma, rng)
+        network = uc.draw_network(D, N, sigma, rng)
         before = network.features(unseen)
-        after = network.step(train, y, room.step_size_from_tau(tau, sigma, N, network.scale)).features(unseen)
+        after = network.step(train, y, uc.step_size_from_tau(tau, sigma, N, network.scale)).features(unseen)
         measured += [
-            np.diag(room.alignment(after, labels)) / N,
-            np.diag(room.alignment(after, labels, "cosine")),
-            room.elasticity(before, after, labels).values / N,
+            np.diag(uc.alignment(after, labels)) / N,
+            np.diag(uc.alignment(after, labels, "cosine")),
+            uc.elasticity(before, after, labels).values / N,
         ]
     measured /= networks
     head = network.heads if networks == 1 else "gaussian"
-    bulk = room.bulk_covariance(train, y, sigma, "diagonal")
-    moments = room.train_unseen_similarity(beta, unseen, labels, bulk)
+    bulk = uc.bulk_covariance(train, y, sigma, "diagonal")
+    moments = uc.train_unseen_similarity(beta, unseen, labels, bulk)
     gap = np.abs(predicted(sigma, tau, moments, head) / measured - 1).max(axis=1)
     assert gap[0] < 0.03  # cohesion
     assert gap[1] < 0.04  # cosine
     assert gap[2] < 0.03  # elasticity
     if networks == 3:  # the rank-one theory alone fails, so the bulk is what makes it agree
-        plain = predicted(sigma, tau, room.train_unseen_similarity(beta, unseen, labels))
+        plain = predicted(sigma, tau, uc.train_unseen_similarity(beta, unseen, labels))
         assert np.abs(plain / measured - 1).max() > 0.15
 
 
@@ -80,11 +80,11 @@ def test_rademacher_heads_need_their_own_law():
     sigma = activation("shifted_relu")
     train, y, beta, unseen, labels, rng = samples(sigma, seed=2)
     tau = 0.5
-    network = room.draw_network(D, 4096, sigma, rng, head="rademacher")
-    after = network.step(train, y, room.step_size_from_tau(tau, sigma, 4096, network.scale)).features(unseen)
-    measured = np.diag(room.alignment(after, labels)) / 4096
-    moments = room.train_unseen_similarity(
-        beta, unseen, labels, room.bulk_covariance(train, y, sigma, "diagonal")
+    network = uc.draw_network(D, 4096, sigma, rng, head="rademacher")
+    after = network.step(train, y, uc.step_size_from_tau(tau, sigma, 4096, network.scale)).features(unseen)
+    measured = np.diag(uc.alignment(after, labels)) / 4096
+    moments = uc.train_unseen_similarity(
+        beta, unseen, labels, uc.bulk_covariance(train, y, sigma, "diagonal")
     )
     right, wrong = (predicted(sigma, tau, moments, head)[0] for head in ("rademacher", "gaussian"))
     assert np.abs(right / measured - 1).max() < 0.06  # N = 4096: fluctuations of 2 %, at t = 0 twice that
@@ -111,12 +111,12 @@ def test_kernel_and_updates_after_the_step(width):
     tau, scale = 0.5, 1 / np.sqrt(width)
     some = np.concatenate([np.flatnonzero(labels == c)[:10] for c in range(len(COSINES))])
     x = unseen[some]
-    network = room.draw_network(D, width, sigma, rng)
-    trained = network.step(train, y, room.step_size_from_tau(tau, sigma, width, scale))
+    network = uc.draw_network(D, width, sigma, rng)
+    trained = network.step(train, y, uc.step_size_from_tau(tau, sigma, width, scale))
     sizes = []
     for tangent_of, strength in ((network, 0.0), (trained, tau)):
-        measured = room.local_elasticity(tangent_of, x, np.ones(len(x)), step_size=1e-3)
-        expected = room.tangent_kernel(
+        measured = uc.local_elasticity(tangent_of, x, np.ones(len(x)), step_size=1e-3)
+        expected = uc.tangent_kernel(
             x, None, beta, strength, sigma, "diagonal", width=width, scale=scale, train=train, residual=y,
             head=network.heads,  # else the sum of α⁴ over neurons fluctuates as a whole, by √(96/9N)
         )  # fmt: skip
@@ -124,7 +124,7 @@ def test_kernel_and_updates_after_the_step(width):
         assert gap < 1.2 * size
         sizes.append(size / np.linalg.norm(expected))
         relative = [
-            gram_alignment(room.local_elasticity(k, kind="relative"), labels[some]).values
+            gram_alignment(uc.local_elasticity(k, kind="relative"), labels[some]).values
             for k in (measured, expected)
         ]
         np.testing.assert_allclose(*relative, atol=0.12 * np.sqrt(1024 / width))
@@ -134,7 +134,7 @@ def test_kernel_and_updates_after_the_step(width):
 
 @pytest.mark.parametrize("loss", ["square", "logistic"])
 def test_images_predicted_and_trained(loss):
-    problem = room.ImageProblem(train="3,8", per_class=80, width=4096, loss=loss, kappa=4.0)
+    problem = uc.ImageProblem(train="3,8", per_class=80, width=4096, loss=loss, kappa=4.0)
     theory, network = problem.predict(0), problem.simulate(0)
     assert float(np.abs(theory.alignment - network.alignment).mean()) < 0.02
     assert float(np.abs(theory.recall - network.recall).mean()) < 0.03
@@ -143,7 +143,7 @@ def test_images_predicted_and_trained(loss):
     assert not (gap > 5 * abs(theory.similarity / theory.snr) * np.sqrt(3 / 4096)).any()
     assert float(abs(network.snr / theory.snr - 1).where(theory.snr > 0.1).max()) < 0.06
     known = theory.elasticity.notnull()  # the trained classes have no values
-    ranks = room.rank_agreement(theory.elasticity[known], network.elasticity[known], resamples=0)
+    ranks = uc.rank_agreement(theory.elasticity[known], network.elasticity[known], resamples=0)
     assert float(ranks.spearman) > 0.9
 
 
@@ -152,28 +152,26 @@ def test_why_images_are_off_by_a_few_per_cent(train):
     # given the heads, what is left comes from the bulk being correlated with the neuron's own
     # pre-activation: with the bulk dealt out to other neurons theory and network agree within errors
     width = 8192
-    problem = room.ImageProblem(train=train, per_class=60, width=width, kappa=4.0)
+    problem = uc.ImageProblem(train=train, per_class=60, width=width, kappa=4.0)
     rng = np.random.default_rng(0)
     data, sigma = problem.sample(rng), problem.sigma
     y = np.where(data.train_labels == data.train_labels.max(), 1.0, -1.0)
-    network = room.draw_network(64, width, sigma, rng)
+    network = uc.draw_network(64, width, sigma, rng)
     tau, beta = problem.strength(data), problem.covariance(data)
-    trained = network.step(data.train, y, room.step_size_from_tau(tau, sigma, width, network.scale))
+    trained = network.step(data.train, y, uc.step_size_from_tau(tau, sigma, width, network.scale))
     spike = tau * np.sqrt(width) * network.heads
     bulk = (trained.weights - network.weights) / spike - beta[:, None]
     dealt = network.weights + spike * (beta[:, None] + bulk[:, rng.permutation(width)])
     before, labels = network.features(data.unseen), data.unseen_labels
-    moved = room.predicted_movement(
-        data.unseen, beta, tau, sigma, step_bulk(problem, data), head=network.heads
-    )
+    moved = uc.predicted_movement(data.unseen, beta, tau, sigma, step_bulk(problem, data), head=network.heads)
     expected = np.array([moved[labels == c].mean() for c in np.unique(labels)])
-    gram = room.spiked_kernel(data.unseen, None, beta, tau, sigma, step_bulk(problem, data))
+    gram = uc.spiked_kernel(data.unseen, None, beta, tau, sigma, step_bulk(problem, data))
     size = np.sqrt(np.diag(gram))
     cosine = np.diag(gram_alignment(gram / np.outer(size, size), labels))
     gaps, apart = {}, {}
     for name, weights in (("real", trained.weights), ("dealt", dealt)):
         after = sigma(data.unseen @ weights)
-        apart[name] = np.abs(np.diag(room.alignment(after, labels, "cosine")) - cosine).max()
+        apart[name] = np.abs(np.diag(uc.alignment(after, labels, "cosine")) - cosine).max()
         moves = (after - before) ** 2
         by_neuron = np.array([moves[labels == c].mean(axis=0) for c in np.unique(labels)])
         measured = by_neuron.mean(axis=1)
@@ -189,7 +187,7 @@ def test_why_images_are_off_by_a_few_per_cent(train):
 
 def test_several_classes_and_softmax():
     for loss in ("softmax", "square"):
-        problem = room.ImageProblem(train="0,2,5,7", per_class=60, width=4096, loss=loss)
+        problem = uc.ImageProblem(train="0,2,5,7", per_class=60, width=4096, loss=loss)
         theory, network = problem.predict(1), problem.simulate(1)
         assert float(np.abs(theory.alignment - network.alignment).max()) < 0.04
         # √(96/9N) = 5 % of the heads' fourth moment in one network, and 4 % of theory as above
@@ -201,7 +199,7 @@ def test_sides_decide_about_recall():
     # opposite sides: more similarity separates; same side: it does not (norms and separation are fixed)
     law = {"dimension": 128, "samples": 128, "unseen_samples": 80, "width": 1024, "kappa": 8.0}
     recall = {
-        side: [float(np.mean([room.SideProblem(along=a, side=side, **law).simulate(seed).mean_recall
+        side: [float(np.mean([uc.SideProblem(along=a, side=side, **law).simulate(seed).mean_recall
                               for seed in range(3)])) for a in (0.0, 1.9)]
         for side in ("opposite", "same")
     }  # fmt: skip
@@ -214,7 +212,7 @@ def test_predicted_recall_is_that_of_a_wide_network():
     law = {"spread": 1.0, "length": 0.026, "tau": 0.022, "dimension": 192, "samples": 192, "bulk": "diagonal"}
     gaps = {}
     for width in (256, 4096):
-        problem = room.RotationProblem(**law, width=width, unseen_samples=60)
+        problem = uc.RotationProblem(**law, width=width, unseen_samples=60)
         gap = [float(problem.predict(seed).mean_recall_before - problem.simulate(seed).mean_recall_before)
                for seed in range(4)]  # fmt: skip
         gaps[width] = np.mean(gap)

@@ -1,4 +1,4 @@
-"""The room's studies can be built, and its special pictures drawn."""
+"""The theory's studies can be built, and its special pictures drawn."""
 
 import numpy as np
 import pytest

@@ -1,16 +1,16 @@
-"""The room's doors: same names, same draws, theory beside experiment."""
+"""Predict, simulate: same names, same draws, theory beside experiment."""
 
 import numpy as np
 import pytest
 
 from firstlight.early_alignment import Problem, Setting
-from firstlight.study.problem import Problem as Doors
+from firstlight.study.problem import Problem as Protocol
 
 SMALL = {"samples": 8, "dimension": 4, "width": 12, "horizon": 2.0, "outputs": 41}
 
 
 def test_it_has_the_doors():
-    assert isinstance(Problem(), Doors)
+    assert isinstance(Problem(), Protocol)
 
 
 def test_theory_and_experiment_agree_better_for_smaller_starts():
@@ -186,10 +186,10 @@ def test_the_shape_is_known_before_data_are_drawn(data):
 
 
 def test_costs_grow_with_the_work():
-    def flops(door, **options):
+    def flops(kind, **options):
         return (
             Problem(start="gaussian", reduction="mean", width=options.pop("width", 5))
-            .cost(door, **options)
+            .cost(kind, **options)
             .flops
         )
 

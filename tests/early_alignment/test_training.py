@@ -1,9 +1,9 @@
-"""Gradient descent at the room's front door: starts of extreme size, and arguments that it refuses."""
+"""Gradient descent at the public function: starts of extreme size, and arguments that it refuses."""
 
 import numpy as np
 import pytest
 
-from firstlight import early_alignment as room
+from firstlight import early_alignment as ea
 
 X, Y = [[1, 0], [1, 1], [-1, -0.5]], [1, 1, -1]
 START, SECOND = np.array([[1.0, 2.0], [-1.0, 1.0], [-1.0, -2.0]]), np.array([1.0, 1.5, -1.0])
@@ -11,7 +11,7 @@ START, SECOND = np.array([[1.0, 2.0], [-1.0, 1.0], [-1.0, -2.0]]), np.array([1.0
 
 def run(**change):
     given = {"X": X, "y": Y, "first_layer": START, "second_layer": SECOND, "steps": 20, "outputs": 3}
-    return room.descent(**{**given, **change})
+    return ea.descent(**{**given, **change})
 
 
 def test_a_start_whose_squares_underflow():

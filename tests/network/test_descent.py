@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from firstlight import early_alignment as room
+from firstlight import early_alignment as ea
 from firstlight.data.separable import separable, toy
 from firstlight.early_alignment.definitions.start import gaussian_start
 from firstlight.early_alignment.experiment.flow import integrate
@@ -99,7 +99,7 @@ def test_the_paper_s_toy_has_two_phases():
     """Aligned long before the loss moves, on our stand-in for the paper's points."""
     X, y = toy()
     W, v = gaussian_start(50, 2, 1e-6, rng=0)
-    run = room.descent(X, y, W, v, steps=40_000, outputs=[0, 7000, 40_000])
+    run = ea.descent(X, y, W, v, steps=40_000, outputs=[0, 7000, 40_000])
     assert float(run.loss[1]) > 0.999
     assert float(run.cosine_plus[1]) > 0.99
     assert float(run.loss[2]) < 0.02
@@ -108,16 +108,16 @@ def test_the_paper_s_toy_has_two_phases():
 
 def test_steps_too_long_are_told():
     X, y, W, v = [[1, 0], [1, 1], [-1, -0.5]], [1, 1, -1], np.array([[1.0, 2.0], [-1.0, 1.0]]), np.ones(2)
-    run = room.descent(X, y, W, v, steps=100, step_size=1e3, outputs=3)
+    run = ea.descent(X, y, W, v, steps=100, step_size=1e3, outputs=3)
     assert not bool(run.converged)
     assert np.isfinite(run.loss[0])
     assert np.isnan(run.loss[-1])
-    assert bool(room.descent(X, y, W, v, steps=5, outputs=3).converged)
+    assert bool(ea.descent(X, y, W, v, steps=5, outputs=3).converged)
     for wrong in (v[:-1], np.full(2, np.nan)):
         with pytest.raises(ValueError, match="second_layer: must be 2"):
-            room.descent(X, y, W, wrong, steps=5)
+            ea.descent(X, y, W, wrong, steps=5)
     with pytest.raises(ValueError, match="steps = 0"):
-        room.descent(X, y, W, v, steps=0)
+        ea.descent(X, y, W, v, steps=0)
 
 
 @pytest.mark.parametrize(

@@ -42,8 +42,8 @@ def test_chosen_equations_predict_classes_with_many_and_with_one_spike():
     mixture = _pair((80, 6.0), (1, 480.0))
     problem = Problem(mixture, Regression(np.ones(N) / np.sqrt(N)), N, 200, ridge=1e-3)
     predicted, measured = (
-        np.mean([door(seed).test_error_by_class.values for seed in range(8)], axis=0)
-        for door in (problem.predict, lambda seed: problem.simulate(seed, risk="population"))
+        np.mean([kind(seed).test_error_by_class.values for seed in range(8)], axis=0)
+        for kind in (problem.predict, lambda seed: problem.simulate(seed, risk="population"))
     )
     # the mean of 8 trials has a standard error of 2 %, and n = 160 leaves corrections of 1/n; one covariance
     # for both classes is off by 12 % and 13 %

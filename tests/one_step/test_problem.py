@@ -10,7 +10,7 @@ from firstlight.one_step import (
     needed_degree,
 )
 from firstlight.one_step.families import of_images
-from firstlight.study.problem import Problem as Doors
+from firstlight.study.problem import Problem as Protocol
 
 OBSERVABLES = {"test_error", "train_error", "weight_norm", "test_error_by_class", "label_variance"}
 SMALL = {"n": 60, "k": 50, "m": 70, "alpha": 0.5, "beta": 0.5}
@@ -25,7 +25,7 @@ def _unequal(ridge=1e-3):
 
 
 def test_it_has_the_doors():
-    assert isinstance(Problem.scaled(**SMALL), Doors)
+    assert isinstance(Problem.scaled(**SMALL), Protocol)
 
 
 @pytest.mark.parametrize("task", ["regression", "classification"])
@@ -84,11 +84,11 @@ def test_a_rare_class_has_its_share_of_every_sample():
 def test_many_ridges_share_a_trial():
     ridges = (0.0, 1e-3, 0.5)
     together = Problem.scaled(**SMALL, ridge=ridges)
-    for door in (Problem.simulate, Problem.predict):
-        path = door(together, 2)
+    for kind in (Problem.simulate, Problem.predict):
+        path = kind(together, 2)
         assert path.sizes["ridge"] == 3
         for ridge in ridges:
-            alone = door(Problem.scaled(**SMALL, ridge=ridge), 2)
+            alone = kind(Problem.scaled(**SMALL, ridge=ridge), 2)
             assert "ridge" not in alone.dims
             for name in ("test_error", "train_error", "weight_norm"):
                 assert float(path[name].sel(ridge=ridge)) == pytest.approx(float(alone[name]), rel=1e-6)
@@ -197,8 +197,8 @@ def test_assumptions_carry_numbers():
 
 def test_cost_grows_with_the_sizes():
     small, large = Problem.scaled(**SMALL), Problem.scaled(n=120, k=100, m=140, alpha=0.5, beta=0.5)
-    for door, options in (("simulate", {}), ("predict", {})):
-        assert large.cost(door, **options).flops == pytest.approx(8 * small.cost(door, **options).flops)
+    for kind, options in (("simulate", {}), ("predict", {})):
+        assert large.cost(kind, **options).flops == pytest.approx(8 * small.cost(kind, **options).flops)
     free = {"method": "asymptotic"}
     assert large.cost("predict", **free) == small.cost("predict", **free)
 

@@ -1,4 +1,4 @@
-"""The room's studies: every point can be built, arms give what is drawn, special pictures are drawn."""
+"""The theory's studies: every point can be built, arms give what is drawn, special pictures are drawn."""
 
 from dataclasses import replace
 
@@ -42,7 +42,7 @@ def test_arms_give_what_is_drawn(name):
     problem = study.build(study.point(0))
     for arm in study.arms.values():
         options = {**arm.options, **({"samples": 1 << 9} if "samples" in arm.options else {})}
-        found = getattr(problem, arm.door)(rng=np.random.default_rng(0), **options)
+        found = getattr(problem, arm.kind)(rng=np.random.default_rng(0), **options)
         assert set(study.observables) <= set(found.data_vars)
 
 

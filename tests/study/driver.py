@@ -23,7 +23,7 @@ def run_long(path):
 
 
 def environment():
-    """Return the variables under which another process finds the tiny room, and computes on one thread."""
+    """Return the variables under which another process finds the tiny theory, and computes on one thread."""
     path = os.pathsep.join(filter(None, [str(HERE), os.environ.get("PYTHONPATH")]))
     return {**os.environ, "PYTHONPATH": path, "OMP_NUM_THREADS": "1", "COLUMNS": "200"}
 

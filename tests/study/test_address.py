@@ -164,5 +164,5 @@ def test_records_of_other_content_never_mix(monkeypatch):
         assert not base & record_addresses(other)
     assert base == record_addresses(replace(study, name="tiny/renamed"))
     assert base < record_addresses(replace(study, trials=3))
-    monkeypatch.setattr(Tiny, "room_version", 2)
+    monkeypatch.setattr(Tiny, "version", 2)
     assert not base & record_addresses(study)

@@ -179,7 +179,7 @@ def test_toml_takes_only_the_claims_of_its_theory(tmp_path):
         claims = "norms"
         axes.size = [48, 96]
         axes.law = ["truncated"]
-        arms.matrix = { door = "simulate" }
+        arms.matrix = { kind = "simulate" }
         """
     path = tmp_path / "study.toml"
     path.write_text(text)

@@ -1,4 +1,4 @@
-"""Theory and experiment side by side, on a room whose answers are known in closed form."""
+"""Theory and experiment side by side, on a theory whose answers are known in closed form."""
 
 import json
 

@@ -26,8 +26,8 @@ class Long(Tiny):
     def simulate(self, rng=None, **options):
         return xr.Dataset({"mean": np.zeros((self.samples, 128)).sum()})
 
-    def cost(self, door, **options):
-        return Cost(flops=float(self.samples if door == "simulate" else 1), bytes=1024.0 * self.samples)
+    def cost(self, kind, **options):
+        return Cost(flops=float(self.samples if kind == "simulate" else 1), bytes=1024.0 * self.samples)
 
 
 @pytest.fixture

@@ -69,7 +69,7 @@ def test_what_is_there_is_kept_and_more_trials_extend(path):
 
 def test_another_room_version_does_not_mix(path, monkeypatch):
     advanced(STUDY, path)
-    monkeypatch.setattr(Tiny, "room_version", 2)
+    monkeypatch.setattr(Tiny, "version", 2)
     assert advanced(STUDY, path).computed == STUDY.records
 
 
@@ -341,9 +341,9 @@ def test_an_experiment_is_also_judged_by_the_arms_it_names():
 @pytest.mark.parametrize(
     ("arms", "message"),
     [
-        ({"a": {"door": "predict", "against": ["b"]}}, "only an experiment"),
-        ({"a": {"door": "simulate", "against": ["b"]}, "theory": {"door": "predict"}}, "'b': unknown"),
-        ({"a": {"door": "simulate", "against": "theory"}}, "against = 'theory'"),
+        ({"a": {"kind": "predict", "against": ["b"]}}, "only an experiment"),
+        ({"a": {"kind": "simulate", "against": ["b"]}, "theory": {"kind": "predict"}}, "'b': unknown"),
+        ({"a": {"kind": "simulate", "against": "theory"}}, "against = 'theory'"),
     ],
 )
 def test_arms_to_be_judged_by_must_exist(arms, message):

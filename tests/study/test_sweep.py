@@ -93,7 +93,7 @@ def test_refusals(changes, match):
 @pytest.mark.parametrize(
     ("make_part", "match"),
     [
-        (lambda: Arm("train"), "door = 'train'"),
+        (lambda: Arm("train"), "kind = 'train'"),
         (lambda: Arm("predict", trials=0), "trials = 0"),
         (lambda: Arm("predict", options=[1]), "options"),
         (lambda: Arm("predict", paired=1), "paired = 1"),
@@ -119,7 +119,7 @@ def test_a_bad_point_is_named_before_anything_runs():
         check(make(axes={"rate": [1.0, -1.0], "samples": [10]}))
     with pytest.raises(ValueError, match="unexpected keyword"):
         check(make(fixed={"sampels": 3}))
-    with pytest.raises(ValueError, match="has no 'room'"):
+    with pytest.raises(ValueError, match="has no 'theory'"):
         check(make(problem=dict))
     with pytest.raises(ValueError, match="No module named"):
         check(make(problem="no_such_module:Problem"))

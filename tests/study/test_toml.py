@@ -25,8 +25,8 @@ problem = "tiny"
 trials = 4
 axes.rate = { start = 1, stop = 4, num = 3, log = true }
 axes.samples = [10, 20]
-arms.simulation = { door = "simulate", options = { shift = 0.0 } }
-arms.theory = { door = "predict" }
+arms.simulation = { kind = "simulate", options = { shift = 0.0 } }
+arms.theory = { kind = "predict" }
 figure = { x = "rate", log_x = true, labels = { rate = "the rate" } }
 refine = { axis = "rate", observable = "mean", arm = "theory", budget = 2 }
 scales.paper = { trials = 10, axes = { samples = [1000] } }
@@ -69,8 +69,8 @@ def test_a_file_says_everything_a_study_can(write):
         ("num = 3", "num = 3.0", "axes.rate.num = 3.0"),
         ("start = 1,", "", "axes.rate.start: is missing"),
         ("axes.samples = [10, 20]", "axes.samples = 10", "axes.samples = 10: must be a list"),
-        ('door = "predict"', 'dor = "predict"', "key arms.theory. 'dor': unknown, did you mean 'door'"),
-        ('door = "predict"', 'door = "theory"', "arms.theory.door = 'theory'"),
+        ('kind = "predict"', 'kin = "predict"', "key arms.theory. 'kin': unknown, did you mean 'kind'"),
+        ('kind = "predict"', 'kind = "theory"', "arms.theory.kind = 'theory'"),
         ("arms.theory = {", "arms.theory = [", "is not TOML"),
         ("budget = 2", "budget = 0", "refine.budget = 0"),
         ('x = "rate"', "x = 3", "figure.x = 3"),

@@ -1,4 +1,4 @@
-"""A room of one idea for the tests: the mean of an exponential sample. Workers import it."""
+"""A theory of one idea for the tests: the mean of an exponential sample. Workers import it."""
 
 import os
 import time
@@ -39,8 +39,8 @@ class Tiny:
     broken_at: float = -1.0
     deadly_at: float = -1.0
 
-    room: ClassVar[str] = "tiny"
-    room_version: ClassVar[int] = 1
+    theory: ClassVar[str] = "tiny"
+    version: ClassVar[int] = 1
     references: ClassVar[tuple[str, ...]] = ()
 
     def __post_init__(self):
@@ -74,7 +74,7 @@ class Tiny:
     def assumptions(self):
         return (Assumption("positive rate", "holds", f"rate = {self.rate}"),)
 
-    def cost(self, door, **options):
+    def cost(self, kind, **options):
         return Cost(flops=float(self.samples), bytes=8.0 * self.samples)
 
 

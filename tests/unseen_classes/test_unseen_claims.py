@@ -1,4 +1,4 @@
-"""The room's claims on made-up records: each verdict follows what the records say, and nothing else."""
+"""The theory's claims on made-up records: each verdict follows what the records say, and nothing else."""
 
 from dataclasses import replace
 

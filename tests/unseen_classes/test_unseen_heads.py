@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from firstlight import unseen_classes as room
+from firstlight import unseen_classes as uc
 from firstlight.maths.activations import activation
 from firstlight.unseen_classes.theory.bulk import bulk_covariance, output_covariance
 from firstlight.unseen_classes.theory.heads import head_nodes, head_rule
@@ -31,17 +31,17 @@ def test_kernels_equal_sampled_neurons(name, outputs, given):
     after = sigma(before + shift)
     slopes = alpha[:, :1] * sigma.derivative(before + shift)
     law = {"beta": beta, "tau": TAU, "activation": sigma, "bulk": bulk, "head": head}
-    found = [(room.spiked_kernel(x, None, **law), after[:, :, None] * after[:, None, :])]
-    found.append((room.predicted_movement(x, **law), (after - sigma(before)) ** 2))
+    found = [(uc.spiked_kernel(x, None, **law), after[:, :, None] * after[:, None, :])]
+    found.append((uc.predicted_movement(x, **law), (after - sigma(before)) ** 2))
     if outputs == 1:
-        tangent = room.tangent_kernel(x, None, **law, width=7, scale=1.0, layer="first")
+        tangent = uc.tangent_kernel(x, None, **law, width=7, scale=1.0, layer="first")
         found.append((tangent, slopes[:, :, None] * slopes[:, None, :] * (x @ x.T)))
     for expected, sample in found:
         error = sample.std(axis=0) / np.sqrt(COUNT)
         assert (np.abs(expected - sample.mean(axis=0)) < 5 * error + 1e-9).all()  # five standard errors
-    square = room.spiked_kernel(x, None, **law)
+    square = uc.spiked_kernel(x, None, **law)
     # 1e-5: the rule of the heads is chosen by the samples of the first side
-    np.testing.assert_allclose(room.spiked_kernel(x[:2], x[2:], **law), square[:2, 2:], atol=1e-5)
+    np.testing.assert_allclose(uc.spiked_kernel(x[:2], x[2:], **law), square[:2, 2:], atol=1e-5)
 
 
 def test_gaussian_heads_given_one_by_one_are_the_gaussian_law():
@@ -49,7 +49,7 @@ def test_gaussian_heads_given_one_by_one_are_the_gaussian_law():
     x, beta = rng.normal(size=(6, D)), rng.normal(size=D)
     heads = rng.normal(size=40_000) / 200
     for name in ("shifted_relu", "erf"):
-        law, given = (room.spiked_kernel(x, None, beta, TAU, name, head=h) for h in ("gaussian", heads))
+        law, given = (uc.spiked_kernel(x, None, beta, TAU, name, head=h) for h in ("gaussian", heads))
         assert np.abs(law - given).max() < 0.03 * np.abs(law).max()  # √(2/40000) = 0.7 %, four of them
 
 
@@ -75,13 +75,13 @@ def test_the_output_before_the_step_in_the_bulk():
     g0 = rng.multivariate_normal(np.zeros(8), output, count)
     w = rng.normal(size=(count, 3)) / np.sqrt(3)
     pull = (sigma.derivative(w @ x.T) * (y - g0)) @ x / (8 * 0.5)
-    off = pull - room.label_covariance(x, residual=y)
+    off = pull - uc.label_covariance(x, residual=y)
     products = off[:, :, None] * off[:, None, :]
     error = 5 * products.std(axis=0) / np.sqrt(count)
     assert (np.abs(bulk_covariance(x, y, sigma, output=output) - products.mean(axis=0)) < error).all()
-    wide = room.draw_network(3, 20_000, sigma, rng, scale=scale)
+    wide = uc.draw_network(3, 20_000, sigma, rng, scale=scale)
     assert wide(x).shape == (8,)
-    several = [room.draw_network(3, 400, sigma, rng, scale=scale)(x) for _ in range(2000)]
+    several = [uc.draw_network(3, 400, sigma, rng, scale=scale)(x) for _ in range(2000)]
     spread = np.cov(np.transpose(several))
     assert np.abs(spread - output).max() < 5 * np.sqrt(2 / 2000) * output.max()
     for loss, outputs, factor in (("logistic", 1, 1 / 16), ("softmax", 4, 3 / 16), ("square", 3, 3.0)):
@@ -96,7 +96,7 @@ def test_the_output_before_the_step_in_the_bulk():
     ids=str,
 )  # fmt: skip
 def test_networks_with_other_heads_and_scales(change):
-    problem = room.Problem(
+    problem = uc.Problem(
         dimension=128, samples=128, width=2048, unseen_samples=60, cosines=(0.0, 0.5, 1.0), **change
     )
     names = ("cohesion", "alignment", "elasticity")
@@ -115,8 +115,8 @@ def test_networks_with_other_heads_and_scales(change):
     [
         (lambda: head_nodes("rademacher", 9), "for 9 outputs"),
         (lambda: head_nodes(np.ones((4, 2)), 3), r"shape \(N, 3\)"),
-        (lambda: room.Problem(head=[1.0, 2.0]), "one for each of 1024 neurons"),
-        (lambda: room.Problem(head=np.full(1024, np.nan)), "must be finite"),
+        (lambda: uc.Problem(head=[1.0, 2.0]), "one for each of 1024 neurons"),
+        (lambda: uc.Problem(head=np.full(1024, np.nan)), "must be finite"),
         (lambda: bulk_covariance(np.eye(2), [1, -1], "relu", output=np.eye(3)), "output: shape"),
         (lambda: output_covariance(np.eye(2), "relu", -1.0), "scale = -1.0"),
         (lambda: output_covariance(np.eye(2), "relu", 1.0, "hinge"), "loss = 'hinge'"),

@@ -1,4 +1,4 @@
-"""The doors of the room: same observables, same samples, refusals, assumptions, and the comparison."""
+"""Predict and simulate: same observables, same samples, refusals, assumptions, and the comparison."""
 
 import pickle
 
@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import truncnorm
 
 import firstlight
-from firstlight import unseen_classes as room
+from firstlight import unseen_classes as uc
 from firstlight.data.unseen import around, image_classes, paper_training, prepared, rotation, split_classes
 from firstlight.maths.intervals import mean_bounds, pair_bounds
 from firstlight.references import cite
@@ -17,16 +17,16 @@ from firstlight.study.registry import studies
 
 SMALL = {"dimension": 48, "samples": 48, "unseen_samples": 15, "width": 128}
 PROBLEMS = {
-    "classes": room.Problem(**SMALL),
-    "one class": room.ClassProblem(cosine=0.5, **SMALL),
-    "sides": room.SideProblem(along=1.0, side="same", **SMALL),
-    "rotations": room.RotationProblem(tau=0.02, **SMALL),
-    "digits": room.ImageProblem(train="1,4", per_class=10, width=128),
-    "digits, several": room.ImageProblem(train="1,4,7", per_class=10, width=128, loss="softmax"),
-    "digits, given heads": room.ImageProblem(train="1,4", per_class=5, width=8, head=np.linspace(-1, 1, 8)),
-    "sets": room.SetsProblem(sets="1,4;2,3,7", per_class=8, width=64),
-    "gradient": room.GradientProblem(size=48),
-    "norm": room.NormProblem(size=48, law="truncated"),
+    "classes": uc.Problem(**SMALL),
+    "one class": uc.ClassProblem(cosine=0.5, **SMALL),
+    "sides": uc.SideProblem(along=1.0, side="same", **SMALL),
+    "rotations": uc.RotationProblem(tau=0.02, **SMALL),
+    "digits": uc.ImageProblem(train="1,4", per_class=10, width=128),
+    "digits, several": uc.ImageProblem(train="1,4,7", per_class=10, width=128, loss="softmax"),
+    "digits, given heads": uc.ImageProblem(train="1,4", per_class=5, width=8, head=np.linspace(-1, 1, 8)),
+    "sets": uc.SetsProblem(sets="1,4;2,3,7", per_class=8, width=64),
+    "gradient": uc.GradientProblem(size=48),
+    "norm": uc.NormProblem(size=48, law="truncated"),
 }
 
 
@@ -59,12 +59,12 @@ def test_sizes_are_those_of_the_samples():
 
 
 def test_sets_are_single_problems_side_by_side():
-    several = room.SetsProblem(sets="1,4;2,3", per_class=30, width=64)
+    several = uc.SetsProblem(sets="1,4;2,3", per_class=30, width=64)
     found = several.predict(3)
     assert found.train.values.tolist() == ["1,4", "2,3"]
     assert np.isnan(found.alignment.sel({"train": "1,4", "class": 4}))
     streams = np.random.default_rng(3).spawn(2)
-    singles = [room.ImageProblem(train=t, per_class=30, width=64).predict(stream)
+    singles = [uc.ImageProblem(train=t, per_class=30, width=64).predict(stream)
                for t, stream in zip(("1,4", "2,3"), streams, strict=True)]  # fmt: skip
     for place, one in enumerate(singles):
         np.testing.assert_allclose(found.elasticity[place], one.elasticity)
@@ -73,11 +73,11 @@ def test_sets_are_single_problems_side_by_side():
         assert float(found.spearman.sel(relation=relation)) == pytest.approx(mean)
     assert (found.spearman_low <= found.spearman).all()
     assert (found.spearman <= found.spearman_high).all()
-    assert len(room.SetsProblem()._sets) == 45
+    assert len(uc.SetsProblem()._sets) == 45
 
 
 def test_compare_and_several_steps():
-    problem = room.Problem(**SMALL)
+    problem = uc.Problem(**SMALL)
     found = firstlight.compare(problem, trials=2, rng=0, paired=True)
     assert "alignment_gap" in found
     one, many = problem.simulate(0), problem.simulate(0, steps=5)
@@ -90,7 +90,7 @@ def test_compare_and_several_steps():
 
 
 def test_a_step_of_no_strength_changes_nothing():
-    for found in (room.Problem(kappa=0.0, **SMALL).predict(0), room.Problem(tau=0.0, **SMALL).simulate(0)):
+    for found in (uc.Problem(kappa=0.0, **SMALL).predict(0), uc.Problem(tau=0.0, **SMALL).simulate(0)):
         np.testing.assert_allclose(found.alignment, found.alignment_before, atol=1e-12)
         np.testing.assert_allclose(found.elasticity, 0, atol=1e-12)
         assert float(found.mean_recall) == float(found.mean_recall_before)
@@ -98,13 +98,13 @@ def test_a_step_of_no_strength_changes_nothing():
 
 def test_assumptions_notice_what_fails():
     fails = {
-        one.name for one in room.Problem(train_norm=0.0, scale=4.0, **SMALL).assumptions()
+        one.name for one in uc.Problem(train_norm=0.0, scale=4.0, **SMALL).assumptions()
         if one.verdict == "fails"
     }  # fmt: skip
     assert {"class means differ", "output before the step at most of order one", "wide network"} <= fails
-    assert room.NormProblem(law="truncated").assumptions()[0].verdict == "fails"
+    assert uc.NormProblem(law="truncated").assumptions()[0].verdict == "fails"
     for mean in (0.5, 1.0, 4.0):  # fixed, so that the order holds; the factor is said
-        [said] = room.NormProblem(mean=mean).assumptions()
+        [said] = uc.NormProblem(mean=mean).assumptions()
         assert said.verdict == "holds"
         assert f"{max(mean + 1 / mean, 2) / 2 if mean > 1 else 1:.3g} (√n + √d)" in said.detail
 
@@ -112,7 +112,7 @@ def test_assumptions_notice_what_fails():
 def test_sample_geometry():
     rng = np.random.default_rng(0)
     for side, sign in (("opposite", -1), ("same", 1)):
-        problem = room.SideProblem(along=1.2, side=side, dimension=30, samples=20, unseen_samples=4000)
+        problem = uc.SideProblem(along=1.2, side=side, dimension=30, samples=20, unseen_samples=4000)
         data = problem.sample(rng)
         first, second = (data.unseen[data.unseen_labels == c].mean(axis=0) for c in (10, 11))
         # means of 4000 samples in 30 dimensions: errors of sqrt(30/4000) = 0.09
@@ -140,11 +140,11 @@ def test_sample_geometry():
 
 
 def test_user_data():
-    data = room.prepared(image_classes(np.random.default_rng(0), "digits", [3, 8], 40))
+    data = uc.prepared(image_classes(np.random.default_rng(0), "digits", [3, 8], 40))
     assert (data.train**2).sum(axis=1).mean() == pytest.approx(64)
     np.testing.assert_allclose(data.train.mean(axis=0), 0, atol=1e-12)
-    found = room.analyse(data, room.Step(width=512))
-    direct = room.predict_classes(data, room.Step(width=512))
+    found = uc.analyse(data, uc.Step(width=512))
+    direct = uc.predict_classes(data, uc.Step(width=512))
     for name in ("similarity", "alignment", "alignment_before", "elasticity", "recall", "recall_before"):
         np.testing.assert_allclose(found[name], direct[name], rtol=1e-9)
         if name in ("alignment", "elasticity", "recall"):
@@ -160,17 +160,15 @@ def test_user_data():
 
 def test_intervals_cover_what_other_samples_give():
     rng, trials = np.random.default_rng(5), 12
-    many = room.Problem(dimension=40, samples=60, unseen_samples=400, width=64, cosines=(0.0, 0.9)).sample(
-        rng
-    )
-    step = room.Step(tau=0.6, bulk="none")
-    truth = room.analyse(many, step)
+    many = uc.Problem(dimension=40, samples=60, unseen_samples=400, width=64, cosines=(0.0, 0.9)).sample(rng)
+    step = uc.Step(tau=0.6, bulk="none")
+    truth = uc.analyse(many, step)
     names, inside = ("alignment", "elasticity", "similarity"), np.zeros(3)
     for _ in range(trials):
         pick = np.concatenate([rng.choice(np.flatnonzero(many.unseen_labels == c), 40, replace=False)
                                for c in (10, 11)])  # fmt: skip
-        few = room.UnseenData(many.train, many.train_labels, many.unseen[pick], many.unseen_labels[pick])
-        found = room.analyse(few, step)
+        few = uc.UnseenData(many.train, many.train_labels, many.unseen[pick], many.unseen_labels[pick])
+        found = uc.analyse(few, step)
         for place, name in enumerate(names):
             low, high = found[f"{name}_interval"].values.T
             inside[place] += ((low <= truth[name]) & (truth[name] <= high)).sum()
@@ -222,8 +220,8 @@ def test_one_pair_has_no_interval():
     assert np.isnan(pair_bounds(np.array([[1.0, 0.3], [0.3, 1.0]]), 0.95)).all()
     rng = np.random.default_rng(0)
     x, y = rng.normal(size=(46, 6)), np.repeat([0, 1, 2, 3], [20, 20, 2, 4])
-    data = room.UnseenData(x[:40], y[:40], x[40:], y[40:])
-    found = room.analyse(data, room.Step())
+    data = uc.UnseenData(x[:40], y[:40], x[40:], y[40:])
+    found = uc.analyse(data, uc.Step())
     known = found.alignment_interval.notnull().all("bound").values.tolist()
     assert known == [False, True]
     assert bool(found.alignment.notnull().all())
@@ -233,8 +231,8 @@ def test_classes_of_one_member_are_left_out_and_said():
     rng = np.random.default_rng(0)
     x, y = rng.normal(size=(60, 6)), np.repeat([0, 1, 2, 3, 4, 5], 10)
     y[-1] = 99
-    data = room.prepared(room.split_classes(x, y, [0, 1]))
-    found = room.analyse(data, room.Step(width=64))
+    data = uc.prepared(uc.split_classes(x, y, [0, 1]))
+    found = uc.analyse(data, uc.Step(width=64))
     lone = found.sel({"class": 99})
     assert int(found.excluded) == 1
     assert np.isnan(lone.recall)
@@ -242,10 +240,10 @@ def test_classes_of_one_member_are_left_out_and_said():
     assert np.isnan(lone.recall_rank)
     assert np.isfinite(lone.elasticity)
     y[-2] = 98
-    two = room.analyse(room.prepared(room.split_classes(x, y, [0, 1])), room.Step(width=64))
+    two = uc.analyse(uc.prepared(uc.split_classes(x, y, [0, 1])), uc.Step(width=64))
     assert np.isnan(two.pair_recall.sel(pair="98 - 99"))
     assert np.isfinite(two.pair_recall.sel(pair="2 - 99"))
-    simulated = room.simulate_classes(data, room.Step(width=64), rng)
+    simulated = uc.simulate_classes(data, uc.Step(width=64), rng)
     assert np.isnan(simulated.recall.sel({"class": 99}))
     assert np.isfinite(simulated.similarity_alignment)
 
@@ -253,41 +251,41 @@ def test_classes_of_one_member_are_left_out_and_said():
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: room.Problem(width=0), "width = 0"),
-        (lambda: room.Problem(k=0), "k = 0"),
-        (lambda: room.Problem(kappa=-1.0), "kappa = -1.0"),
-        (lambda: room.Problem(scale=0.0), "scale = 0.0"),
-        (lambda: room.Problem(loss="hinge"), "loss = 'hinge'"),
-        (lambda: room.Problem(head="cauchy"), "head = 'cauchy'"),
-        (lambda: room.Problem(bulk="half"), "bulk = 'half'"),
-        (lambda: room.Problem(metric="l1"), "metric = 'l1'"),
-        (lambda: room.Problem(initial="zeros"), "initial = 'zeros'"),
-        (lambda: room.Problem(activation="quadratic"), "c_1 = E σ'"),
-        (lambda: room.Problem(cosines=(2.0, 0.0)), "cosines"),
-        (lambda: room.Problem(cosines=(0.5,)), "cosines"),
-        (lambda: room.Problem(dimension=4), "dimension = 4"),
-        (lambda: room.Problem(train_norm=np.nan), "train_norm = nan"),
-        (lambda: room.ClassProblem(cosine=1.5), "cosine = 1.5"),
-        (lambda: room.SideProblem(along=5.0, side="same"), "along = 5.0"),
-        (lambda: room.SideProblem(along=1.0, side="left"), "side = 'left'"),
-        (lambda: room.RotationProblem(length=0.0), "length = 0.0"),
-        (lambda: room.RotationProblem(spread=-1.0), "spread = -1.0"),
-        (lambda: room.RotationProblem(family="cubes"), "family = 'cubes'"),
-        (lambda: room.ImageProblem(train="1"), "train = '1'"),
-        (lambda: room.ImageProblem(train="1,x"), "train = '1,x'"),
-        (lambda: room.SetsProblem(sets="1;2,3"), "sets = '1;2,3'"),
-        (lambda: room.GradientProblem(size=2), "size = 2"),
-        (lambda: room.GradientProblem(inputs="cauchy"), "inputs"),
-        (lambda: room.NormProblem(law="cauchy"), "law"),
-        (lambda: room.split_classes(np.eye(4), [0, 1, 2, 3], [0]), "at least two different"),
-        (lambda: room.split_classes(np.eye(4), [0, 1, 2, 3], [0, 1, 2]), "at least two classes must stay"),
-        (lambda: room.split_classes(np.eye(4), [0, 1, 2, 3], [0, 7]), "no class '7'"),
-        (lambda: room.UnseenData(np.eye(2), np.array([0, 1]), np.eye(3)[:2], np.array([2, 3])), "3 features"),
-        (lambda: room.UnseenData(np.eye(2), np.arange(2), np.eye(2), np.arange(1, 3)), "class 1 is among"),
-        (lambda: room.prepared(room.UnseenData(np.ones((2, 1)), np.array([0, 1]), np.ones((2, 1)),
+        (lambda: uc.Problem(width=0), "width = 0"),
+        (lambda: uc.Problem(k=0), "k = 0"),
+        (lambda: uc.Problem(kappa=-1.0), "kappa = -1.0"),
+        (lambda: uc.Problem(scale=0.0), "scale = 0.0"),
+        (lambda: uc.Problem(loss="hinge"), "loss = 'hinge'"),
+        (lambda: uc.Problem(head="cauchy"), "head = 'cauchy'"),
+        (lambda: uc.Problem(bulk="half"), "bulk = 'half'"),
+        (lambda: uc.Problem(metric="l1"), "metric = 'l1'"),
+        (lambda: uc.Problem(initial="zeros"), "initial = 'zeros'"),
+        (lambda: uc.Problem(activation="quadratic"), "c_1 = E σ'"),
+        (lambda: uc.Problem(cosines=(2.0, 0.0)), "cosines"),
+        (lambda: uc.Problem(cosines=(0.5,)), "cosines"),
+        (lambda: uc.Problem(dimension=4), "dimension = 4"),
+        (lambda: uc.Problem(train_norm=np.nan), "train_norm = nan"),
+        (lambda: uc.ClassProblem(cosine=1.5), "cosine = 1.5"),
+        (lambda: uc.SideProblem(along=5.0, side="same"), "along = 5.0"),
+        (lambda: uc.SideProblem(along=1.0, side="left"), "side = 'left'"),
+        (lambda: uc.RotationProblem(length=0.0), "length = 0.0"),
+        (lambda: uc.RotationProblem(spread=-1.0), "spread = -1.0"),
+        (lambda: uc.RotationProblem(family="cubes"), "family = 'cubes'"),
+        (lambda: uc.ImageProblem(train="1"), "train = '1'"),
+        (lambda: uc.ImageProblem(train="1,x"), "train = '1,x'"),
+        (lambda: uc.SetsProblem(sets="1;2,3"), "sets = '1;2,3'"),
+        (lambda: uc.GradientProblem(size=2), "size = 2"),
+        (lambda: uc.GradientProblem(inputs="cauchy"), "inputs"),
+        (lambda: uc.NormProblem(law="cauchy"), "law"),
+        (lambda: uc.split_classes(np.eye(4), [0, 1, 2, 3], [0]), "at least two different"),
+        (lambda: uc.split_classes(np.eye(4), [0, 1, 2, 3], [0, 1, 2]), "at least two classes must stay"),
+        (lambda: uc.split_classes(np.eye(4), [0, 1, 2, 3], [0, 7]), "no class '7'"),
+        (lambda: uc.UnseenData(np.eye(2), np.array([0, 1]), np.eye(3)[:2], np.array([2, 3])), "3 features"),
+        (lambda: uc.UnseenData(np.eye(2), np.arange(2), np.eye(2), np.arange(1, 3)), "class 1 is among"),
+        (lambda: uc.prepared(uc.UnseenData(np.ones((2, 1)), np.array([0, 1]), np.ones((2, 1)),
                                                np.array([2, 3]))), "all samples are equal"),
-        (lambda: room.analyse(room.SideProblem(along=0.0, side="same").sample(np.random.default_rng(0)),
-                              room.Step(), level=1), "level"),
+        (lambda: uc.analyse(uc.SideProblem(along=0.0, side="same").sample(np.random.default_rng(0)),
+                              uc.Step(), level=1), "level"),
     ],
 )  # fmt: skip
 def test_bad_input(call, message):
@@ -302,7 +300,7 @@ def test_studies_build_at_both_scales():
         for scale in ("quick", "paper"):
             chosen = study.at(scale)
             problem = chosen.build(next(chosen.points()))
-            assert problem.room == "unseen_classes"
+            assert problem.theory == "unseen_classes"
 
 
 def test_classes_are_found_by_their_very_name():
@@ -319,7 +317,7 @@ def test_ranks_follow_the_sign_but_for_the_similarity():
     rng = np.random.default_rng(0)
     x, y = rng.normal(size=(24, 4)), np.repeat(np.arange(6), 4)
     x[y == 5] = x[20] * np.array([1, -1, 1, -1])[:, None]  # opposite samples: a negative alignment
-    found = room.analyse(prepared(split_classes(x, y, [0, 1])), room.Step(kappa=0.5, activation="tanh"))
+    found = uc.analyse(prepared(split_classes(x, y, [0, 1])), uc.Step(kappa=0.5, activation="tanh"))
     lowest = int(np.argmin(found.alignment.values))
     assert float(found.alignment[lowest]) < 0
     assert int(np.argmin(np.abs(found.alignment.values))) != lowest  # its size alone would rank it higher
@@ -330,10 +328,10 @@ def test_ranks_follow_the_sign_but_for_the_similarity():
 
 def test_the_public_door_checks_its_steps_and_heads():
     x, y = np.random.default_rng(0).normal(size=(16, 4)), np.repeat([0, 1, 2, 3], 4)
-    data, step = prepared(split_classes(x, y, [0, 1])), room.Step(kappa=1.0, width=8)
+    data, step = prepared(split_classes(x, y, [0, 1])), uc.Step(kappa=1.0, width=8)
     for steps in (0, -1, 1.5, True):
         with pytest.raises(ValueError, match="steps"):
-            room.simulate_classes(data, step, 0, steps)
-    assert room.simulate_classes(data, step, 0).sizes["class"] == 2
+            uc.simulate_classes(data, step, 0, steps)
+    assert uc.simulate_classes(data, step, 0).sizes["class"] == 2
     with pytest.raises(ValueError, match="head: shape"):
-        room.spiked_kernel(data.unseen, None, np.ones(4), 0.5, "relu", head=np.ones((6, 2)))
+        uc.spiked_kernel(data.unseen, None, np.ones(4), 0.5, "relu", head=np.ones((6, 2)))

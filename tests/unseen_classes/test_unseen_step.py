@@ -85,8 +85,8 @@ def test_labels_alone_miss_the_output_when_it_is_of_order_one():
     for residual, bound in ((True, (0.0, 0.15)), (False, (0.25, 0.6))):
         problem = GradientProblem(size=256, scale=1.0, residual=residual)
         measured, predicted = (
-            np.mean([float(door(seed).operator_error) for seed in range(3)])
-            for door in (problem.simulate, problem.predict)
+            np.mean([float(kind(seed).operator_error) for seed in range(3)])
+            for kind in (problem.simulate, problem.predict)
         )
         assert bound[0] < measured < bound[1]
         assert predicted == pytest.approx(measured, rel=0.15)  # three draws of 5 to 10 % scatter

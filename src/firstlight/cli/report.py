@@ -1,4 +1,4 @@
-"""`firstlight report`: the self-contained HTML report of all rooms."""
+"""`firstlight report`: the self-contained HTML report of all theories."""
 
 from pathlib import Path
 from typing import Annotated
@@ -18,7 +18,7 @@ def report(
         bool, typer.Option("--all", help="All studies, not only the featured ones.")
     ] = False,
 ) -> None:
-    """Compute what is missing of the rooms' studies, print a table and write one HTML file."""
+    """Compute what is missing of the theories' studies, print a table and write one HTML file."""
     from rich.console import Console
     from rich.markup import escape
 

@@ -28,7 +28,7 @@ def toy(study: Study, found: xr.Dataset) -> "Figure":
     For studies of a problem in the plane.
     """
     experiment, theory = (
-        next(name for name, arm in study.arms.items() if arm.door == door) for door in ("simulate", "predict")
+        next(name for name, arm in study.arms.items() if arm.kind == kind) for kind in ("simulate", "predict")
     )
     first = found.isel(dict.fromkeys(study.axes, 0))
     trained, exact = first.sel(arm=experiment).isel(trial=0), first.sel(arm=theory).isel(trial=0)

@@ -1,4 +1,4 @@
-"""The room's Problem: labelled data, a small start, and the two doors."""
+"""The Problem: labelled data, a small start, and its two sides."""
 
 import math
 from collections.abc import Sequence
@@ -45,8 +45,8 @@ class Problem(Setting):
     (0.588, 0.588)
     """
 
-    room: ClassVar[str] = "early_alignment"
-    room_version: ClassVar[int] = 4
+    theory: ClassVar[str] = "early_alignment"
+    version: ClassVar[int] = 4
     references: ClassVar[tuple[str, ...]] = ("min2024early",)
 
     def conditional(self, **options: Any) -> bool:
@@ -273,13 +273,13 @@ class Problem(Setting):
             seen = [{**one, **one_by_one(*state[:2])} for one, state in zip(seen, states, strict=True)]
         return table(times, stack(seen))
 
-    def cost(self, door: str, **options: Any) -> Cost:
+    def cost(self, kind: str, **options: Any) -> Cost:
         """Return what a trial costs: passes over data and neurons, by steps, evaluations or events."""
         n, d, h = *self.shape, 1 if self.start == "angle" else self.width
         seen = 4.0 * n * d * h * self.outputs
-        if door == "simulate" and options.get("by") == "descent":
+        if kind == "simulate" and options.get("by") == "descent":
             work = 4.0 * min(options.get("batch") or n, n) * d * h * self.horizon / self.step_size
-        elif door == "simulate":
+        elif kind == "simulate":
             work = 4.0 * n * d * h * 300  # evaluations; their number hardly depends on the sizes
         else:
             work, seen = h * n * (n + d), seen if options.get("form", "exact") == "exact" else 4.0 * n * n * d

@@ -1,4 +1,4 @@
-"""What the room studies: a law of labelled data, and a small start."""
+"""What is studied: a law of labelled data, and a small start."""
 
 from dataclasses import dataclass
 
@@ -119,7 +119,7 @@ class Setting(ByValue):
         return np.linspace(0, self.horizon, self.outputs)
 
     def draw(self, rng: RNGLike | SeedLike = None) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """Draw data X, y and a start, rows and second layer in units of ε; both doors see the same."""
+        """Draw data X, y and a start, rows and second layer in units of ε; both sides see the same."""
         rng = generator(rng)
         if self.data == "separable":
             X, y = separable(self.samples, self.dimension, self.mu, rng)

@@ -1,6 +1,6 @@
 """Gaussian integrals of a layer of neurons: E[σ(u_i) σ(u_j)], E[σ(u_i) g(t)], and tables of E σ(M + s z).
 
-Quadrature only: both doors of a room may use it. Pairs of neurons are integrated by the activation's closed
+Quadrature only: both sides of a theory may use it. Pairs of neurons are integrated by the activation's closed
 form where there is one and the means vanish, and otherwise by Mehler's series, whose remainder is bounded by
 |ρ|^(degree + 1) and what is left of the second moments. Where that bound is not negligible (at strong
 correlations, if the activation has a kink or is steep) pairs are integrated by split quadrature instead.

@@ -109,7 +109,7 @@ def train(
             points, labels = next(batches)
             hidden = np.maximum(points @ W.T, 0)
             pull = loss.first(labels, hidden @ v) * (-step_size / len(labels))
-            # relu'(0) = 0, as everywhere in this room.
+            # relu'(0) = 0, as everywhere in this theory.
             step = ((hidden > 0) * pull[:, None]).T @ points * v[:, None]
             if train_second:
                 v += pull @ hidden

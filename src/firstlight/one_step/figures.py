@@ -1,4 +1,4 @@
-"""Pictures of the room `one_step` that are not curves over an axis: the (α, β) square, and the degrees."""
+"""Pictures of `one_step` that are not curves over an axis: the (α, β) square, and the degrees."""
 
 from typing import TYPE_CHECKING
 

@@ -1,4 +1,4 @@
-"""The doors of the room `one_step`."""
+"""The Problem of `one_step`."""
 
 from collections.abc import Sequence
 from contextlib import nullcontext
@@ -41,8 +41,8 @@ class Problem(Setting):
     True
     """
 
-    room: ClassVar[str] = "one_step"
-    room_version: ClassVar[int] = 5
+    theory: ClassVar[str] = "one_step"
+    version: ClassVar[int] = 5
     references: ClassVar[tuple[str, ...]] = ("demir2025onestep",)
 
     @classmethod
@@ -256,13 +256,13 @@ class Problem(Setting):
             )
         return tuple(found)
 
-    def cost(self, door: str, **options: Any) -> Cost:
+    def cost(self, kind: str, **options: Any) -> Cost:
         """Leading terms of the work and memory of one call."""
         n, k, m, batch = self.mixture.dimension, self.k, self.m, self.gradient_samples
         if options.get("method") == "asymptotic":
             return Cost(flops=1e9 * options.get("draws", 8), bytes=5e7)
         step = 4.0 * k * n * batch
-        if door == "predict":
+        if kind == "predict":
             matrices = 4 + self.mixture.classes
             return Cost(flops=step + 2 * k * k * n + 6.0 * k**3, bytes=8.0 * matrices * k * max(k, n))
         tests = options.get("test_samples") or 5 * m

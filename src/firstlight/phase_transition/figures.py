@@ -42,7 +42,7 @@ def spectra(study: Study, found: xr.Dataset) -> "Figure":
     ends = found.boundary.values
     middle = 0.5 * (ends[1:] + ends[:-1])
     density = found.share_below.diff("boundary") / np.diff(ends)
-    experiment = next(name for name, arm in study.arms.items() if arm.door == "simulate")
+    experiment = next(name for name, arm in study.arms.items() if arm.kind == "simulate")
     looks = {experiment: (style.COLOURS[0], "v", "eigenvalues"), study.reference: ("#333333", "^", "theory")}
     drawn = style.new(found.delta.size, found.width.size, width=3.4, height=2.5)
     panels = ((delta, width) for delta in found.delta.values for width in found.width.values)
@@ -68,7 +68,7 @@ def learning(study: Study, found: xr.Dataset) -> "Figure":
 
     first = study.build(study.point(0))
     limits = delta_nn(first.law, first.student, first.step_size, 48, samples=1 << 12)  # type: ignore[attr-defined]
-    experiment = next(name for name, arm in study.arms.items() if arm.door == "simulate")
+    experiment = next(name for name, arm in study.arms.items() if arm.kind == "simulate")
     drawn = style.new(width=6.4, height=3.8)
     ax = drawn.axes[0]
     for colour, marker, d in zip(style.COLOURS, style.MARKERS, found.d.values, strict=False):

@@ -89,10 +89,10 @@ class LearningProblem(Model):
         success = xr.DataArray(float(np.isfinite(time)), attrs={"binary": True})
         return xr.Dataset({"success": success, "escape_time": time})
 
-    def cost(self, door: str, **options: Any) -> Cost:
+    def cost(self, kind: str, **options: Any) -> Cost:
         """Tell what a trial costs."""
         m, n = self.student.width, self.delta * self.d
-        if door == "simulate":
+        if kind == "simulate":
             return Cost(4 * n * self.d * m * self.steps, 8 * 1.5 * n * self.d)
         samples, T = int(options.get("samples", 1 << 12)), self.theory_steps
         return Cost(samples * T * (T * m + 100) * m, memory_bytes(self.student, T, samples))

@@ -1,4 +1,4 @@
-"""What all Problems of the room share: a target, a network, and the sizes."""
+"""What all Problems of the theory share: a target, a network, and the sizes."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -61,8 +61,8 @@ class Model(ByValue):
         Constant in the output.
     """
 
-    room: ClassVar[str] = "phase_transition"
-    room_version: ClassVar[int] = 5
+    theory: ClassVar[str] = "phase_transition"
+    version: ClassVar[int] = 5
     references: ClassVar[tuple[str, ...]] = ("montanari2026phase",)
 
     target: str = "sign(abs(z1) - 1.4820733)"

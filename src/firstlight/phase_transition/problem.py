@@ -38,7 +38,7 @@ class Problem(Model):
     steps : int
         T.
     hold_hard : bool
-        Keep the overlap with the hard directions at zero, in both doors. Otherwise theory takes it from V(t)
+        Keep the overlap with the hard directions at zero, on both sides. Otherwise theory takes it from V(t)
         while it is small, then follows four typical sizes of it, and averages.
     spectrum : bool
         Whether to compute the Hessian's spectrum at the recorded steps.
@@ -186,10 +186,10 @@ class Problem(Model):
             rows.append((low.values[0], high.values[0], *hidden))
         return _spectra(rows)
 
-    def cost(self, door: str, **options: Any) -> Cost:
+    def cost(self, kind: str, **options: Any) -> Cost:
         """Tell what a trial costs."""
         m, T = self.student.width, self.steps
-        if door == "simulate":
+        if kind == "simulate":
             n = self.delta * self.d
             return Cost(4 * n * self.d * m * (T + 300), 8 * 1.5 * n * self.d)
         samples = int(options.get("samples", 1 << 13))

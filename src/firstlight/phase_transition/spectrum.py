@@ -129,11 +129,11 @@ class SpectrumProblem(Model):
             {"eigenvalue": 0.5 * (edges[1:] + edges[:-1]), "boundary": edges},
         )
 
-    def cost(self, door: str, **options: Any) -> Cost:
+    def cost(self, kind: str, **options: Any) -> Cost:
         """Tell what a trial costs."""
         m = self.student.width
         size = m * self.d
-        if door == "simulate":
+        if kind == "simulate":
             return Cost(
                 self.delta * self.d * size * (size + self.d) + 9 * size**3,
                 8 * (self.delta * self.d**2 + 3 * size**2),

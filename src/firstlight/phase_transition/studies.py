@@ -3,7 +3,7 @@
 from firstlight.study.spec import Arm, FigureSpec, Scale
 from firstlight.study.sweep import Study
 
-_ROOM = "firstlight.phase_transition"
+_THEORY = "firstlight.phase_transition"
 _STEP = "sign(abs(z1) - 1.4820733)"
 _EASY = "tanh(0.5*z1 + 1.5*(z2**2 - 1))"  # z1 is learnt at once, z2 is hard
 _LABELS = {
@@ -34,7 +34,7 @@ def _thresholds(name: str, what: str, axis: dict, paper: dict, fixed: dict, foll
     return Study(
         name=f"phase-transition/delta-nn-vs-{name}",
         description=f"delta_NN against {what}, and where descents of finite size succeed",
-        problem=f"{_ROOM}:ThresholdProblem",
+        problem=f"{_THEORY}:ThresholdProblem",
         axes=axis,
         fixed={"target": _STEP, "step_size": 0.0, "steps": 64, "d": 100, "train_steps": 400, **fixed},
         arms={
@@ -56,7 +56,7 @@ STUDIES = (
     Study(
         name="phase-transition/delta-alg",
         description="Algorithmic thresholds of fourteen targets: quadrature beside Monte-Carlo",
-        problem=f"{_ROOM}:AlgProblem",
+        problem=f"{_THEORY}:AlgProblem",
         axes={"target": _TARGETS},
         fixed={"draws": 300_000},
         arms={"monte_carlo": Arm("simulate", label="Monte-Carlo"), "theory": Arm("predict")},
@@ -70,14 +70,14 @@ STUDIES = (
     Study(
         name="phase-transition/hessian-spectrum",
         description="The Hessian's density at initialisation, below and above the threshold, for m = 1, 2, 4",
-        problem=f"{_ROOM}:SpectrumProblem",
+        problem=f"{_THEORY}:SpectrumProblem",
         axes={"delta": [2.0, 8.0], "width": [1, 2, 4]},
         fixed={"target": _STEP, "init_scale": 0.5, "d": 250, "low": -2.0, "high": 7.0, "bins": 45},
         arms={"eigenvalues": Arm("simulate"), "theory": Arm("predict", {"samples": 1 << 10})},
         trials=4,
         observables=("share_below", "smallest_eigenvalue"),
         figure=FigureSpec(
-            x="boundary", hue="delta", panels="width", labels=_LABELS, draw=f"{_ROOM}.figures:spectra"
+            x="boundary", hue="delta", panels="width", labels=_LABELS, draw=f"{_THEORY}.figures:spectra"
         ),
         scales={"paper": Scale(trials=8, fixed={"d": 600, "bins": 90})},
         absolute=0.03,
@@ -86,7 +86,7 @@ STUDIES = (
     Study(
         name="phase-transition/outlier-vs-delta",
         description="The informative eigenvalue and its overlap leave the bulk at the threshold",
-        problem=f"{_ROOM}:SpectrumProblem",
+        problem=f"{_THEORY}:SpectrumProblem",
         axes={"delta": [2.0, 4.0, 7.0, 10.0, 14.0, 20.0]},
         fixed={"target": _STEP, "d": 400, "bins": 2},
         arms={"eigenvalues": Arm("simulate"), "theory": Arm("predict", {"samples": 1 << 11})},
@@ -99,7 +99,7 @@ STUDIES = (
     Study(
         name="phase-transition/dmft-vs-gd",
         description="Gradient descent with the hard overlap held at zero, beside its mean-field theory",
-        problem=f"{_ROOM}:Problem",
+        problem=f"{_THEORY}:Problem",
         axes={"delta": [2.0, 3.0, 5.0]},
         fixed={"target": _STEP, "d": 350, "steps": 16, "step_size": 0.15},
         arms={"descent": Arm("simulate"), "theory": Arm("predict", {"samples": 1 << 11})},
@@ -115,7 +115,7 @@ STUDIES = (
     Study(
         name="phase-transition/delta-nn-vs-time",
         description="delta_NN(T), nearly linear in the bulk's edge, which is how its limit is found",
-        problem=f"{_ROOM}:ThresholdProblem",
+        problem=f"{_THEORY}:ThresholdProblem",
         axes={"init_scale": [0.8]},
         fixed={"target": _STEP, "steps": 48},
         arms={"theory": Arm("predict", {"samples": 1 << 12}, label="theory")},
@@ -139,13 +139,13 @@ STUDIES = (
     Study(
         name="phase-transition/learning-curve",
         description="How often gradient descent succeeds, beside V(t), a theory without fit",
-        problem=f"{_ROOM}:LearningProblem",
+        problem=f"{_THEORY}:LearningProblem",
         axes={"delta": [1.0, 1.5, 2.0, 2.25, 2.5, 3.0, 4.0], "d": [60, 120]},
         fixed={"target": _STEP, "steps": 200, "theory_steps": 96},
         arms={"descent": Arm("simulate"), "theory": Arm("predict", {"samples": 1 << 12}, label="V(t)")},
         trials=32,
         observables=("success",),
-        figure=FigureSpec(x="delta", hue="d", labels=_LABELS, draw=f"{_ROOM}.figures:learning"),
+        figure=FigureSpec(x="delta", hue="d", labels=_LABELS, draw=f"{_THEORY}.figures:learning"),
         scales={
             "paper": Scale(
                 trials=40, axes={"d": [500, 1000, 2000]}, fixed={"steps": 2000, "theory_steps": 128}
@@ -157,7 +157,7 @@ STUDIES = (
     Study(
         name="phase-transition/escape-time",
         description="The time to leave the plateau grows as the logarithm of the dimension",
-        problem=f"{_ROOM}:LearningProblem",
+        problem=f"{_THEORY}:LearningProblem",
         axes={"d": [80, 160, 320]},
         fixed={
             "target": _STEP, "second_layer": 1.5, "offset": -0.5, "delta": 6.0, "step_size": 0.12,
@@ -177,7 +177,7 @@ STUDIES = (
     Study(
         name="phase-transition/grokking",
         description="Training error falls at once, test error waits for the hidden direction",
-        problem=f"{_ROOM}:Problem",
+        problem=f"{_THEORY}:Problem",
         axes={"d": [200, 400, 800]},
         fixed={
             "target": _STEP, "second_layer": 1.5, "offset": -0.5, "delta": 6.0, "step_size": 0.12,
@@ -195,7 +195,7 @@ STUDIES = (
     Study(
         name="phase-transition/size",
         description="The Hessian's largest eigenvalue nears theory's edge as the dimension grows",
-        problem=f"{_ROOM}:Problem",
+        problem=f"{_THEORY}:Problem",
         axes={"d": [60, 120, 240]},
         fixed={"target": "sign(abs(z1) - 1.4820733)", "delta": 3.0, "steps": 1, "step_size": 0.15},
         arms={"descent": Arm("simulate"), "theory": Arm("predict", {"samples": 1 << 12})},

@@ -36,7 +36,7 @@ class AlgProblem(ByValue):
     noise : float
         Standard deviation of the label's noise.
     draws : int
-        Samples of the Monte-Carlo door.
+        Samples of the Monte-Carlo experiment.
 
     Examples
     --------
@@ -46,8 +46,8 @@ class AlgProblem(ByValue):
     True
     """
 
-    room: ClassVar[str] = "phase_transition"
-    room_version: ClassVar[int] = 4
+    theory: ClassVar[str] = "phase_transition"
+    version: ClassVar[int] = 4
     references: ClassVar[tuple[str, ...]] = ("montanari2026phase",)
 
     target: str = "z1**2"
@@ -195,10 +195,10 @@ class ThresholdProblem(Model):
         place = len(self.deltas) - successes
         return float(np.exp(np.interp(place + 0.5, np.arange(grid.size), grid)))
 
-    def cost(self, door: str, **options: object) -> Cost:
+    def cost(self, kind: str, **options: object) -> Cost:
         """Tell what a trial costs."""
         m = self.student.width
-        if door == "simulate":
+        if kind == "simulate":
             n = sum(self.deltas) * self.d
             return Cost(4 * n * self.d * m * self.train_steps, 8 * max(self.deltas) * self.d**2)
         samples = int(options.get("samples", 1 << 13))  # type: ignore[call-overload]

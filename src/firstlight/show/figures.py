@@ -147,7 +147,7 @@ def _legend(drawn: "Figure", study: Study, families: Mapping[str, str]) -> None:
     for arm, spec in study.arms.items():
         colour = _THEORY if families else _arm_colour(study, arm)
         look = {"linestyle": "none", "marker": _look(study, arm)}
-        if spec.door == "predict":
+        if spec.kind == "predict":
             look = {"linestyle": _look(study, arm)}
         entries[spec.label or arm] = Line2D([], [], color=colour, **look)  # type: ignore[arg-type]
     for label, colour in families.items():
@@ -160,9 +160,9 @@ def _legend(drawn: "Figure", study: Study, families: Mapping[str, str]) -> None:
 
 def _look(study: Study, arm: str) -> str:
     """Return the dashes of a theory, or the marker of an experiment."""
-    door = study.arms[arm].door
-    place = [name for name, other in study.arms.items() if other.door == door].index(arm)
-    looks = _LINES if door == "predict" else style.MARKERS
+    kind = study.arms[arm].kind
+    place = [name for name, other in study.arms.items() if other.kind == kind].index(arm)
+    looks = _LINES if kind == "predict" else style.MARKERS
     return looks[place % len(looks)]
 
 
@@ -183,7 +183,7 @@ class _Line:
 def _draw(ax: "Axes", study: Study, arm: str, line: _Line, colour: str) -> None:
     """Draw one arm; theory over words (no order between them) becomes dashes instead of a line."""
     look = _look(study, arm)
-    if study.arms[arm].door == "simulate":
+    if study.arms[arm].kind == "simulate":
         few = slice(None, None, -(-len(line.x) // _POINTS) if len(line.x) > 2 * _POINTS else 1)
         line.x, line.mean, line.sem = line.x[few], line.mean[few], line.sem[few]
         bars: dict[str, Any] = {"capsize": 2, "elinewidth": 1}
@@ -229,9 +229,9 @@ def _palette(count: int) -> Sequence[str]:
 
 def _arm_colour(study: Study, arm: str) -> str:
     """Keep the colours for the experiments, so that points stand out on a dark line of theory."""
-    door = study.arms[arm].door
-    colours = (_THEORY, "#999999", "#c9a227") if door == "predict" else style.COLOURS
-    alike = [name for name, other in study.arms.items() if other.door == door]
+    kind = study.arms[arm].kind
+    colours = (_THEORY, "#999999", "#c9a227") if kind == "predict" else style.COLOURS
+    alike = [name for name, other in study.arms.items() if other.kind == kind]
     return colours[alike.index(arm) % len(colours)]
 
 

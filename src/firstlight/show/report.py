@@ -1,4 +1,4 @@
-"""The self-contained HTML report: what the shared mathematics and every room's studies have to say."""
+"""The self-contained HTML report: what the shared mathematics and every theory's studies have to say."""
 
 import base64
 import io
@@ -55,7 +55,7 @@ class Page:
     claims: list[Claim] = field(default_factory=list)
 
     @property
-    def room(self) -> str:
+    def theory(self) -> str:
         """The heading that it stands under."""
         return self.title.split("/")[0]
 
@@ -136,14 +136,14 @@ def render(pages: Sequence[Page]) -> str:
     template = Environment(autoescape=True, undefined=StrictUndefined).from_string(
         _TEMPLATE.read_text("utf-8")
     )
-    rooms = [(room, list(members)) for room, members in groupby(pages, key=lambda page: page.room)]
+    theories = [(theory, list(members)) for theory, members in groupby(pages, key=lambda page: page.theory)]
     # The same claim, wherever it was judged, stands together.
     places: dict[str, list[tuple[Page, Claim]]] = {}
     for page in pages:
         for claim in page.claims:
             places.setdefault(claim.text, []).append((page, claim))
     claims = [(text, overall([claim.verdict for _, claim in at]), at) for text, at in places.items()]
-    return template.render(chapters=pages, rooms=rooms, claims=claims, provenance=machine())
+    return template.render(chapters=pages, theories=theories, claims=claims, provenance=machine())
 
 
 def _chapters(

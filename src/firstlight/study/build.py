@@ -7,7 +7,7 @@ from firstlight.study.problem import Problem
 from firstlight.study.registry import Reference, resolve
 from firstlight.study.spec import Scalar
 
-_DOORS = ("room", "room_version", "predict", "simulate")
+_NEEDED = ("theory", "version", "predict", "simulate")
 
 
 def build(name: str, factory: Reference, fixed: Mapping[str, Any], point: Mapping[str, Scalar]) -> Problem:
@@ -35,6 +35,6 @@ def build(name: str, factory: Reference, fixed: Mapping[str, Any], point: Mappin
         problem = resolve(factory)(**fixed, **point)
     except (TypeError, ValueError) as error:
         raise ValueError(f"{name} at {where}: {error}") from error
-    if missing := [door for door in _DOORS if not hasattr(problem, door)]:
+    if missing := [kind for kind in _NEEDED if not hasattr(problem, kind)]:
         raise ValueError(f"{name} at {where}: {type(problem).__name__} has no {missing[0]!r}")
     return problem

@@ -1,4 +1,4 @@
-"""Put theory and experiment side by side, for a Problem of any room."""
+"""Put theory and experiment side by side, for a Problem of any theory."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
@@ -30,13 +30,13 @@ def compare(
     Parameters
     ----------
     problem : Problem
-        Of any room.
+        Of any theory.
     trials : int, default 8
         Experiments, each with its own random stream; eight give a standard error that is itself good to 27 %.
     rng : int, Generator, SeedSequence, BitGenerator or None
         The seed of all streams; from anything but an int one seed is drawn, and kept in ``attrs``.
     predict, simulate : mapping, optional
-        Options for the two doors.
+        Options of `predict` and `simulate`.
     paired : bool, optional
         Predict once per trial with that trial's own stream; the gap is then that of the paired differences.
         Default: where the theory speaks of what was drawn, and not of its average, as the Problem announces
@@ -52,7 +52,7 @@ def compare(
     Returns
     -------
     xarray.Dataset
-        For each observable ``o`` that both doors return: ``o`` (trials first), ``o_predicted``, ``o_mean``,
+        For each observable ``o`` that both sides return: ``o`` (trials first), ``o_predicted``, ``o_mean``,
         ``o_sem``, ``o_z``, ``o_gap`` (relative, signed), ``o_gap_sem``, ``o_verdict`` and
         ``o_trials_needed`` (see `judge`), and ``o_predicted_sem`` if the prediction has an error of its own.
         ``attrs`` tell how to make it again.

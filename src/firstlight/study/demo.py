@@ -1,4 +1,4 @@
-"""A room of one idea, for trying studies out: the mean and variance of an exponential sample."""
+"""A theory of one idea, for trying studies out: the mean and variance of an exponential sample."""
 
 import tempfile
 from dataclasses import dataclass
@@ -35,8 +35,8 @@ class Exponential(ByValue):
     rate: float = 1.0
     samples: int = 1000
 
-    room: ClassVar[str] = "demo"
-    room_version: ClassVar[int] = 1
+    theory: ClassVar[str] = "demo"
+    version: ClassVar[int] = 1
     references: ClassVar[tuple[str, ...]] = ()
 
     def __post_init__(self) -> None:
@@ -58,7 +58,7 @@ class Exponential(ByValue):
         """Return what the theory assumes."""
         return (Assumption("many samples", "holds", f"samples = {self.samples}"),)
 
-    def cost(self, door: str, **options: Any) -> Cost:
+    def cost(self, kind: str, **options: Any) -> Cost:
         """Return the cost of one trial."""
         return Cost(flops=float(self.samples), bytes=8.0 * self.samples)
 

@@ -1,4 +1,4 @@
-"""The doors that every room has: Problem, predict, simulate, assumptions, references."""
+"""What every theory offers: Problem, predict, simulate, assumptions, references."""
 
 import inspect
 from collections.abc import Mapping
@@ -41,7 +41,7 @@ class Assumption:
 
 @runtime_checkable
 class Problem(Protocol):
-    """What a room's `Problem` offers; a frozen dataclass that says what is studied and holds no results.
+    """What a theory's `Problem` offers; a frozen dataclass that says what is studied and holds no results.
 
     `predict` is theory: it never trains a network and never looks at simulated data. `simulate` is
     experiment: it never calls theory. Both return an `xarray.Dataset` with the same observables as variables.
@@ -54,12 +54,12 @@ class Problem(Protocol):
     has a method ``conditional(**options) -> bool`` that says so for these options of `predict`: its
     predictions are then compared trial by trial, on the experiment's own draws (see `is_conditional`).
 
-    `room` names the room in records and file names; `room_version` is raised by hand whenever a change to the
-    room changes its numbers, so that old and new records never mix.
+    `theory` names the theory in records and file names; `version` is raised by hand whenever a change to the
+    theory changes its numbers, so that old and new records never mix.
     """
 
-    room: ClassVar[str]
-    room_version: ClassVar[int]
+    theory: ClassVar[str]
+    version: ClassVar[int]
     references: ClassVar[tuple[str, ...]]
 
     def predict(self, rng: RNGLike | SeedLike = 0, **options: Any) -> xr.Dataset:
@@ -104,8 +104,8 @@ def is_conditional(problem: Problem, options: Mapping[str, Any]) -> bool:
 class Cost:
     """The work and the memory of one trial, up to a constant that a dry run measures.
 
-    A Problem may offer ``cost(door, **options) -> Cost``, with the door ("simulate" or "predict") and the
-    same options as that door gets. Only ratios between sizes matter, so leading terms are enough.
+    A Problem may offer ``cost(kind, **options) -> Cost``, with the kind ("simulate" or "predict") and the
+    same options as that method gets. Only ratios between sizes matter, so leading terms are enough.
     It is asked often, so it should compute from the fields alone and draw no data.
 
     Parameters
@@ -130,15 +130,15 @@ class Cost:
             raise ValueError(f"flops = {self.flops}, bytes = {self.bytes}: must be positive")
 
 
-def cost_of(problem: Problem, door: str, options: Mapping[str, Any]) -> Cost | None:
+def cost_of(problem: Problem, kind: str, options: Mapping[str, Any]) -> Cost | None:
     """Return what a Problem says about its cost, or None if it says nothing.
 
     Parameters
     ----------
     problem : Problem
-    door : {"simulate", "predict"}
+    kind : {"simulate", "predict"}
     options : mapping
-        The door's options.
+        The method's options.
 
     Returns
     -------
@@ -152,7 +152,7 @@ def cost_of(problem: Problem, door: str, options: Mapping[str, Any]) -> Cost | N
     ask = getattr(problem, "cost", None)
     if ask is None:
         return None
-    return ask(door, **options) if inspect.signature(ask).parameters else ask()
+    return ask(kind, **options) if inspect.signature(ask).parameters else ask()
 
 
 def duration(seconds: float) -> str:

@@ -25,10 +25,10 @@ class Arm:
 
     Parameters
     ----------
-    door : {"simulate", "predict"}
-        Which door of the Problem is used.
+    kind : {"simulate", "predict"}
+        Which method of the Problem is called.
     options : mapping, optional
-        Keyword options handed to that door.
+        Keyword options handed to it.
     trials : int, optional
         Default: the study's trials for "simulate", and for a "predict" that is paired; else one.
     label : str, optional
@@ -46,7 +46,7 @@ class Arm:
     (1, 8)
     """
 
-    door: Literal["simulate", "predict"]
+    kind: Literal["simulate", "predict"]
     options: Mapping[str, Any] = field(default_factory=dict)
     trials: int | None = None
     label: str | None = None
@@ -54,9 +54,9 @@ class Arm:
     against: Sequence[str] = ()
 
     def __post_init__(self) -> None:
-        check_choice("door", self.door, ("simulate", "predict"))
+        check_choice("kind", self.kind, ("simulate", "predict"))
         object.__setattr__(self, "against", check_names("against", self.against))
-        if self.against and self.door == "predict":
+        if self.against and self.kind == "predict":
             raise ValueError(f"against = {self.against!r}: only an experiment is judged, not a prediction")
         if not isinstance(self.options, Mapping):
             raise refusal("options", self.options, "be a table of keyword options")
@@ -72,7 +72,7 @@ class Arm:
         if self.trials is not None:
             return self.trials
         paired = conditional if self.paired is None else self.paired
-        return trials if self.door == "simulate" or paired else 1
+        return trials if self.kind == "simulate" or paired else 1
 
 
 @dataclass(frozen=True)

@@ -63,7 +63,7 @@ def summarise(study: Study, found: xr.Dataset) -> xr.Dataset:
         result[f"{name}_mean"], result[f"{name}_sem"] = mean, sem
         judged = []
         for arm, other in study.comparisons.values():
-            paired = study.arms[other].door == "simulate" or study.conditional(other)
+            paired = study.arms[other].kind == "simulate" or study.conditional(other)
             judged.append(
                 judge(
                     found[name].sel(arm=arm, drop=True),

@@ -37,12 +37,12 @@ def _default_arms() -> dict[str, Arm]:
 
 @dataclass(frozen=True)
 class Study:
-    """A sweep over Problems of any room: what is varied, what is measured, how often, and what is drawn.
+    """A sweep over Problems of any theory: what is varied, what is measured, how often, and what is drawn.
 
     Parameters
     ----------
     name : str
-        ``"room/what"``: lower-case words of letters, digits, ``_`` and ``-``, with one or more slashes.
+        ``"theory/what"``: lower-case words of letters, digits, ``_`` and ``-``, with one or more slashes.
     description : str
         One line.
     problem : callable or str
@@ -189,27 +189,27 @@ class Study:
     def conditional(self, arm: str) -> bool:
         """Say whether an arm predicts for what each trial draws, so that it is judged trial by trial."""
         asked = self.arms[arm]
-        if asked.door == "simulate" or asked.paired:
+        if asked.kind == "simulate" or asked.paired:
             return bool(asked.paired)
         return is_conditional(self._first_problem, asked.options)
 
     def count(self, arm: str) -> int:
         """Return how many trials an arm runs at each point."""
         asked = self.arms[arm]
-        open_ = asked.door == "predict" and asked.paired is None and asked.trials is None
+        open_ = asked.kind == "predict" and asked.paired is None and asked.trials is None
         return asked.count(self.trials, open_ and self.conditional(arm))
 
     @property
     def reference(self) -> str | None:
         """The arm that the experiments are judged against: the first prediction."""
-        return next((name for name, arm in self.arms.items() if arm.door == "predict"), None)
+        return next((name for name, arm in self.arms.items() if arm.kind == "predict"), None)
 
     @property
     def comparisons(self) -> dict[str, tuple[str, str]]:
         """What is judged, by name: the experiment, and the arm that it is judged by."""
         found: dict[str, tuple[str, str]] = {}
         for name, arm in self.arms.items():
-            if arm.door == "simulate":
+            if arm.kind == "simulate":
                 found |= {name: (name, self.reference)} if self.reference else {}
                 found |= {f"{name} by {other}": (name, other) for other in arm.against}
         return found

@@ -10,8 +10,8 @@ that stands in a file is imported or called. ::
     fixed = { n = 60, k = 40, m = 50, alpha = 0.5, beta = 0.5 }
     axes.ridge = { start = 0.01, stop = 10, num = 5, log = true }
     observables = ["test_error"]
-    arms.network = { door = "simulate" }
-    arms.theory = { door = "predict" }
+    arms.network = { kind = "simulate" }
+    arms.theory = { kind = "predict" }
     figure = { x = "ridge", log_x = true }
     scales.paper = { trials = 40, fixed = { n = 600, k = 400, m = 500 } }
 """

@@ -63,7 +63,7 @@ class Task:
         """Return the trial's Problem; a worker builds it from its fields, which travel lighter than data."""
         if self.key not in _BUILT:
             built = build(self.study, self.factory, self.fixed, self.point)
-            if address(built).hex() != self.key or (built.room, built.room_version) != self.theory:
+            if address(built).hex() != self.key or (built.theory, built.version) != self.theory:
                 raise RuntimeError("the worker builds another problem here: its code or its files differ")
             _remember(self.key, built)
         return _BUILT[self.key]
@@ -110,14 +110,14 @@ def tasks(study: Study, points: Iterable[Point]) -> Iterator[Task]:
     kept, bits = tuple(study.observables), arithmetic()
     for point in points:
         problem = study.build(point)
-        key, theory = address(problem), (problem.room, problem.room_version)
+        key, theory = address(problem), (problem.theory, problem.version)
         _remember(key.hex(), problem)
         for name, arm in study.arms.items():
-            base = address(_FORMAT, theory, key, arm.door, dict(arm.options), study.seed, sorted(kept))
+            base = address(_FORMAT, theory, key, arm.kind, dict(arm.options), study.seed, sorted(kept))
             for trial in range(study.count(name)):
                 place = hashlib.sha256(base + trial.to_bytes(8, "little")).digest()
                 yield Task(
-                    place, study.name, point, name, trial, arm.door, arm.options, study.seed, kept,
+                    place, study.name, point, name, trial, arm.kind, arm.options, study.seed, kept,
                     study.problem, study.fixed, key.hex(), theory, bits,
                 )  # fmt: skip
 

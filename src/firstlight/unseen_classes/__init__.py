@@ -19,10 +19,10 @@ if TYPE_CHECKING:
     from firstlight.measure.retrieval import Recall, recall_at_k
     from firstlight.measure.similarity import alignment, cohesion, separability_score
     from firstlight.unseen_classes.analysis import analyse
+    from firstlight.unseen_classes.classes import predict_classes, simulate_classes
     from firstlight.unseen_classes.deep import DeepProblem
     from firstlight.unseen_classes.definitions.covariance import initial_residual, label_covariance
     from firstlight.unseen_classes.definitions.step import Step, step_from_strength, step_size_from_tau
-    from firstlight.unseen_classes.doors import predict_classes, simulate_classes
     from firstlight.unseen_classes.experiment.step import FeatureNetwork, draw_network
     from firstlight.unseen_classes.problem import (
         ClassProblem,
@@ -52,7 +52,7 @@ _NAMES = {
     "unseen_classes.deep": ["DeepProblem"],
     "unseen_classes.definitions.covariance": ["initial_residual", "label_covariance"],
     "unseen_classes.definitions.step": ["Step", "step_from_strength", "step_size_from_tau"],
-    "unseen_classes.doors": ["predict_classes", "simulate_classes"],
+    "unseen_classes.classes": ["predict_classes", "simulate_classes"],
     "unseen_classes.experiment.step": ["FeatureNetwork", "draw_network"],
     "unseen_classes.problem": ["ClassProblem", "ImageProblem", "Problem", "RotationProblem", "SideProblem"],
     "unseen_classes.sets": ["SetsProblem"],

@@ -1,4 +1,4 @@
-"""What every problem of the room that trains on samples shares: the doors and the assumptions."""
+"""What every problem that trains on samples shares: predict, simulate and the assumptions."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -10,17 +10,17 @@ from firstlight.data.unseen import UnseenData
 from firstlight.maths.checks import check_count
 from firstlight.maths.rng import RNGLike, SeedLike, generator
 from firstlight.study.problem import Assumption, Cost
+from firstlight.unseen_classes.classes import predict_classes, simulate_classes
 from firstlight.unseen_classes.definitions.covariance import label_covariance
 from firstlight.unseen_classes.definitions.step import Step
-from firstlight.unseen_classes.doors import predict_classes, simulate_classes
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class UnseenProblem(Step):
-    """What the problems share: samples are drawn first, the same ones by both doors."""
+    """What the problems share: samples are drawn first, the same ones by theory and experiment."""
 
-    room: ClassVar[str] = "unseen_classes"
-    room_version: ClassVar[int] = 3
+    theory: ClassVar[str] = "unseen_classes"
+    version: ClassVar[int] = 3
     references: ClassVar[tuple[str, ...]] = ("unseen2025emergence", "moniri2024theory")
 
     def sample(self, rng: np.random.Generator) -> UnseenData:
@@ -47,7 +47,7 @@ class UnseenProblem(Step):
         return self.told(simulate_classes(self.sample(stream), self, stream, steps))
 
     def told(self, found: xr.Dataset) -> xr.Dataset:
-        """Return what the doors tell: here everything."""
+        """Return what is told: here everything."""
         return found
 
     def assumptions(self) -> tuple[Assumption, ...]:
@@ -73,10 +73,10 @@ class UnseenProblem(Step):
             ),
         )  # fmt: skip
 
-    def cost(self, door: str, **options: object) -> Cost:
+    def cost(self, kind: str, **options: object) -> Cost:
         """Leading terms of a trial: products of samples and neurons, or of samples and samples."""
         n, d, m = self.sizes
-        if door == "predict":
+        if kind == "predict":
             return Cost(2.0 * m * m * d + 60.0 * m * m + n * n * d, 8.0 * (3 * m * m + n * n + d * d))
         steps = options.get("steps", 1)
         work = 4.0 * n * d * self.width * float(steps if isinstance(steps, int) else 1)

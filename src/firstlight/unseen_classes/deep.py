@@ -17,9 +17,9 @@ from firstlight.measure.similarity import alignment
 from firstlight.measure.step import class_means
 from firstlight.study.problem import Assumption, Cost
 from firstlight.unseen_classes.base import image_sizes
+from firstlight.unseen_classes.classes import predict_classes
 from firstlight.unseen_classes.definitions.covariance import label_covariance
 from firstlight.unseen_classes.definitions.step import Step
-from firstlight.unseen_classes.doors import predict_classes
 from firstlight.unseen_classes.experiment.deep import Training, embeddings_along_training
 
 _RELATIONS = ("similarity_alignment", "similarity_recall", "alignment_recall")
@@ -50,8 +50,8 @@ class DeepProblem(Training):
     train: str = "0,1,2,3,4"
     per_class: int = 100
 
-    room: ClassVar[str] = "unseen_classes"
-    room_version: ClassVar[int] = 2
+    theory: ClassVar[str] = "unseen_classes"
+    version: ClassVar[int] = 2
     references: ClassVar[tuple[str, ...]] = ("unseen2025emergence",)
 
     def __post_init__(self) -> None:
@@ -110,11 +110,11 @@ class DeepProblem(Training):
         columns = {name: ("epoch", np.array([row[name] for row in rows])) for name in rows[0]}
         return xr.Dataset(columns, {"epoch": np.arange(self.epochs + 1)})
 
-    def cost(self, door: str, **options: object) -> Cost:
+    def cost(self, kind: str, **options: object) -> Cost:
         """Multiplications of the convolutions, or of one step on the pixels; and the images in memory."""
         trained = 5 if self.train == "random" else len(set(self._classes))
         n, pixels, m = image_sizes(self.images, self.per_class, trained)
-        if door == "predict":
+        if kind == "predict":
             return Cost(2.0 * m * m * pixels + n * n * pixels, 8.0 * (3 * m * m + n * n + pixels**2))
         layers = 16 if self.model == "resnet18" else 0.5  # of 9 width² per pixel: stages halve and double
         once = pixels * 9.0 * self.width * (1 + layers * self.width)

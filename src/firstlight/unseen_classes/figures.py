@@ -1,4 +1,4 @@
-"""Pictures of the room `unseen_classes`: a user's classes, and the rank relations of studies on images."""
+"""Pictures of `unseen_classes`: a user's classes, and the rank relations of studies on images."""
 
 from typing import TYPE_CHECKING, Any
 

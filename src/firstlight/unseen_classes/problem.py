@@ -1,4 +1,4 @@
-"""The problems of the room: classes of normals, pairs on two sides, the papers' set-ups, and images."""
+"""The problems: classes of normals, pairs on two sides, the papers' set-ups, and images."""
 
 from dataclasses import dataclass
 from typing import Literal

@@ -14,8 +14,8 @@ from firstlight.maths.checks import check_count, check_instance
 from firstlight.maths.rng import RNGLike, SeedLike, generator
 from firstlight.study.problem import Cost
 from firstlight.unseen_classes.base import UnseenProblem, image_sizes
+from firstlight.unseen_classes.classes import predict_classes, simulate_classes
 from firstlight.unseen_classes.definitions.observables import RELATIONS
-from firstlight.unseen_classes.doors import predict_classes, simulate_classes
 
 _SCORES = ("alignment", "elasticity", "recall_before", "recall")
 
@@ -78,7 +78,7 @@ class SetsProblem(UnseenProblem):
         Returns
         -------
         Dataset
-            ``spearman`` by ``relation`` (see `firstlight.unseen_classes.doors.RELATIONS`), the mean over the
+            ``spearman`` by ``relation`` (see `RELATIONS`), the mean over the
             sets, with the ends ``spearman_low`` and ``spearman_high`` of its 95 % bootstrap interval;
             ``alignment``, ``elasticity``, ``recall_before`` and ``recall`` by ``train`` and ``class``;
             ``mean_recall_before`` and ``mean_recall``, means over the sets.
@@ -91,11 +91,11 @@ class SetsProblem(UnseenProblem):
         return self._over_sets(rng, lambda data, stream: simulate_classes(data, self, stream, steps))
 
     def _over_sets(
-        self, rng: RNGLike | SeedLike, door: Callable[[UnseenData, np.random.Generator], xr.Dataset]
+        self, rng: RNGLike | SeedLike, kind: Callable[[UnseenData, np.random.Generator], xr.Dataset]
     ) -> xr.Dataset:
         found = []
         for stream, classes in zip(generator(rng).spawn(len(self._sets)), self._sets, strict=True):
-            one = door(self._draw(stream, classes), stream).drop_dims("other")
+            one = kind(self._draw(stream, classes), stream).drop_dims("other")
             every = np.union1d(one["class"].values, np.array([int(name) for name in classes]))
             found.append(one.reindex({"class": every}))
         together = xr.concat(found, xr.Variable("train", [",".join(one) for one in self._sets]))
@@ -106,7 +106,7 @@ class SetsProblem(UnseenProblem):
         result = together[list(_SCORES)].assign(means).assign(relations)
         return result.assign_coords(relation=list(RELATIONS))
 
-    def cost(self, door: str, **options: object) -> Cost:
+    def cost(self, kind: str, **options: object) -> Cost:
         """Work of one set times their number; the memory of one."""
-        one = super().cost(door, **options)
+        one = super().cost(kind, **options)
         return Cost(one.flops * len(self._sets), one.bytes)

@@ -51,8 +51,8 @@ class GradientProblem(ByValue):
     scale: float | None = None
     residual: bool = True
 
-    room: ClassVar[str] = "unseen_classes"
-    room_version: ClassVar[int] = 2
+    theory: ClassVar[str] = "unseen_classes"
+    version: ClassVar[int] = 2
     references: ClassVar[tuple[str, ...]] = _REFERENCES
 
     def __post_init__(self) -> None:
@@ -126,10 +126,10 @@ class GradientProblem(ByValue):
             }
         )
 
-    def cost(self, door: str, **options: object) -> Cost:
+    def cost(self, kind: str, **options: object) -> Cost:
         """Leading terms of a trial: products, and singular values with or without vectors."""
         n = float(self.size)
-        return Cost(30 * n**3, 56 * n**2) if door == "simulate" else Cost(25 * n**3, 64 * n**2)
+        return Cost(30 * n**3, 56 * n**2) if kind == "simulate" else Cost(25 * n**3, 64 * n**2)
 
     def assumptions(self) -> tuple[Assumption, ...]:
         """Return what the theory assumes."""
@@ -169,8 +169,8 @@ class NormProblem(ByValue):
     mean: float = 1.0
     law: Literal["normal", "rademacher", "truncated"] = "normal"
 
-    room: ClassVar[str] = "unseen_classes"
-    room_version: ClassVar[int] = 2
+    theory: ClassVar[str] = "unseen_classes"
+    version: ClassVar[int] = 2
     references: ClassVar[tuple[str, ...]] = _REFERENCES
 
     def __post_init__(self) -> None:
@@ -203,10 +203,10 @@ class NormProblem(ByValue):
         norm = float(np.linalg.norm(x, 2))
         return xr.Dataset({"operator_norm": norm, "over_published": norm / (2 * np.sqrt(n))})
 
-    def cost(self, door: str, **options: object) -> Cost:
+    def cost(self, kind: str, **options: object) -> Cost:
         """Leading terms of a trial: its singular values; a prediction is one formula."""
         n = float(self.size)
-        return Cost(4 * n**3 + 100 * n**2, 24 * n**2) if door == "simulate" else Cost(1.0, 1.0)
+        return Cost(4 * n**3 + 100 * n**2, 24 * n**2) if kind == "simulate" else Cost(1.0, 1.0)
 
     def assumptions(self) -> tuple[Assumption, ...]:
         """Return what the published bound assumes: that the mean does not matter. A fixed one does not."""

@@ -74,7 +74,7 @@ class Limits:
     stable_rank : float
         Limit of ‖W‖²_F / ‖W‖²₂, between 1 and 2; NaN if μ < 0.
     loss_coefficient : float
-        κ in L(t) ~ κ / (t log t); the same for all losses of the room, summed or averaged. NaN if μ < 0.
+        κ in L(t) ~ κ / (t log t); the same for all its losses, summed or averaged. NaN if μ < 0.
     """
 
     margin_plus: float

@@ -1,4 +1,4 @@
-"""The experiment of the room `one_step`: one gradient step, a ridge read-out, and the errors left."""
+"""The experiment of `one_step`: one gradient step, a ridge read-out, and the errors left."""
 
 from collections.abc import Callable
 from functools import partial

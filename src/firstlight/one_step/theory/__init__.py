@@ -1,4 +1,4 @@
-"""Theory of the room `one_step`: what error one gradient step and a ridge read-out leave, without training.
+"""Theory of `one_step`: what error one gradient step and a ridge read-out leave, without training.
 
 `predictions` conditions on a sampled first layer and replaces the training set by deterministic equivalents:
 `deterministic` with one covariance for all samples, `classwise` with one for each class. `asymptotic` draws

@@ -1,6 +1,6 @@
 """Stacks of many small matrices: elimination without pivoting, one step for the whole stack at a time.
 
-That is safe where this room needs it: P + D/δ is positive definite left of the bulk, and its imaginary part
+That is safe where this theory needs it: P + D/δ is positive definite left of the bulk, and its imaginary part
 is definite off the real axis. LAPACK, called once per matrix, is several times slower at these sizes.
 """
 

@@ -1,4 +1,4 @@
-"""Deep networks for the room `unseen_classes`: a small CNN and a ResNet-18, trained from scratch (extra
+"""Deep networks for `unseen_classes`: a small CNN and a ResNet-18, trained from scratch (extra
 `deep`).
 
 Everything that needs torch is inside the functions, so that importing this module costs nothing and works

@@ -1,4 +1,4 @@
-"""The two-layer network g(x) = s aᵀσ(Wᵀx) of the room `unseen_classes`: its steps and its features."""
+"""The two-layer network g(x) = s aᵀσ(Wᵀx) of `unseen_classes`: its steps and its features."""
 
 from dataclasses import dataclass
 from typing import Literal

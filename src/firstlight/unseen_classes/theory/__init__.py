@@ -1,1 +1,1 @@
-"""Theory of the room `unseen_classes`: the features of new classes after one gradient step."""
+"""Theory of `unseen_classes`: the features of new classes after one gradient step."""

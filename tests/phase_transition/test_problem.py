@@ -1,4 +1,4 @@
-"""The room's doors and command line: the same observables on both sides, and legible refusals."""
+"""Predict, simulate and command line: the same observables on both sides, and legible refusals."""
 
 import json
 
@@ -7,7 +7,7 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-import firstlight.phase_transition as room
+import firstlight.phase_transition as pt
 from firstlight.cli import app as everything
 from firstlight.phase_transition import (
     AlgProblem,
@@ -232,7 +232,7 @@ def test_numbers_of_numpy_are_numbers():
 
 
 def test_every_public_name_is_there():
-    assert all(hasattr(room, name) for name in room.__all__)
+    assert all(hasattr(pt, name) for name in pt.__all__)
 
 
 def command(*arguments):

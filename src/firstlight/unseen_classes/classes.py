@@ -1,4 +1,4 @@
-"""Theory and experiment on the same samples, with the same observables: the doors behind every problem."""
+"""Theory and experiment on the same samples, with the same observables: what stands behind every problem."""
 
 import numpy as np
 import xarray as xr
