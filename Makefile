@@ -9,7 +9,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 help:
 	@echo "make report   install, compute the quick report, write out/report.html"
 	@echo "make test     install with the development tools, run every test"
-	@echo "make test-cpus  the numerical tests as other processors would run them"
+	@echo "make test-cpus  numerical tests and verdicts as other processors would have them (CPUS=\"nehalem zen\": some)"
 	@echo "make lint     ruff, formatting, types"
 	@echo "make bench    speed, as ratios within one run"
 	@echo "make fingerprints  before a change: store numbers; after it: compare them"

@@ -1,4 +1,4 @@
-"""Run the numerical tests as other processors would: `python tests/processors.py [names] [-- options]`.
+"""Run tests and small studies as other processors would: `python tests/processors.py [names] [-- options]`.
 
 The last bits of a number depend on what OpenBLAS, NumPy, the C library and Numba choose for the processor
 they find. All four can be told to choose as on another one, so one machine can find the tests that would
@@ -8,6 +8,7 @@ fail elsewhere. Compiled functions are kept under out/, apart for every processo
 import os
 import subprocess
 import sys
+from difflib import unified_diff
 from pathlib import Path
 
 import llvmlite.binding as llvm
@@ -29,6 +30,36 @@ IGNORED = [
     *(f"test_{name}.py" for name in ("package", "readme", "references")),
 ]
 TESTS = ["-m", "not slow", "--quiet", "--numprocesses", "2", "--dist", "worksteal"]
+# of every theory, the ends of each axis with four trials: no verdict may depend on the processor
+STUDIES = [
+    "early-alignment/time-vs-scale",
+    "early-alignment/low-rank",
+    "one-step/spike-alignment",
+    "phase/outlier-vs-delta",
+    "phase/dmft-vs-gd",
+    "unseen/recall-vs-similarity",
+    "unseen/lengths",
+]
+VERDICTS = """
+import sys, tempfile
+from dataclasses import replace
+from firstlight.study.catalogue import find
+from firstlight.study.claims import claims_of
+from firstlight.study.run import run
+from firstlight.study.summary import summarise
+
+with tempfile.TemporaryDirectory() as folder:
+    for name in sys.argv[1:]:
+        study = find(name).at("quick")
+        ends = {axis: [values[0], values[-1]] for axis, values in study.axes.items()}
+        study = replace(study, axes=ends, trials=4)
+        found = run(study, f"{folder}/study.sqlite", workers=2)
+        for key, values in summarise(study, found).items():
+            if key.endswith("_verdict"):
+                print(name, key, *values.values.ravel(), sep=", ")
+        for claim in claims_of(study, found):
+            print(name, claim.text, claim.verdict, sep=", ")
+"""
 CHECK = """
 import numpy, scipy.linalg, threadpoolctl
 blas = [one["architecture"] for one in threadpoolctl.threadpool_info() if one["internal_api"] == "openblas"]
@@ -55,30 +86,52 @@ def environment(name: str) -> dict[str, str]:
     }
 
 
-def run(name: str, options: list[str]) -> int:
-    """Run the tests as one processor; 0 if they pass, or if this machine cannot act as that one."""
-    if not llvm.get_host_cpu_features().get(PROCESSORS[name][0], False):
-        print(f"{name}: skipped, this machine has no {PROCESSORS[name][0]}")
-        return 0
+def verdicts(variables: dict[str, str]) -> list[str]:
+    """Run the small studies in an environment with these variables; return their verdicts, line by line."""
+    command = [sys.executable, "-c", VERDICTS, *STUDIES]
+    done = subprocess.run(
+        command, env={**os.environ, **variables}, stdout=subprocess.PIPE, text=True, check=True
+    )
+    return done.stdout.splitlines()
+
+
+def able(name: str) -> bool:
+    """Say whether this machine and its BLAS can act as a processor."""
+    needs, kernels, *_ = PROCESSORS[name]
+    if not llvm.get_host_cpu_features().get(needs, False):
+        print(f"{name}: skipped, this machine has no {needs}")
+        return False
     variables = {**os.environ, **environment(name)}
     seen = subprocess.run(
         [sys.executable, "-c", CHECK], env=variables, capture_output=True, text=True, check=True
     )
     print(f"{name}: {seen.stdout.strip()}", flush=True)
     # wheels of OpenBLAS serve Zen by Haswell's kernels
-    kernels = {"Haswell", "Zen"} if name == "zen" else {PROCESSORS[name][1]}
-    if not kernels & set(seen.stdout.split()):
+    if not {kernels, "Haswell" if name == "zen" else kernels} & set(seen.stdout.split()):
         print(f"{name}: skipped, this BLAS does not choose its kernels by OPENBLAS_CORETYPE")
-        return 0
+        return False
+    return True
+
+
+def run(name: str, options: list[str], expected: list[str]) -> bool:
+    """Run tests and studies as one processor; True if the tests pass and no verdict differs."""
+    variables = environment(name)
     ignored = [f"--ignore={ROOT / 'tests' / path}" for path in IGNORED]
-    return subprocess.call(
-        [sys.executable, "-m", "pytest", *TESTS, *ignored, *options], cwd=ROOT, env=variables
-    )
+    command = [sys.executable, "-m", "pytest", *TESTS, *ignored, *options]
+    passed = subprocess.call(command, cwd=ROOT, env={**os.environ, **variables}) == 0
+    changed = [*unified_diff(expected, verdicts(variables), "here", name, lineterm="", n=0)]
+    print("\n".join(changed) or f"{name}: {len(expected)} lines of verdicts as here", flush=True)
+    return passed and not changed
+
+
+def main(given: list[str]) -> None:
+    """Run all that can be run; exit with the names of those that failed."""
+    cut = given.index("--") if "--" in given else len(given)
+    names = [name for name in given[:cut] or PROCESSORS if able(name)]
+    expected = verdicts({}) if names else []
+    failed = [name for name in names if not run(name, given[cut + 1 :], expected)]
+    sys.exit(f"failed as {', '.join(failed)}" if failed else 0)
 
 
 if __name__ == "__main__":
-    given = sys.argv[1:]
-    cut = given.index("--") if "--" in given else len(given)
-    names, options = given[:cut] or list(PROCESSORS), given[cut + 1 :]
-    failed = [name for name in names if run(name, options)]
-    sys.exit(f"failed as {', '.join(failed)}" if failed else 0)
+    main(sys.argv[1:])
