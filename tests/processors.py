@@ -35,15 +35,15 @@ STUDIES = [
     "early-alignment/time-vs-scale",
     "early-alignment/low-rank",
     "one-step/spike-alignment",
-    "phase/outlier-vs-delta",
-    "phase/dmft-vs-gd",
-    "unseen/recall-vs-similarity",
-    "unseen/lengths",
+    "phase-transition/outlier-vs-delta",
+    "phase-transition/dmft-vs-gd",
+    "unseen-classes/recall-vs-similarity",
+    "unseen-classes/lengths",
 ]
 VERDICTS = """
 import sys, tempfile
 from dataclasses import replace
-from firstlight.study.catalogue import find
+from firstlight.study.registry import study as find
 from firstlight.study.claims import claims_of
 from firstlight.study.run import run
 from firstlight.study.summary import summarise

@@ -67,7 +67,7 @@ def test_what_is_there_is_kept_and_more_trials_extend(path):
     assert wider.computed == 3 * 4
 
 
-def test_another_room_version_does_not_mix(path, monkeypatch):
+def test_another_version_does_not_mix(path, monkeypatch):
     advanced(STUDY, path)
     monkeypatch.setattr(Tiny, "version", 2)
     assert advanced(STUDY, path).computed == STUDY.records
