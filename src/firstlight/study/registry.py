@@ -51,6 +51,10 @@ class Theory:
         Functions of a study and its Dataset that draw a special picture.
     featured : tuple of str
         Its studies in the short report.
+    diagnose : Reference, optional
+        What says of somebody's own data what the theory expects of them.
+    page : Reference, optional
+        Its page for exploring it by hand.
     commands : str, optional
         Where a `typer.Typer` with its commands stands.
 
@@ -71,6 +75,8 @@ class Theory:
     claims: Mapping[str, Reference] = field(default_factory=dict)
     figures: Mapping[str, Reference] = field(default_factory=dict)
     featured: tuple[str, ...] = ()
+    diagnose: Reference | None = None
+    page: Reference | None = None
     commands: str | None = None
 
     def __post_init__(self) -> None:
