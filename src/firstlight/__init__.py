@@ -13,6 +13,7 @@ __version__ = "0.1.0.dev0"
 
 if TYPE_CHECKING:
     from firstlight.data import GaussianMixture, MultiIndex
+    from firstlight.diagnosis.run import diagnose
     from firstlight.maths.activations import Activation, activation
     from firstlight.maths.solvers import Solved
     from firstlight.references import cite
@@ -21,12 +22,14 @@ if TYPE_CHECKING:
 _NAMES = {
     "maths.activations": ["Activation", "activation"],
     "data": ["GaussianMixture", "MultiIndex"],
+    "diagnosis.run": ["diagnose"],
     "references": ["cite"],
     "maths.solvers": ["Solved"],
     "study.compare": ["compare"],
 }
 _MODULES = (
     "data",
+    "diagnosis",
     "early_alignment",
     "maths",
     "measure",
@@ -39,6 +42,15 @@ _MODULES = (
     "unseen_classes",
 )
 
-__all__ = ["Activation", "GaussianMixture", "MultiIndex", "Solved", "activation", "cite", "compare"]
+__all__ = [
+    "Activation",
+    "GaussianMixture",
+    "MultiIndex",
+    "Solved",
+    "activation",
+    "cite",
+    "compare",
+    "diagnose",
+]
 
 __getattr__, __dir__, _ = lazy_loader.attach(__name__, _MODULES, _NAMES)

@@ -8,6 +8,7 @@ import typer
 from firstlight import __version__
 from firstlight.cli.cite import cite
 from firstlight.cli.data import app as data_app
+from firstlight.cli.diagnose import diagnose
 from firstlight.cli.report import report
 from firstlight.cli.study import app as study_app
 from firstlight.cli.theories import theories
@@ -37,6 +38,7 @@ def _options(
 
 
 app.command()(cite)
+app.command()(diagnose)
 app.command()(report)
 app.command()(theories)
 app.add_typer(data_app, name="data")

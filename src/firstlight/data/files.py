@@ -3,6 +3,8 @@
 Nothing in a file is ever run: pickled arrays are refused. Every refusal says which file, and where in it.
 """
 
+import difflib
+import re
 import zipfile
 from collections.abc import Callable
 from contextlib import suppress
@@ -31,12 +33,15 @@ class Table:
         The distinct labels, sorted; at least two.
     source : str
         Where the data came from.
+    names : tuple of str
+        The features' columns; ``column 1`` and so on where the file has no names.
     """
 
     features: np.ndarray
     labels: np.ndarray | None
     classes: np.ndarray | None
     source: str
+    names: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
         n, d = self.features.shape
@@ -56,9 +61,10 @@ def load(
     Parameters
     ----------
     path : str or Path
-        By its ending: ``.npz``, ``.npy``, ``.csv`` or ``.parquet``. A csv file has one line of column names,
-        then numbers (labels may be texts). An npz file with one two-dimensional and one one-dimensional array
-        needs no names; else the features are the array called X, x, features, data or inputs.
+        By its ending: ``.npz``, ``.npy``, ``.csv`` (or ``.tsv``, ``.txt``) or ``.parquet``. A csv file has
+        one line of column names, then numbers (labels may be texts); commas, semicolons, tabs or bars between
+        columns, decimal commas, and UTF-8, UTF-16 or Windows' western encoding are recognised. An npz file
+        with one two-dimensional and one one-dimensional array needs no names; else the features are the array called X, x, features, data or inputs.
     labels : str or int, optional
         Which array of an npz file, or which column of the others, holds the labels: its name, or its position
         (-1 is the last; the only choice in an npy file). If not given: the one called y, Y, label, labels,
@@ -104,7 +110,8 @@ def load(
         features, names, values = _READERS[path.suffix.lower()](path, labels, unlabelled)
         features = _features(features, names)
         classes = None if values is None else _classes(values, len(features))
-        return Table(features, values, classes, str(path))
+        named = tuple(names or (f"column {i + 1}" for i in range(features.shape[1])))
+        return Table(features, values, classes, str(path), named)
     except _Refusal as error:
         raise ValueError(f"{path}: {error}") from None
 
@@ -181,18 +188,41 @@ def _read_npy(path: Path, labels: Which, unlabelled: bool) -> _Parts:
 def _read_csv(path: Path, labels: Which, unlabelled: bool) -> _Parts:
     from pyarrow import ArrowException, csv
 
+    encoding, delimiter, decimal = _dialect(path)
     try:
         table = csv.read_csv(
             path,
-            read_options=csv.ReadOptions(use_threads=False),  # one thread, so that errors name the row
-            convert_options=csv.ConvertOptions(null_values=[""], strings_can_be_null=False),
+            read_options=csv.ReadOptions(use_threads=False, encoding=encoding),  # so that errors name the row
+            parse_options=csv.ParseOptions(delimiter=delimiter),
+            convert_options=csv.ConvertOptions(
+                null_values=[""], strings_can_be_null=False, decimal_point=decimal
+            ),
         )
-    except ArrowException as error:
+    except (ArrowException, UnicodeError) as error:
         reason = str(error).splitlines()[0].removeprefix("CSV parse error: ")
         raise _Refusal(f"is not a readable csv file: {reason[:200]} (the names are row 1)") from None
     if all(_is_number(name) for name in table.column_names):
         raise _Refusal("the first line must hold the columns' names, and holds only numbers")
     return _split(table, labels, unlabelled)
+
+
+def _dialect(path: Path) -> tuple[str, str, str]:
+    """Guess encoding, delimiter and decimal point of a text file from its beginning."""
+    with path.open("rb") as file:
+        head = file.read(1 << 20)
+    if head.startswith((b"\xff\xfe", b"\xfe\xff")):
+        encoding = "utf-16"
+    else:
+        try:
+            head[: head.rfind(b"\n") + 1].decode("utf-8")
+            encoding = "utf-8"
+        except UnicodeDecodeError:
+            encoding = "cp1252"
+    lines = [line for line in head.decode(encoding, "replace").splitlines() if line.strip()]
+    names = re.sub(r'"[^"]*"', "", lines[0]) if lines else ""
+    delimiter = max(",;\t|", key=names.count)
+    commas = delimiter != "," and any(re.search(r"(^|[;\t|])-?\d+,\d+([;\t|]|$)", row) for row in lines[1:50])
+    return encoding, delimiter, "," if commas else "."
 
 
 def _read_parquet(path: Path, labels: Which, unlabelled: bool) -> _Parts:
@@ -209,6 +239,8 @@ _READERS: dict[str, Callable[[Path, Which, bool], _Parts]] = {
     ".npz": _read_npz,
     ".npy": _read_npy,
     ".csv": _read_csv,
+    ".tsv": _read_csv,
+    ".txt": _read_csv,
     ".parquet": _read_parquet,
 }
 
@@ -241,7 +273,9 @@ def _pick(labels: Which, unlabelled: bool, names: list[str], fallback: list[str]
     if isinstance(labels, str) and labels in names:
         return labels
     if labels is not None:
-        raise _Refusal(f"labels = {labels!r}: there is no such {kind}; it has {_listed(names)}")
+        close = difflib.get_close_matches(str(labels), names, n=1)
+        hint = f", did you mean {close[0]!r}?" if close else ""
+        raise _Refusal(f"labels = {labels!r}: there is no such {kind}{hint}; it has {_listed(names)}")
     found = [name for name in LABEL_NAMES if name in names] or (fallback if len(fallback) == 1 else [])
     if not found:
         raise _Refusal(

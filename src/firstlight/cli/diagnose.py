@@ -1,0 +1,51 @@
+"""`firstlight diagnose`: what the theories say about a file of your own."""
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from firstlight.cli.study import legible
+
+if TYPE_CHECKING:
+    from firstlight.diagnosis.clock import Clock
+
+
+@legible
+def diagnose(
+    file: Annotated[Path, typer.Argument(help="csv, tsv, npz, npy or parquet with features and labels.")],
+    labels: Annotated[str, typer.Option(help="Column (or array) of the labels; in npy files its number.")],
+    task: Annotated[str, typer.Option(help="auto, classification or regression.")] = "auto",
+    standardise: Annotated[
+        bool, typer.Option("--standardise", help="Divide every column by its standard deviation.")
+    ] = False,
+    seconds: Annotated[float, typer.Option(help="About how long; the cheap parts come first.")] = 60.0,
+    html: Annotated[Path | None, typer.Option(help="Write the page: one self-contained HTML file.")] = None,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of all splits and networks.")] = 0,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Say which theory speaks about your data, what it predicts, and what a network really does."""
+    from firstlight.data.files import load
+    from firstlight.diagnosis.run import diagnose
+    from firstlight.diagnosis.text import text
+
+    if html is not None and (html.is_dir() or not html.parent.is_dir()):
+        raise ValueError(f"html = {html}: must be a file in a folder that exists")
+    number = file.suffix.lower() == ".npy" and labels.lstrip("-").isdigit()
+    table = load(file, int(labels) if number else labels)
+    assert table.labels is not None
+    found = diagnose(
+        table.features, table.labels, task=task, standardise=standardise, seconds=seconds,  # type: ignore[arg-type]
+        names=table.names, source=file.name, rng=seed, say=_progress,
+    )  # fmt: skip
+    if sys.stderr.isatty():
+        typer.echo("\r\x1b[K", nl=False, err=True)
+    typer.echo(found.to_json() if as_json else text(found))
+    if html is not None:
+        typer.echo(f"wrote {found.to_html(html)}", err=True)
+
+
+def _progress(said: str, clock: "Clock") -> None:
+    if sys.stderr.isatty():
+        typer.echo(f"\r\x1b[K{said[:70]:<70} at most {clock.left:3.0f} s left", nl=False, err=True)

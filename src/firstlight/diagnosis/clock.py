@@ -1,0 +1,45 @@
+"""How much time is left: long work is done in parts, the cheap ones first."""
+
+import time
+from collections.abc import Callable
+
+from firstlight.maths.checks import check_positive
+
+
+class Clock:
+    """A budget of seconds that begins when it is made.
+
+    Parameters
+    ----------
+    seconds : float
+        Above 0.
+    now : callable, optional
+        Tells the time, in seconds.
+
+    Examples
+    --------
+    >>> times = iter([0.0, 4.0, 11.0])
+    >>> clock = Clock(10.0, lambda: next(times))
+    >>> clock.left, clock.over
+    (6.0, True)
+    """
+
+    def __init__(self, seconds: float, now: Callable[[], float] = time.monotonic) -> None:
+        self.seconds = check_positive("seconds", seconds)
+        self._now = now
+        self._start = now()
+
+    @property
+    def spent(self) -> float:
+        """Seconds since the beginning."""
+        return self._now() - self._start
+
+    @property
+    def left(self) -> float:
+        """Seconds that are left; never negative."""
+        return max(0.0, self.seconds - self.spent)
+
+    @property
+    def over(self) -> bool:
+        """Whether no time is left."""
+        return self.left == 0

@@ -1,0 +1,257 @@
+"""A user's data, checked and described: rows, columns, classes, and what is odd about them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from firstlight.diagnosis.columns import column_notes, kept_columns
+from firstlight.maths.checks import check_choice, check_flag, check_matrix
+from firstlight.maths.rng import stream
+
+Task = Literal["auto", "classification", "regression"]
+MOST_ROWS = 10_000
+_MOST_NUMBERS = 8_000_000  # rows × columns: 10 000 images of 784 pixels
+
+
+@dataclass(frozen=True, eq=False)
+class UserData:
+    """Features and labels as every theory gets them.
+
+    Attributes
+    ----------
+    X : ndarray, shape (n, d)
+        Finite, no constant column, no row twice; in the user's units unless standardised.
+    y : ndarray, shape (n,)
+        The class of each row as a position in `classes`, or its number.
+    classes : tuple of str
+        Empty for regression.
+    names : tuple of str
+        Of the columns.
+    source : str
+        Where the data came from.
+    rows : int
+        How many there were.
+    standardised : bool
+        Whether every column was divided by its standard deviation.
+    seed : int
+        Of all that is drawn.
+    notes : tuple of str
+        What is odd about the data, in plain words.
+    """
+
+    X: np.ndarray
+    y: np.ndarray
+    classes: tuple[str, ...]
+    names: tuple[str, ...]
+    source: str
+    rows: int
+    standardised: bool
+    seed: int
+    notes: tuple[str, ...]
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and columns that are used."""
+        return self.X.shape[0], self.X.shape[1]
+
+    @property
+    def counts(self) -> np.ndarray:
+        """Rows of each class."""
+        return np.bincount(self.y, minlength=len(self.classes)) if self.classes else np.zeros(0, int)
+
+    @property
+    def summary(self) -> str:
+        """Rows, columns and classes in a sentence."""
+        n, d = self.shape
+        if not self.classes:
+            return f"{n:,} rows, {d} columns, a number to predict"
+        sizes = self.counts
+        spread = (
+            f"{sizes.min()} rows each"
+            if sizes.min() == sizes.max()
+            else f"{sizes.min()} to {sizes.max()} rows each"
+        )
+        return f"{n:,} rows, {d} columns, {len(self.classes)} classes ({spread})"
+
+    def rng(self, *keys: str | int) -> np.random.Generator:
+        """Return the random stream of a purpose: the same for the same seed, whatever else was drawn."""
+        return stream(self.seed, "diagnosis", *keys)
+
+    def two(self, a: int, b: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return the rows of two classes, and -1 for the first and +1 for the second."""
+        rows = np.flatnonzero((self.y == a) | (self.y == b))
+        return self.X[rows], np.where(self.y[rows] == b, 1.0, -1.0)
+
+    def pairs(self, most: int, least: int = 2) -> list[tuple[int, int]]:
+        """Return pairs of classes with so many rows each, those that are hardest to tell apart first.
+
+        Hard: means that lie close, in units of the spread of the two classes along the line between them.
+        """
+        members = [self.X[self.y == c] for c in range(len(self.classes))]
+        means = [rows.mean(axis=0) for rows in members]
+        large = [c for c, rows in enumerate(members) if len(rows) >= least]
+        found = []
+        for i, a in enumerate(large):
+            for b in large[i + 1 :]:
+                along = means[a] - means[b]
+                spread = np.sqrt(0.5 * ((members[a] @ along).var() + (members[b] @ along).var()))
+                found.append((float(along @ along / max(spread, 1e-300)), a, b))
+        return [(a, b) for _, a, b in sorted(found)[:most]]
+
+
+def user_data(
+    X: ArrayLike,
+    y: ArrayLike,
+    *,
+    task: Task = "auto",
+    standardise: bool = False,
+    names: Sequence[str] | None = None,
+    source: str = "arrays",
+    seed: int = 0,
+) -> UserData:
+    """Check and describe features and labels.
+
+    Parameters
+    ----------
+    X : array_like, shape (n, d)
+        Finite numbers.
+    y : array_like, shape (n,)
+        Classes (numbers or texts), or numbers to predict.
+    task : {"auto", "classification", "regression"}
+        By itself: numbers with more than 20 values, and more than one value in ten rows, are to be predicted.
+    standardise : bool, default False
+        Divide every column by its standard deviation.
+    names : sequence of str, optional
+        Of the columns.
+    source : str
+        Where the data came from.
+    seed : int, default 0
+        Of the rows that are kept, where there are too many.
+
+    Returns
+    -------
+    UserData
+
+    Examples
+    --------
+    >>> user_data([[1, 5], [2, 5], [3, 5], [4, 5]], ["a", "b", "a", "b"]).notes[0]
+    "column 2 is constant ('5'): left out."
+    """
+    check_choice("task", task, ("auto", "classification", "regression"))
+    check_flag("standardise", standardise)
+    features = check_matrix("X", X).astype(float)
+    titles = tuple(names) if names is not None else tuple(f"column {i + 1}" for i in range(features.shape[1]))
+    if len(titles) != features.shape[1]:
+        raise ValueError(f"names: {len(titles)} for {features.shape[1]} columns; need one for each")
+    labels = _labels(y, len(features))
+    kind, notes = _task(labels, task)
+    target, classes = _target(labels, kind)
+    given = len(features)
+    features, target, more = _sampled(features, target, classes, seed)
+    notes += more
+    kept, more = kept_columns(features, titles)
+    features, titles = features[:, kept], tuple(titles[i] for i in kept)
+    notes += more
+    features, target, more = _distinct(features, target)
+    notes += more + column_notes(features, titles, standardise) + _class_notes(target, classes)
+    if standardise:
+        features = features / features.std(axis=0)
+    return UserData(features, target, classes, titles, source, given, standardise, seed, notes)
+
+
+def _labels(y: ArrayLike, rows: int) -> np.ndarray:
+    try:
+        found = np.asarray(y)
+    except ValueError:
+        raise ValueError("y: must be numbers or texts, one for each row") from None
+    if found.dtype.kind == "O" and all(isinstance(one, str) for one in found.ravel()):
+        found = found.astype(str)
+    if found.shape != (rows,):
+        raise ValueError(f"y: shape {found.shape}, must be ({rows},), one label for each row of X")
+    if found.dtype.kind not in "biufU":
+        raise ValueError(f"y: of type {found.dtype}, must be numbers or texts")
+    if found.dtype.kind == "f" and not np.isfinite(found).all():
+        raise ValueError(f"y: {int((~np.isfinite(found)).sum())} labels are missing or infinite")
+    return found
+
+
+def _task(labels: np.ndarray, task: Task) -> tuple[str, tuple[str, ...]]:
+    """Decide between classes and numbers, and say so where it could be otherwise."""
+    values = len(np.unique(labels))
+    many = values > max(20, len(labels) / 10)
+    if values < 2:
+        raise ValueError(f"y: only one value, {labels[0]}; at least two are needed")
+    if labels.dtype.kind == "U":
+        if task == "regression":
+            raise ValueError(f"task = 'regression': the labels are texts, such as {str(labels[0])!r}")
+        if many and task == "auto":
+            raise ValueError(
+                f"y: {values} different texts in {len(labels)} rows; is this the column of classes?"
+            )
+        return "classification", ()
+    if task == "classification" and many:
+        raise ValueError(
+            f"task = 'classification': the labels look continuous, {values} values in {len(labels)} rows"
+        )
+    if task == "auto" and many:
+        note = f"The labels have {values} values in {len(labels):,} rows: taken as a number to predict."
+        return "regression", (note,)
+    return ("classification" if task == "auto" else task), ()
+
+
+def _target(labels: np.ndarray, kind: str) -> tuple[np.ndarray, tuple[str, ...]]:
+    if kind == "regression":
+        return labels.astype(float), ()
+    classes, index, counts = np.unique(labels, return_inverse=True, return_counts=True)
+    texts = tuple(str(name) for name in classes.tolist())
+    if counts.min() == 1:
+        alone = texts[int(counts.argmin())]
+        raise ValueError(f"y: class {alone!r} has one row only; merge or remove it, at least two are needed")
+    return index, texts
+
+
+def _sampled(
+    X: np.ndarray, y: np.ndarray, classes: tuple[str, ...], seed: int
+) -> tuple[np.ndarray, np.ndarray, tuple[str, ...]]:
+    """Keep as many rows as fit, at random; of each class its share and at least two."""
+    n = len(X)
+    most = min(MOST_ROWS, max(1000, _MOST_NUMBERS // X.shape[1]))
+    if n <= most:
+        return X, y, ()
+    rng = stream(seed, "diagnosis", "rows")
+    groups = [np.flatnonzero(y == c) for c in range(len(classes))] if classes else [np.arange(n)]
+    kept = [rng.choice(rows, max(2, round(len(rows) * most / n)), replace=False) for rows in groups]
+    rows = np.sort(np.concatenate(kept))
+    return X[rows], y[rows], (f"{len(rows):,} of {n:,} rows, drawn at random, are used.",)
+
+
+def _distinct(X: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray, tuple[str, ...]]:
+    """Keep every row once: a copy on the other side of a split would be no test."""
+    _, first = np.unique(np.column_stack([X, y]), axis=0, return_index=True)
+    twice = len(X) - len(first)
+    if not twice:
+        return X, y, ()
+    rows = np.sort(first)
+    note = (
+        f"{twice:,} rows are exact copies of others: each is used once, so that no test row was trained on."
+    )
+    return X[rows], y[rows], (note,)
+
+
+def _class_notes(y: np.ndarray, classes: tuple[str, ...]) -> tuple[str, ...]:
+    if not classes:
+        return ()
+    counts = np.bincount(y, minlength=len(classes))
+    if counts.min() < 2:
+        raise ValueError(f"y: class {classes[int(counts.argmin())]!r} has one row left without copies")
+    if counts.max() < 5 * counts.min():
+        return ()
+    small, large = classes[int(counts.argmin())], classes[int(counts.argmax())]
+    share = counts.max() / counts.sum()
+    return (
+        f"The classes are unequal: {large!r} has {counts.max():,} rows, {small!r} {counts.min():,}; always "
+        f"answering {large!r} would be right in {share:.0%}.",
+    )

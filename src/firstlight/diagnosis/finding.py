@@ -1,0 +1,168 @@
+"""What a theory says about a user's data: the one form that all of them use."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, field
+from math import isfinite, nan
+from typing import TYPE_CHECKING, Any, Literal
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure as Canvas
+
+Speaks = Literal["yes", "in part", "no"]
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """A number that theory predicts, and what was measured on rows that it did not see.
+
+    Attributes
+    ----------
+    what : str
+        In plain words, with its unit.
+    predicted : float
+    low, high : float
+        Its 90 % interval; NaN where theory gives none.
+    measured, error : float
+        The measurement and its standard error; NaN: it was not checked.
+    because : str
+        Which assumption fails, where the two differ.
+
+    Examples
+    --------
+    >>> one = Prediction("error", 0.10, 0.08, 0.12, measured=0.13, error=0.001, because="heavy tails")
+    >>> one.agrees, one.gap, one.verdict
+    (False, 0.0300, 'off: measured is 1.30 × predicted (heavy tails)')
+    """
+
+    what: str
+    predicted: float
+    low: float = nan
+    high: float = nan
+    measured: float = nan
+    error: float = nan
+    because: str = ""
+
+    @property
+    def checked(self) -> bool:
+        """Whether it was measured."""
+        return isfinite(self.measured)
+
+    @property
+    def gap(self) -> float:
+        """Measured minus predicted."""
+        return self.measured - self.predicted
+
+    @property
+    def agrees(self) -> bool | None:
+        """Whether the measurement, within two standard errors, lies in the interval; None: unchecked."""
+        if not self.checked:
+            return None
+        error = 2 * self.error if isfinite(self.error) else 0.0
+        low, high = (b if isfinite(b) else self.predicted for b in (self.low, self.high))
+        return low - error <= self.measured <= high + error
+
+    @property
+    def verdict(self) -> str:
+        """The comparison in words."""
+        if self.agrees is None:
+            return "not checked"
+        if self.agrees:
+            return "agrees"
+        size = (
+            f"{self.measured / self.predicted:.2f} × predicted"
+            if self.predicted > 0
+            else f"{self.gap:+.3g} off"
+        )
+        return f"off: measured is {size}" + (f" ({self.because})" if self.because else "")
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows for whoever wants the details.
+
+    Attributes
+    ----------
+    title : str
+    columns : tuple of str
+    rows : tuple of tuple
+        Texts and numbers.
+    note : str
+    """
+
+    title: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[Any, ...], ...]
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A picture as data and as a function that draws them.
+
+    Attributes
+    ----------
+    data : mapping
+        Plain lists and numbers, by name.
+    draw : callable
+        From `data` to an empty canvas with `panels` axes in a row.
+    caption : str
+    panels : int, default 1
+    """
+
+    data: Mapping[str, Any]
+    draw: "Callable[[Mapping[str, Any], Canvas], None]"
+    caption: str
+    panels: int = 1
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What a theory says about the data so far.
+
+    Attributes
+    ----------
+    speaks : {"yes", "in part", "no"}
+        Whether its assumptions hold here.
+    why : str
+        The reason, with the number.
+    says, measured : str
+        What it predicts and what was measured, each in a sentence.
+    advice : tuple of str
+        What the user can do.
+    predictions : tuple of Prediction
+    tables : tuple of Table
+    figure : Figure, optional
+    notes : tuple of str
+        Limits, open questions, and what was left out.
+    progress : str
+        How far the work has come, such as "9 of 15 splits".
+    """
+
+    speaks: Speaks
+    why: str
+    says: str = ""
+    measured: str = ""
+    advice: tuple[str, ...] = ()
+    predictions: tuple[Prediction, ...] = ()
+    tables: tuple[Table, ...] = ()
+    figure: Figure | None = None
+    notes: tuple[str, ...] = field(default_factory=tuple)
+    progress: str = ""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as plain lists, texts and numbers; the figure as its data.
+
+        Examples
+        --------
+        >>> Finding("no", "one column only").to_dict()["speaks"]
+        'no'
+        """
+        found = {name: getattr(self, name) for name in ("speaks", "why", "says", "measured", "progress")}
+        found |= {name: list(getattr(self, name)) for name in ("advice", "notes")}
+        found["predictions"] = [
+            asdict(one) | {"gap": one.gap, "agrees": one.agrees, "verdict": one.verdict}
+            for one in self.predictions
+        ]
+        found["tables"] = [asdict(table) for table in self.tables]
+        found["figure"] = None if self.figure is None else dict(self.figure.data)
+        return found

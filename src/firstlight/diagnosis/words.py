@@ -1,0 +1,49 @@
+"""Numbers in words: short, with their errors."""
+
+from math import floor, isfinite, log10
+from typing import Any
+
+
+def number(value: Any, digits: int = 3) -> str:
+    """Write a number with a few digits; texts stay as they are.
+
+    Examples
+    --------
+    >>> number(0.123456), number(1234.5), number(float("nan")), number("a"), number(12)
+    ('0.123', '1230', '–', 'a', '12')
+    """
+    if not isinstance(value, float):
+        return "–" if value is None else str(value)
+    if not isfinite(value):
+        return "–" if value != value else ("∞" if value > 0 else "−∞")
+    if value == 0:
+        return "0"
+    size = floor(log10(abs(value)))
+    if -4 <= size < 6:
+        return f"{round(value, digits - 1 - size):.{max(0, digits - 1 - size)}f}"
+    return f"{value:.{digits - 1}e}"
+
+
+def with_error(value: float, error: float) -> str:
+    """Write a number to the digits that its error leaves.
+
+    Examples
+    --------
+    >>> with_error(0.12345, 0.0123), with_error(0.5, float("nan")), with_error(1.0, 0.0)
+    ('0.123 ± 0.012', '0.500', '1.00')
+    """
+    if not isfinite(error) or error <= 0:
+        return number(float(value))
+    places = max(0, 1 - floor(log10(error)))
+    return f"{value:.{places}f} ± {error:.{places}f}"
+
+
+def interval(low: float, high: float) -> str:
+    """Write a 90 % interval, or nothing where there is none.
+
+    Examples
+    --------
+    >>> interval(0.1, 0.25), interval(float("nan"), 1.0)
+    (' [0.100, 0.250]', '')
+    """
+    return f" [{number(float(low))}, {number(float(high))}]" if isfinite(low) and isfinite(high) else ""
