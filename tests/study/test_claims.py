@@ -9,8 +9,10 @@ import xarray as xr
 from scipy import stats
 from typer.testing import CliRunner
 
+from firstlight.cli import app as main
 from firstlight.cli.study import app
 from firstlight.show.chapter import compose
+from firstlight.show.claims import markdown
 from firstlight.show.report import report
 from firstlight.study import demo
 from firstlight.study.claims import (
@@ -18,9 +20,11 @@ from firstlight.study.claims import (
     claims_of,
     exponent,
     judged,
+    over_classes,
     over_trials,
     rank_correlation,
 )
+from firstlight.study.evidence import claimed, read, rows_of, save, stale, version
 from firstlight.study.toml import read_study
 
 YES = Estimate("yes", 0.5, 0.4, 0.6)
@@ -163,10 +167,11 @@ def test_the_report_puts_the_same_claim_together(tmp_path, monkeypatch):
     written = report(studies, store=tmp_path / "s.sqlite", destination=tmp_path / "r.html", workers=0)
     page = written.read_text("utf-8")
     assert "What was published, and what holds" in page
-    # in the table once in all and once for each study, and once in each of the two chapters
+    # once in the tally, and for each of the two studies once in the table and once in its chapter
     assert page.count('<span class="word holds">holds</span>') == 1 + 2 + 2
     assert page.count('<span class="word does-not-hold">does not hold</span>') == 1 + 2 + 2
-    assert page.count("times fall &lt;with&gt; the rate") == 1 + 2
+    assert page.count("times fall &lt;with&gt; the rate") == 2 + 2
+    assert page.index("What was published") < page.index('id="chapters"')
     assert "Spearman: -0." in page
     assert "What was published" not in report([], destination=tmp_path / "none.html").read_text("utf-8")
 
@@ -207,3 +212,80 @@ def test_a_published_bound_is_refuted_from_the_records(tmp_path):
     assert "truncated: 0.497 [0.492, 0.503]" in claim["evidence"]
     assert json.loads(call("show", "--json"))["claims"] == [claim]
     assert f"claim does not hold: {claim['text']}\n    {claim['evidence']}" in call("show")
+
+
+def test_trials_that_share_classes_are_not_independent():
+    """Ten classes drawn from many: the interval must cover their population's mean, whatever the trials."""
+    rng, repeats, trials = np.random.default_rng(2), 300, 24
+    covered = {over_classes: 0, over_trials: 0}
+    for _ in range(repeats):
+        effects = rng.normal(size=10)
+        unseen = np.array([rng.permutation(10) < 5 for _ in range(trials)])
+        values = unseen @ effects / 5 + rng.normal(scale=0.3, size=trials)
+        for interval, options in ((over_classes, (unseen,)), (over_trials, ())):
+            _, low, high = interval(values, *options)
+            covered[interval] += low <= 0 <= high
+    assert covered[over_classes] / repeats > 0.95 - 3 * np.sqrt(0.95 * 0.05 / repeats)
+    assert covered[over_trials] / repeats < 0.6  # what the interval over trials alone would say
+    value, low, high = over_classes([0.9, np.nan, 1.0], [[1, 0], [0, 1], [0, 1]], highest=1)
+    assert low <= value <= high <= 1
+    assert np.isnan(over_classes([np.nan, 1.0], [[1, 0], [0, 1]])[1:]).all()
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "verdict", "factor"),
+    [(-0.04, 0.02, "holds", 1), (0.06, 0.2, "does not hold", 1), (-0.3, -0.1, "does not hold", 1),
+     (-0.06, 0.02, "undecided", (0.04 / 0.03) ** 2), (0.04, 0.06, "undecided", np.inf)],
+)  # fmt: skip
+def test_within_a_border(low, high, verdict, factor):
+    estimate = Estimate("gap", (low + high) / 2, low, high, border=0.05, side="within")
+    assert estimate.verdict == verdict
+    assert estimate.trials_factor == pytest.approx(factor, rel=1e-6) or estimate.trials_factor > 1e6 < factor
+
+
+def test_rows_are_kept_and_told_from_other_versions(tmp_path, monkeypatch):
+    study = replace(demo.STUDY, claims=falls)
+    table = rows_of(study, demo.found(), hours=0.5)
+    assert [row.claim.verdict for row in table] == ["holds", "does not hold"]
+    assert table[0].sizes == "rate = 0.5 to 2 (3 values)"
+    back = read(save(table, tmp_path / "deep" / "claims.json", "firstlight claims"))
+    assert [row.plain().keys() for row in back] == [row.plain().keys() for row in table]
+    assert [row.verdict for row in back] == [row.verdict for row in table]
+    assert back[0].claim.estimates[0].low == pytest.approx(table[0].claim.estimates[0].low, rel=1e-5)
+    assert stale(back) == ["demo/rate: there is no such study"]
+    monkeypatch.setattr("firstlight.study.registry.studies", lambda: {study.name: study})
+    assert stale(back) == []
+    assert stale([replace(back[0], version=7)]) == ["demo/rate: made by version 7, it is 1"]
+    unknown = replace(table[0].claim, verdict="undecided", estimates=(UNKNOWN,))
+    assert read(save([replace(table[0], claim=unknown)], tmp_path / "u.json", ""))[0].verdict == "undecided"
+    some = replace(unknown, estimates=(Estimate("x", 0.1, -0.1, 0.3),))
+    assert replace(table[0], claim=some).verdict == "undecided: about 12 more trials"
+
+
+def test_versions_are_known_without_building():
+    found = {study.name: version(study) for study in claimed()}
+    assert found
+    assert all(isinstance(one, int) for one in found.values())
+
+
+def test_the_command_judges_one_theory(tmp_path, monkeypatch):
+    study = replace(demo.STUDY, claims=falls, name="unseen-classes/demo")
+    monkeypatch.setattr("firstlight.study.registry.studies", lambda: {study.name: study})
+    files = [tmp_path / name for name in ("s.sqlite", "c.html", "c.json")]
+    options = [
+        word for pair in zip(("--store", "--html", "--save"), map(str, files), strict=True) for word in pair
+    ]
+    done = CliRunner().invoke(
+        main, ["claims", "--theory", "unseen_classes", "--workers", "0", "--json", *options]
+    )
+    assert done.exit_code == 0, done.output
+    first, second = json.loads(done.stdout)
+    assert (first["verdict"], second["verdict"]) == ("holds", "does not hold")
+    assert first["estimates"][0]["side"] == "below"
+    assert "times fall &lt;with&gt; the rate" in files[1].read_text("utf-8")
+    assert [row.study for row in read(files[2])] == [study.name] * 2
+    assert "holds: times fall" in CliRunner().invoke(main, ["claims", "--workers", "0", *options[:2]]).stdout
+    wrong = CliRunner().invoke(main, ["claims", "--theory", "alchemy", *options[:2]])
+    assert wrong.exit_code == 2
+    assert "theory 'alchemy': unknown" in wrong.output
+    assert markdown(read(files[2])).count("\n| **") == 2

@@ -7,6 +7,7 @@ import typer
 
 from firstlight import __version__
 from firstlight.cli.cite import cite
+from firstlight.cli.claims import claims
 from firstlight.cli.data import app as data_app
 from firstlight.cli.diagnose import diagnose
 from firstlight.cli.report import report
@@ -38,6 +39,7 @@ def _options(
 
 
 app.command()(cite)
+app.command()(claims)
 app.command()(diagnose)
 app.command()(report)
 app.command()(theories)

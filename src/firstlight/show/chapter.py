@@ -8,8 +8,9 @@ import xarray as xr
 
 from firstlight.references import cite
 from firstlight.show.figures import figure
-from firstlight.study.claims import Claim, claims_of
+from firstlight.study.claims import Claim
 from firstlight.study.collect import failures
+from firstlight.study.evidence import Row, rows_of
 from firstlight.study.problem import Assumption
 from firstlight.study.run import run
 from firstlight.study.store import Store
@@ -40,8 +41,8 @@ class Chapter:
         What the theory assumes, checked at the first point of the grid.
     citation, command : str
         BibTeX, and the command that computes it again.
-    claims : list of Claim
-        The published claims that the study speaks of.
+    rows : list of Row
+        The published claims that the study speaks of, judged.
 
     Examples
     --------
@@ -58,7 +59,12 @@ class Chapter:
     assumptions: list[str]
     citation: str
     command: str
-    claims: list[Claim] = field(default_factory=list)
+    rows: list[Row] = field(default_factory=list)
+
+    @property
+    def claims(self) -> list[Claim]:
+        """The claims of `rows`."""
+        return [row.claim for row in self.rows]
 
 
 def chapter(
@@ -135,7 +141,7 @@ def compose(study: Study, found: xr.Dataset) -> Chapter:
         assumptions=[str(assumption) for assumption in _assumptions(problem)],
         citation=cite(problem) if getattr(problem, "references", ()) else "",
         command=str(found.attrs.get("command", "")),
-        claims=claims_of(study, found),
+        rows=rows_of(study, found),
     )
 
 

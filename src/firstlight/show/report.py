@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 
 from firstlight.show import foundation
 from firstlight.show.chapter import Chapter, chapter
-from firstlight.study.claims import Claim, overall
+from firstlight.show.claims import environment, parts
+from firstlight.study.evidence import Row
 from firstlight.study.provenance import machine
 from firstlight.study.store import StoreError
 
@@ -39,7 +40,7 @@ class Page:
         What the theory assumes, checked.
     seconds : float
         What the chapter took to compute.
-    claims : list of Claim
+    rows : list of Row
         As in `Chapter`.
     """
 
@@ -52,7 +53,7 @@ class Page:
     table: str
     assumptions: list[str]
     seconds: float
-    claims: list[Claim] = field(default_factory=list)
+    rows: list[Row] = field(default_factory=list)
 
     @property
     def theory(self) -> str:
@@ -131,19 +132,10 @@ def render(pages: Sequence[Page]) -> str:
     >>> "<h1>firstlight</h1>" in render([])
     True
     """
-    from jinja2 import Environment, StrictUndefined
-
-    template = Environment(autoescape=True, undefined=StrictUndefined).from_string(
-        _TEMPLATE.read_text("utf-8")
-    )
+    template = environment().from_string(_TEMPLATE.read_text("utf-8"))
     theories = [(theory, list(members)) for theory, members in groupby(pages, key=lambda page: page.theory)]
-    # The same claim, wherever it was judged, stands together.
-    places: dict[str, list[tuple[Page, Claim]]] = {}
-    for page in pages:
-        for claim in page.claims:
-            places.setdefault(claim.text, []).append((page, claim))
-    claims = [(text, overall([claim.verdict for _, claim in at]), at) for text, at in places.items()]
-    return template.render(chapters=pages, theories=theories, claims=claims, provenance=machine())
+    rows = [row for page in pages for row in page.rows]
+    return template.render(chapters=pages, theories=theories, provenance=machine(), **parts(rows))
 
 
 def _chapters(
@@ -158,7 +150,7 @@ def _page(made: Chapter, seconds: float) -> Page:
     numbers = made.table.to_html(index=False, border=0, float_format="{:.4g}".format, na_rep="–")
     return Page(
         made.title, made.description, made.verdict, made.citation, made.command,
-        _embedded(made.figure), numbers, made.assumptions, seconds, made.claims,
+        _embedded(made.figure), numbers, made.assumptions, seconds, made.rows,
     )  # fmt: skip
 
 

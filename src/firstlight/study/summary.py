@@ -1,6 +1,5 @@
 """A study in numbers: means and errors per arm, gaps and verdicts against the reference arm, tables."""
 
-from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -235,7 +234,10 @@ def conclusions(study: Study, found: xr.Dataset) -> dict[str, Any]:
     """
     return {
         "verdict": verdict(study, found),
-        "claims": [asdict(claim) for claim in claims_of(study, found)],
+        "claims": [
+            {name: getattr(claim, name) for name in ("text", "verdict", "evidence")}
+            for claim in claims_of(study, found)
+        ],
     }
 
 

@@ -1,0 +1,49 @@
+"""`firstlight claims`: what was published, what holds, and by which numbers."""
+
+import json
+import shlex
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from firstlight.cli.study import STORE, AsJson, StorePath, legible, resumable
+
+
+@legible
+def claims(
+    theory: Annotated[str | None, typer.Option(help="Only the claims of this theory.")] = None,
+    scale: Annotated[str, typer.Option(help="quick (minutes) or paper (hours to days).")] = "quick",
+    store: StorePath = STORE,
+    workers: Annotated[int | None, typer.Option(min=0, help="Processes; default: one per core.")] = None,
+    as_json: AsJson = False,
+    html: Annotated[Path | None, typer.Option(help="Also write the table as a page.")] = None,
+    save: Annotated[Path | None, typer.Option(help="Also keep the table as a compact record.")] = None,
+) -> None:
+    """Judge every published claim: compute what is missing, print number, interval and verdict of each."""
+    from firstlight.show.claims import page
+    from firstlight.study.evidence import claimed, rows
+    from firstlight.study.evidence import save as keep
+    from firstlight.study.run import run
+    from firstlight.study.store import Store
+
+    studies, done = claimed(theory, scale), []
+    with resumable(), Store(store, write=True) as opened:
+        for study in studies:
+            try:
+                run(study, opened, scale=scale, workers=workers)
+                done.append(study)
+            except (FileNotFoundError, ImportError, RuntimeError, ValueError) as error:
+                typer.echo(f"{study.name}: not run, {error}", err=True)  # images or an extra are missing
+        table = rows(opened, done, scale)
+    words = ["firstlight", "claims", *(["--theory", theory] if theory else []), "--scale", scale]
+    if html is not None:
+        html.parent.mkdir(parents=True, exist_ok=True)
+        html.write_text(page(table), encoding="utf-8")
+    if save is not None:
+        keep(table, save, shlex.join([*words, "--save", save.name]))
+    if as_json:
+        typer.echo(json.dumps([row.plain() for row in table], indent=2, ensure_ascii=False))
+        return
+    for row in table:
+        typer.echo(f"{row.verdict}: {row.claim.text}\n    {row.claim.evidence}\n    {row.study}: {row.sizes}")

@@ -1,0 +1,136 @@
+"""The table of published claims as a page, and as Markdown for the documentation."""
+
+from collections import Counter
+from collections.abc import Sequence
+from itertools import groupby
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from firstlight.references import entries
+from firstlight.study import registry
+from firstlight.study.claims import FAILS, HOLDS, IN_PART, UNDECIDED
+from firstlight.study.evidence import Row
+from firstlight.study.provenance import machine
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+_PAGE = """{% import "claims.html" as claims %}<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>firstlight: what was published, and what holds</title>
+<style>
+body { font: 16px/1.5 system-ui, sans-serif; color: #222; max-width: 90rem; margin: 0 auto; padding: 1rem; }
+.soft { color: #57606a; font-size: .9rem; }
+{{ claims.style() }}
+</style>
+</head>
+<body>
+<h1>What was published, and what holds</h1>
+{{ claims.table(groups, tally, false) }}
+<p class="soft">{{ made }}</p>
+</body>
+</html>
+"""
+
+
+def environment() -> "Environment":
+    """Return where the templates are found, with everything escaped.
+
+    Examples
+    --------
+    >>> environment().autoescape
+    True
+    """
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+    return Environment(
+        autoescape=True, undefined=StrictUndefined, loader=FileSystemLoader(Path(__file__).parent)
+    )
+
+
+def page(rows: Sequence[Row]) -> str:
+    """Return the table as a page of its own, which needs no other file.
+
+    Examples
+    --------
+    >>> "<h1>What was published" in page([])
+    True
+    """
+    made = " · ".join(f"{key} {value}" for key, value in machine().items())
+    return environment().from_string(_PAGE).render(made=made, **parts(rows))
+
+
+def parts(rows: Sequence[Row]) -> dict[str, Any]:
+    """Return what the template's table needs: rows by theory, and how often each verdict was given.
+
+    Examples
+    --------
+    >>> parts([])
+    {'groups': [], 'tally': {}}
+    """
+    counts = Counter(row.claim.verdict for row in rows)
+    groups = [
+        (_title(theory), [_shown(row) for row in members])
+        for theory, members in groupby(rows, key=lambda row: row.theory)
+    ]
+    return {
+        "groups": groups,
+        "tally": {v: counts[v] for v in (HOLDS, IN_PART, FAILS, UNDECIDED) if counts[v]},
+    }
+
+
+def _title(theory: str) -> str:
+    known = registry.theories()
+    return known[theory].title if theory in known else theory
+
+
+def _shown(row: Row) -> dict[str, Any]:
+    parts = [str(part) for part in row.claim.estimates] or [row.claim.evidence]
+    return {**vars(row), "verdict": row.verdict, "citation": citation(row), "numbers": parts}
+
+
+def citation(row: Row) -> str:
+    """Say where a claim was published: authors, year, place.
+
+    Examples
+    --------
+    See `markdown`.
+    """
+    said, known = row.claim.statement, entries()
+    words = [_authors(known[said.source].fields)] if said.source in known else [said.source]
+    return ", ".join(part for part in (*words, said.place) if part)
+
+
+def _authors(fields: Any) -> str:
+    table = dict(fields)
+    names = [name.split(",")[0] for name in table["author"].split(" and ")] if "author" in table else []
+    short = " & ".join(names) if len(names) < 3 else f"{names[0]} et al."
+    return f"{short or table['title']} ({table['year']})"
+
+
+def markdown(rows: Sequence[Row]) -> str:
+    """Return the table in Markdown, one part for each theory.
+
+    Examples
+    --------
+    >>> markdown([])
+    ''
+    """
+    lines: list[str] = []
+    for theory, members in groupby(rows, key=lambda row: row.theory):
+        lines += [f"## {_title(theory)}", "", "| verdict | claim | number and rule | found | study |"]
+        lines += ["|---|---|---|---|---|"]
+        for row in members:
+            said = row.claim.statement
+            numbers = "<br>".join(str(part) for part in row.claim.estimates) or row.claim.evidence
+            study = f"`{row.study}`, {row.scale}, {row.trials} trials: {row.sizes}"
+            cells = (
+                f"**{row.verdict}**", f"{row.claim.text}<br>{citation(row)}",
+                f"{said.estimand}<br>{said.rule}", numbers, study,
+            )  # fmt: skip
+            lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
+        lines.append("")
+    return "\n".join(lines)
