@@ -2,9 +2,10 @@
 
 import json
 import sys
+from pathlib import Path
 
 from firstlight.study.estimate import estimate
-from firstlight.study.registry import COSTS, costs, studies
+from firstlight.study.registry import costs, costs_file, studies, theories
 
 
 def main(names: list[str]) -> None:
@@ -19,7 +20,9 @@ def main(names: list[str]) -> None:
             seconds = estimate(study.at(scale), workers=0, probe=study.at("quick")).seconds
             found[study.name][scale] = float(f"{seconds:.2g}")
             print(f"{study.name} {scale}: {seconds:.3g} s", flush=True)
-    COSTS.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+    for theory in theories().values():
+        own = {name: seconds for name, seconds in found.items() if name.startswith(f"{theory.slug}/")}
+        Path(str(costs_file(theory))).write_text(json.dumps(own, indent=1) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -4,11 +4,13 @@ import ast
 import re
 import subprocess
 import sys
+from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 
 import pytest
 
 import firstlight
+from firstlight.study.registry import GROUP, theories
 
 SOURCE = Path(firstlight.__file__).parent
 THEORIES = {"one_step", "early_alignment", "phase_transition", "unseen_classes"}
@@ -72,6 +74,49 @@ def test_the_import_rule_can_fail():
     across = "from firstlight.one_step.experiment.trial import simulate"
     assert wrong_imports("*/theory", across, "one_step") == {"one_step.experiment.trial.simulate"}
     assert wrong_imports("*/theory", across, "early_alignment") == {"one_step.experiment.trial.simulate"}
+
+
+def named(text: str) -> set[str]:
+    """Return the theories that a module's code names: imports, attributes and texts, but not docstrings."""
+    tree = ast.parse(text)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+            node.body = [one for one in node.body if not _is_text(one)]
+        elif isinstance(node, ast.Expr) and _is_text(node):
+            node.value = ast.Constant(None)  # the docstring of a constant
+    code = ast.unparse(tree)
+    return {theory for theory in THEORIES if re.search(rf"\b{theory}\b|{theory.replace('_', '-')}/", code)}
+
+
+def _is_text(node: ast.stmt) -> bool:
+    return (
+        isinstance(node, ast.Expr)
+        and isinstance(node.value, ast.Constant)
+        and isinstance(node.value.value, str)
+    )
+
+
+def test_shared_parts_name_no_theory():
+    assert set(theories()) >= THEORIES == {point.name for point in entry_points(group=GROUP) if ours(point)}
+    shared = [path for part in SHARED for path in (SOURCE / part).rglob("*") if path.is_file()]
+    shared += [path for path in SOURCE.glob("*.py") if path.name != "__init__.py"]  # the package's contents
+    for path in shared:
+        if path.suffix == ".py":
+            assert not named(path.read_text("utf-8")), path
+        elif path.suffix != ".pyc":
+            assert not [
+                theory for theory in THEORIES if theory.replace("_", "-").encode() in path.read_bytes()
+            ], path
+
+
+def test_naming_a_theory_is_seen():
+    assert named("def f():\n    'one_step'\n    return 'firstlight.one_step:Problem'") == {"one_step"}
+    assert named("names = ['phase-transition/size']\n'unseen_classes'") == {"phase_transition"}
+    assert named("'one_step'\nclass A:\n    'one_step'\n    b = 1\n    'one_step'\n") == set()
+
+
+def ours(point: EntryPoint) -> bool:
+    return point.dist is not None and point.dist.name == "firstlight"
 
 
 def fresh(code: str) -> str:

@@ -103,7 +103,7 @@ def test_refusals(changes, match):
         (lambda: Range(0.0, float("inf"), 5), "stop = inf"),
         (lambda: Refine("x", "y", "z", 0), "budget = 0"),
         (lambda: Scale(trials=0), "trials = 0"),
-        (lambda: FigureSpec(draw="os:system"), "draw = 'os:system'"),
+        (lambda: FigureSpec(draw="os.system"), "draw = 'os.system'"),
         (lambda: FigureSpec(log_x=1), "log_x = 1"),
     ],
 )

@@ -49,16 +49,25 @@ for _theory in registry.theories().values():
     if _theory.commands is not None:
         try:
             app.add_typer(cast(typer.Typer, registry.resolve(_theory.commands, "commands")))
-        except Exception as error:  # a plug-in's commands must not take ours with them
+        except (Exception, SystemExit) as error:  # a plug-in's commands must not take ours with them
             registry.mark_broken(_theory.name, error)
 
 
 def main() -> None:
     """Run the command line; bad input ends in one line on standard error and exit code 2."""
-    for failed in registry.broken():
-        print(f"theory {failed.name} of {failed.package} is left out: {failed.error}", file=sys.stderr)
+    told = _tell_broken(0)
     try:
         app()
     except (ValueError, OSError, MemoryError) as error:
         print(f"error: {error or 'not enough memory'}", file=sys.stderr)
         sys.exit(2)
+    finally:
+        _tell_broken(told)  # studies are read by the commands that need them
+
+
+def _tell_broken(told: int) -> int:
+    """Name the theories that cannot be used, all but the first few that were named already; count them."""
+    failed = registry.broken()
+    for one in failed[told:]:
+        print(f"theory {one.name} of {one.package} is left out: {one.error}", file=sys.stderr)
+    return len(failed)

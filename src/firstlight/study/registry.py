@@ -13,10 +13,11 @@ from dataclasses import dataclass, field
 from functools import cache
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
-from pathlib import Path
+from importlib.resources import files
+from importlib.resources.abc import Traversable
 from typing import TYPE_CHECKING, Any
 
-from firstlight.maths.checks import refusal, unknown
+from firstlight.maths.checks import check_instance, refusal, unknown
 from firstlight.references import Entry
 
 if TYPE_CHECKING:
@@ -84,6 +85,14 @@ class Theory:
             raise refusal("name", self.name, "be lower-case letters and _")
         if not self.problems:
             raise refusal("problems", self.problems, "name at least one problem")
+        for kind, names in (
+            (str, ("title", "question", "studies")),
+            (Mapping, ("references", "claims", "figures")),
+        ):
+            for name in names:
+                check_instance(name, getattr(self, name), kind)
+        for key, entry in self.references.items():
+            check_instance(f"references.{key}", entry, Entry)
 
     @property
     def slug(self) -> str:
@@ -123,7 +132,7 @@ def _installed() -> tuple[dict[str, Theory], dict[str, str], list[Broken]]:
             if theory.name in found:
                 raise ValueError(f"the name {theory.name!r} is taken by {packages[theory.name]}")
             found[theory.name], packages[theory.name] = theory, package
-        except Exception as error:  # whatever a plug-in does when it is loaded must not break the others
+        except (Exception, SystemExit) as error:  # whatever a plug-in does must not break the others
             failed.append(Broken(point.name, package, f"{type(error).__name__}: {error}"))
     return found, packages, failed
 
@@ -183,7 +192,7 @@ def register(theory: Theory) -> None:
     theories()[theory.name] = theory
 
 
-def mark_broken(name: str, error: Exception) -> None:
+def mark_broken(name: str, error: BaseException) -> None:
     """Note that a part of a theory, such as its studies or commands, cannot be loaded."""
     failure = Broken(name, package(name), f"{type(error).__name__}: {error}")
     if failure not in _installed()[2]:
@@ -245,10 +254,10 @@ def problem(name: object) -> tuple[Theory, Reference]:
     'firstlight.one_step.families:by_width'
     >>> problem("os:system")
     Traceback (most recent call last):
-    ValueError: problem = 'os:system': must be a theory or theory.problem, such as one_step.by_width
+    ValueError: problem = 'os:system': must be a theory or theory.problem
     """
     if not isinstance(name, str) or not _NAME.fullmatch(name):
-        raise refusal("problem", name, "be a theory or theory.problem, such as one_step.by_width")
+        raise refusal("problem", name, "be a theory or theory.problem")
     first, _, second = name.partition(".")
     if first not in theories():
         raise unknown("problem", name, theories())
@@ -305,7 +314,7 @@ def studies() -> "dict[str, Study]":
             if wrong := [study.name for study in own if not study.name.startswith(f"{theory.slug}/")]:
                 raise ValueError(f"name = {wrong[0]!r}: must begin with {theory.slug}/")
             found |= {study.name: study for study in own}
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             if package(theory.name).startswith("firstlight "):
                 raise
             mark_broken(theory.name, error)
@@ -350,8 +359,16 @@ def featured() -> "Sequence[Study]":
     return [known[name] for name in names if name in known]
 
 
-COSTS = Path(__file__).with_name("costs.json")
-"""Seconds on one core by study and scale, as dry runs on the machine of `make costs` said."""
+def costs_file(theory: Theory) -> Traversable | None:
+    """Return where a theory's package says how long its studies take, as dry runs found: ``costs.json``.
+
+    Examples
+    --------
+    >>> costs_file(theories()["one_step"]).name
+    'costs.json'
+    """
+    home = theory.studies.partition(":")[0].rpartition(".")[0]
+    return files(home) / "costs.json" if home else None
 
 
 def costs() -> dict[str, dict[str, float]]:
@@ -367,5 +384,8 @@ def costs() -> dict[str, dict[str, float]]:
     >>> 0 < costs()["one-step/width"]["quick"] < costs()["one-step/width"]["paper"]
     True
     """
-    found: dict[str, dict[str, float]] = json.loads(COSTS.read_text(encoding="utf-8"))
+    found: dict[str, dict[str, float]] = {}
+    for theory in theories().values():
+        file = costs_file(theory)
+        found |= json.loads(file.read_text("utf-8")) if file is not None and file.is_file() else {}
     return found

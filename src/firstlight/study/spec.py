@@ -1,8 +1,8 @@
 """The pieces that a study is made of: arms, scales, ranges, refinement, and what its figure shows."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, overload
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 from firstlight.maths.checks import (
     check_choice,
@@ -13,6 +13,9 @@ from firstlight.maths.checks import (
     check_number,
     refusal,
 )
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 Scalar = bool | int | float | str
 
@@ -224,10 +227,10 @@ class FigureSpec:
         Logarithmic axes.
     title : str, optional
         Default: the study's description.
-    draw : str, optional
-        ``"module:function"`` inside firstlight that draws a special picture instead; it is called as
+    draw : callable or str, optional
+        Draws a special picture instead, or the address ``"module:function"`` of what does; it is called as
         ``function(study, dataset)`` in our style, and returns a matplotlib Figure, which then gets its title
-        and the line below it.
+        and the line below it. A file can only name one that its theory announces.
 
     Examples
     --------
@@ -243,18 +246,19 @@ class FigureSpec:
     log_x: bool = False
     log_y: bool = False
     title: str | None = None
-    draw: str | None = None
+    draw: "str | Callable[..., Figure] | None" = None
 
     def __post_init__(self) -> None:
-        for name in ("x", "hue", "panels", "y", "title", "draw"):
+        for name in ("x", "hue", "panels", "y", "title"):
             if getattr(self, name) is not None:
                 check_instance(name, getattr(self, name), str)
         for name in ("log_x", "log_y"):
             check_flag(name, getattr(self, name))
         if not isinstance(self.labels, Mapping):
             raise refusal("labels", self.labels, "be a table of strings")
-        if self.draw is not None and not self.draw.startswith("firstlight."):
-            raise ValueError(f"draw = {self.draw!r}: must name a 'firstlight.module:function'")
+        named = isinstance(self.draw, str) and ":" in self.draw
+        if not (self.draw is None or callable(self.draw) or named):
+            raise refusal("draw", self.draw, "be a callable or 'module:function'")
 
     def label(self, name: str) -> str:
         """Return the words for an axis or observable."""
