@@ -64,7 +64,8 @@ def load(
         By its ending: ``.npz``, ``.npy``, ``.csv`` (or ``.tsv``, ``.txt``) or ``.parquet``. A csv file has
         one line of column names, then numbers (labels may be texts); commas, semicolons, tabs or bars between
         columns, decimal commas, and UTF-8, UTF-16 or Windows' western encoding are recognised. An npz file
-        with one two-dimensional and one one-dimensional array needs no names; else the features are the array called X, x, features, data or inputs.
+        with one two-dimensional and one one-dimensional array needs no names; else the features are the array
+        called X, x, features, data or inputs.
     labels : str or int, optional
         Which array of an npz file, or which column of the others, holds the labels: its name, or its position
         (-1 is the last; the only choice in an npy file). If not given: the one called y, Y, label, labels,

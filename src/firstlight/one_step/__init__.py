@@ -58,6 +58,7 @@ THEORY = Theory(
         "square": "firstlight.one_step.figures:square",
         "degrees": "firstlight.one_step.figures:degrees",
     },
+    diagnose="firstlight.one_step.diagnosis:diagnose",
     featured=("one-step/width", "one-step/degree", "one-step/fashion-mnist-0-1"),
 )
 

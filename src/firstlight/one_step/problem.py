@@ -7,8 +7,12 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 import xarray as xr
+from numpy.typing import ArrayLike
 from threadpoolctl import threadpool_limits
 
+from firstlight.data.fitting import LabelledRows
+from firstlight.data.labels import Classification
+from firstlight.data.mixture import GaussianMixture
 from firstlight.data.structured import structured_data
 from firstlight.maths.activations import Activation
 from firstlight.maths.checks import check_choice, check_count, check_number
@@ -99,6 +103,58 @@ class Problem(Setting):
         )  # fmt: skip
         step_size = float(n ** (beta * alpha))
         return cls(mixture, labels, k, m, m_gradient, activation, step_size, ridge, beta=beta)
+
+    @classmethod
+    def from_data(
+        cls,
+        X: ArrayLike,
+        y: ArrayLike,
+        width: int,
+        samples: int,
+        *,
+        spikes: int | Literal["auto"] | None = None,
+        step_size: float | None = None,
+        ridge: float | Sequence[float] = 1e-2,
+        activation: str | Activation = "relu",
+    ) -> "Problem":
+        """Build the problem of telling two classes of a user's rows apart.
+
+        The theory gets a mixture fitted to the rows; experiments draw the rows themselves, with replacement.
+        Both then speak of rows that were seen: for rows that were not, use `firstlight.diagnose`.
+
+        Parameters
+        ----------
+        X : array_like, shape (rows, n)
+            Centred, and divided by one number such that the mean variance within classes is one.
+        y : array_like, shape (rows,)
+            Two classes; the first in order is labelled +1, the second -1.
+        width, samples : int
+            Of the network, and its training rows for the read-out (as many again for the step).
+        spikes
+            As in `GaussianMixture.fit`.
+        step_size : float, optional
+            η; by default the number of columns.
+        ridge, activation
+            See `Problem`.
+
+        Returns
+        -------
+        Problem
+
+        Examples
+        --------
+        >>> x = np.random.default_rng(0).normal(size=(80, 4)) + np.repeat([[2.0], [-2.0]], 40, axis=0)
+        >>> problem = Problem.from_data(x, ["a"] * 40 + ["b"] * 40, width=30, samples=50)
+        >>> problem.mixture.trace, bool(problem.simulate(rng=0).misclassification < 0.1)
+        (4.00, True)
+        """
+        source = LabelledRows.of(X, y)
+        mixture = GaussianMixture.fit(source.rows, source.classes, spikes)
+        step_size = float(mixture.dimension) if step_size is None else step_size
+        return cls(
+            mixture, Classification(), width, samples,
+            activation=activation, step_size=step_size, ridge=ridge, source=source,
+        )  # fmt: skip
 
     def conditional(self, method: str = "deterministic", **options: Any) -> bool:
         """Say whether `predict` speaks of the first layer that `rng` draws, and not of their average."""

@@ -1,5 +1,7 @@
 """Deterministic equivalents of ridge regression when the classes have different laws."""
 
+from dataclasses import dataclass
+
 import numpy as np
 from scipy import linalg
 from scipy.linalg import lapack
@@ -19,8 +21,49 @@ def _inverse(matrix: np.ndarray) -> np.ndarray:
     return lower + np.tril(half, -1).T
 
 
-def classwise_equivalent(moments: FeatureMoments, m: int, ridge: float) -> Equivalent:
-    """Predict the read-out's errors with an effective ridge for each class.
+@dataclass(frozen=True, eq=False)
+class Classwise:
+    """The solved equations: an effective ridge for each class, and what follows from it.
+
+    Attributes
+    ----------
+    moments : FeatureMoments
+    m : int
+        Training samples.
+    ridge : float
+        λ, or the smallest that stands for zero.
+    effective : ndarray, shape (C,)
+        u.
+    resolvent : ndarray, shape (k, k)
+        P.
+    products : list of C ndarrays, shape (k, k)
+        Ω_c P.
+    carry : ndarray, shape (C, C)
+        T.
+    converged : bool
+    """
+
+    moments: FeatureMoments
+    m: int
+    ridge: float
+    effective: np.ndarray
+    resolvent: np.ndarray
+    products: list[np.ndarray]
+    carry: np.ndarray
+    converged: bool
+
+    @property
+    def readout(self) -> np.ndarray:
+        """Mean of the read-out weights, shape (k,)."""
+        return self.resolvent @ ((self.moments.weights / self.effective) @ self.moments.cross)
+
+    def carried(self, risk: np.ndarray) -> np.ndarray:
+        """Return R = (I - T)^(-1) e: errors e of the mean read-out, with its fluctuations."""
+        return np.linalg.solve(np.eye(len(risk)) - self.carry, risk)
+
+
+def solve_classwise(moments: FeatureMoments, m: int, ridge: float) -> Classwise:
+    """Solve for an effective ridge for each class.
 
     A sample of class c sees the effective ridge u_c = λ + (1/m) tr Ω_c P, P = (I + Σ_c ρ_c Ω_c/u_c)^(-1). The
     Jacobian of these equations is I - T with T_ac = ρ_c tr(Ω_a P Ω_c P)/(m u_c²), the same matrix that
@@ -37,7 +80,7 @@ def classwise_equivalent(moments: FeatureMoments, m: int, ridge: float) -> Equiv
 
     Returns
     -------
-    Equivalent
+    Classwise
     """
     rho, k, classes = moments.weights, len(moments.cross[0]), len(moments.weights)
     traces = np.array([np.trace(omega) for omega in moments.second])
@@ -54,14 +97,32 @@ def classwise_equivalent(moments: FeatureMoments, m: int, ridge: float) -> Equiv
         step = np.linalg.solve(np.eye(classes) - carry, gap)
         new = u - step
         u = np.where(new > ridge, new, 0.5 * (u + ridge))
-    pull = (rho / u) @ moments.cross
-    readout = resolvent @ pull
-    risk = moments.risk(readout[None])[0]
-    by_class = np.linalg.solve(np.eye(classes) - carry, risk)
-    spread = np.array([np.vdot(resolvent, p) for p in products])  # tr Ω_c P²
+    return Classwise(moments, m, ridge, u, resolvent, products, carry, residual <= _TOLERANCE)
+
+
+def classwise_equivalent(moments: FeatureMoments, m: int, ridge: float) -> Equivalent:
+    """Predict the read-out's errors with an effective ridge for each class; see `solve_classwise`.
+
+    Parameters
+    ----------
+    moments : FeatureMoments
+        Population moments of the features.
+    m : int
+        Number of training samples.
+    ridge : float
+        λ; a zero is taken as a limit.
+
+    Returns
+    -------
+    Equivalent
+    """
+    found = solve_classwise(moments, m, ridge)
+    rho, u, readout = moments.weights, found.effective, found.readout
+    by_class = found.carried(moments.risk(readout[None])[0])
+    spread = np.array([np.vdot(found.resolvent, p) for p in found.products])  # tr Ω_c P²
     square = float(readout @ readout) + float((rho * by_class / u**2) @ spread) / m
-    test, train = float(rho @ by_class), float(rho @ (by_class * (ridge / u) ** 2))
-    return Equivalent(test, train, by_class, square, readout, residual <= _TOLERANCE)
+    test, train = float(rho @ by_class), float(rho @ (by_class * (found.ridge / u) ** 2))
+    return Equivalent(test, train, by_class, square, readout, found.converged)
 
 
 def _resolvent(

@@ -1,0 +1,180 @@
+"""One step on own data: the cross-fitted prediction against trained networks, and mixtures fitted to rows."""
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_digits
+
+from firstlight import GaussianMixture, one_step
+from firstlight.data.covariance import Spiked
+from firstlight.data.fitting import fitted_covariance, strong_directions
+from firstlight.diagnosis import Clock, user_data
+from firstlight.maths.activations import activation
+from firstlight.one_step.diagnosis import diagnose
+from firstlight.one_step.own_data import Network, Question, needed
+from firstlight.one_step.theory.held_out import (
+    Rows,
+    drawn_from,
+    misclassified,
+    read_out,
+    scaled,
+    squared_error,
+    stepped,
+)
+
+
+def mixture_rows(n, d, shift, seed):
+    rng = np.random.default_rng(seed)
+    y = np.arange(n) % 2
+    x = rng.normal(size=(n, d))
+    x[:, 0] += shift * (2 * y - 1)
+    return x, y
+
+
+def stream(*keys):
+    return np.random.default_rng(
+        [abs(hash(key)) % 2**31 if isinstance(key, int) else len(key) for key in keys]
+    )
+
+
+# --- theory on held-out rows -----------------------------------------------------------------------------
+
+
+def test_on_its_own_law_the_prediction_is_the_share_of_trained_read_outs():
+    """Average of 200 ridge fits on draws of the law itself: s.e. about 1 %, and 1/m corrections of some %."""
+    x, y = mixture_rows(400, 10, 1.0, 0)
+    rows = scaled(x, 2.0 * y - 1, y, np.arange(400))
+    law = GaussianMixture.fit(rows.x, rows.classes)
+    rng = np.random.default_rng(1)
+    layer = stepped(rows, law, width=40, samples=40, step_size=10.0, activation=activation("relu"), rng=rng)
+    found = read_out(layer, 60, 1e-2)
+    test = drawn_from(law, rows, rng)
+    phi = layer.features(test.x)
+    wrong = []
+    for _ in range(200):
+        train = drawn_from(law, rows, rng).part(rng.permutation(2000)[:60])
+        f = layer.features(train.x)
+        w = np.linalg.solve(f.T @ f / 60 + 1e-2 * np.eye(40), f.T @ train.y / 60)
+        wrong.append(np.mean(np.sign(phi @ w) != np.sign(test.y)))
+    assert misclassified(found, layer, test) == pytest.approx(np.mean(wrong), rel=0.06)
+
+
+def test_squared_error_of_numbers_on_fresh_rows():
+    """Rows of one Gaussian; the same comparison as above for the squared error."""
+    rng = np.random.default_rng(0)
+    draw = lambda n: (x := rng.normal(size=(n, 8)), np.tanh(x[:, 0]) + 0.3 * rng.normal(size=n))  # noqa: E731
+    x, y = draw(4000)
+    rows = scaled(x, y, np.zeros(4000, int), np.arange(4000))
+    layer = stepped(rows, None, width=30, samples=50, step_size=8.0, activation=activation("relu"), rng=rng)
+    found = read_out(layer, 80, 1e-2)
+    phi, errors = layer.features(rows.x), []
+    for _ in range(300):
+        train = rows.part(rng.choice(4000, 80, replace=False))
+        f = layer.features(train.x)
+        w = np.linalg.solve(f.T @ f / 80 + 1e-2 * np.eye(30), f.T @ train.y / 80)
+        errors.append(np.mean((rows.y - phi @ w) ** 2))
+    assert squared_error(found, layer, rows) == pytest.approx(np.mean(errors), rel=0.05)
+
+
+def test_labels_swapped_or_inputs_moved_change_nothing():
+    x, y = mixture_rows(120, 6, 0.7, 3)
+    values = []
+    for inputs, labels in ((x, y), (x * 7 + 100, y), (x, 1 - y)):
+        question = Question("q", inputs, labels.astype(float), False, stream)
+        next(question.ask(Network(30, 20, 6.0)))
+        values.append(question.answer(Network(30, 20, 6.0)).predicted)
+    assert values[1] == pytest.approx(values[0], rel=1e-9)
+    assert values[2] == pytest.approx(values[0], rel=0.35)  # other draws of the layer, the same law
+
+
+@pytest.mark.parametrize("name", ["mixture", "digits 4 and 9"])
+def test_measured_lies_in_the_interval_and_shapes_are_named(name):
+    """Handwritten 4 and 9 have tails towards each other: Gaussians of their moments err less."""
+    if name == "mixture":
+        data = user_data(*mixture_rows(300, 12, 1.0, 5))
+    else:
+        X, y = load_digits(return_X_y=True)
+        data = user_data(X[(y == 4) | (y == 9)], y[(y == 4) | (y == 9)])
+    found = next(diagnose(data, Clock(1e9)))
+    assert found.predictions[0].checked
+    assert found.predictions[0].agrees
+    assert found.speaks == ("yes" if name == "mixture" else "in part"), found.why
+
+
+def test_no_signal_is_said():
+    x, _ = mixture_rows(200, 10, 0.0, 0)
+    found = next(diagnose(user_data(x, np.random.default_rng(9).permutation(200) % 2), Clock(1e9)))
+    assert "no signal" in found.advice[0]
+
+
+def test_numbers_are_predicted_too():
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(300, 10))
+    found = next(diagnose(user_data(x, np.abs(x[:, 0]) + x[:, 1]), Clock(1e9)))
+    one = found.predictions[0]
+    assert "variance" in one.what
+    assert one.predicted == pytest.approx(one.measured, rel=0.2)
+
+
+def test_too_few_rows_are_told():
+    found = next(diagnose(user_data(*mixture_rows(12, 3, 1.0, 0)), Clock(1e9)))
+    assert found.speaks == "no"
+
+
+def test_the_clock_is_looked_at_between_splits():
+    data = user_data(*mixture_rows(200, 5, 1.0, 0))
+    found = list(diagnose(data, Clock(1e-9)))
+    assert len(found) == 1
+    assert found[0].progress.startswith("1 of")
+
+
+def test_targets_only_within_the_curve():
+    curve = [(10, 0.4), (20, 0.3), (40, 0.31), (80, 0.1)]
+    assert needed(curve, 0.5) == 0
+    assert np.isnan(needed(curve, 0.05))
+    assert 40 < needed(curve, 0.2) < 80
+
+
+# --- mixtures fitted to rows ------------------------------------------------------------------------------
+
+
+def test_the_fitted_covariance_is_positive_definite_and_near_the_truth():
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(5000, 4)) * [1, 2, 3, 0]  # one column without variance
+    law = fitted_covariance(rows)
+    assert np.allclose(np.diag(law.matrix), [1, 4, 9, 0], rtol=0.06, atol=0.02)
+    assert np.linalg.eigvalsh(law.matrix)[0] > 0
+    assert fitted_covariance(np.ones((3, 2)) * [[1.0], [1.0], [1.0]]).trace > 0
+
+
+def test_spikes_are_counted_and_freed_of_noise():
+    """Strengths 10, 5, 3 × √γ in a flat bulk, as in the published tables of counts: all three are found."""
+    rng = np.random.default_rng(0)
+    n, d = 400, 50
+    basis = np.linalg.qr(rng.normal(size=(d, 3)))[0]
+    strengths = np.array([10.0, 5.0, 3.0])
+    law = Spiked(strengths, basis)
+    rows = law.colour(rng.normal(size=(n, d)))
+    mixture = GaussianMixture.fit(np.vstack([rows, rows + 5]), np.repeat(["a", "b"], n), spikes="auto")
+    found = mixture.covariances[0]
+    assert found.strengths.size == 3
+    assert np.allclose(np.sort(found.strengths)[::-1], strengths, rtol=0.25)  # √(2/n)(1+θ)/θ, three sd
+    assert strong_directions(rng.normal(size=(n, d))) == 0
+    assert np.allclose(mixture.means[1] - mixture.means[0], 5)
+
+
+def test_a_problem_from_data():
+    x, y = mixture_rows(300, 6, 1.0, 0)
+    problem = one_step.Problem.from_data(x, y, width=40, samples=60)
+    theory, network = problem.predict(rng=0), problem.simulate(rng=0)
+    assert float(theory.misclassification) == pytest.approx(float(network.misclassification), abs=0.06)
+    assert problem.step_size == 6
+    assert {one.name: one.verdict for one in problem.assumptions()}["Gaussian inputs"] == "not checkable"
+    with pytest.raises(ValueError, match="3 classes; must be two"):
+        one_step.Problem.from_data(x, np.arange(300) % 3, width=4, samples=6)
+    with pytest.raises(ValueError, match="one row"):
+        GaussianMixture.fit(x[:3], [0, 0, 1])
+
+
+def test_rows_keep_their_parts():
+    rows = Rows(np.eye(3), np.arange(3.0), np.array([0, 1, 0]))
+    assert rows.part(np.array([2])).y.tolist() == [2.0]
