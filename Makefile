@@ -4,10 +4,11 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: help report test test-cpus lint format bench fingerprints costs pictures docs wheel clean
+.PHONY: help report explore test test-cpus lint format bench fingerprints costs pictures docs wheel clean
 
 help:
 	@echo "make report   install, compute the quick report, write out/report.html"
+	@echo "make explore  install, open the laboratory in a browser"
 	@echo "make test     install with the development tools, run every test"
 	@echo "make test-cpus  numerical tests and verdicts as other processors would have them (CPUS=\"nehalem zen\": some)"
 	@echo "make lint     ruff, formatting, types"
@@ -37,6 +38,9 @@ $(VENV)/.docs: $(VENV)/.core
 
 report: $(VENV)/.core
 	$(BIN)/firstlight report --scale quick
+
+explore: $(VENV)/.core
+	$(BIN)/firstlight explore
 
 test: $(VENV)/.dev
 	$(BIN)/python -m pytest --numprocesses 2 --dist worksteal

@@ -14,18 +14,29 @@ from firstlight.study.registry import GROUP, theories
 
 SOURCE = Path(firstlight.__file__).parent
 THEORIES = {"one_step", "early_alignment", "phase_transition", "unseen_classes"}
-SHARED = {"maths", "data", "network", "measure", "study", "show", "cli"}
+SHARED = {"maths", "data", "network", "measure", "study", "show", "cli", "explore"}
 # place -> parts of firstlight that it must never import; "*" stands for a theory's folder
 FORBIDDEN = {
-    "maths": {"data", "network", "measure", "study", "show", "cli", *THEORIES},
-    "data": {"network", "measure", "study", "show", "cli", *THEORIES},
-    "network": {"study", "show", "cli", *THEORIES},
-    "measure": {"network", "study", "show", "cli", *THEORIES},
-    "study": {"network", "measure", "show", "cli", *THEORIES},
-    "show": {"network", "measure", "cli", *THEORIES},
-    "*/definitions": {"*/theory", "*/experiment", "*/problem", "network", "measure", "study", "show", "cli"},
-    "*/theory": {"*/experiment", "network", "measure", "study", "show", "cli"},
-    "*/experiment": {"*/theory", "study", "show", "cli"},
+    "maths": {"data", "network", "measure", "study", "show", "cli", "explore", *THEORIES},
+    "data": {"network", "measure", "study", "show", "cli", "explore", *THEORIES},
+    "network": {"study", "show", "cli", "explore", *THEORIES},
+    "measure": {"network", "study", "show", "cli", "explore", *THEORIES},
+    "study": {"network", "measure", "show", "cli", "explore", *THEORIES},
+    "show": {"network", "measure", "cli", "explore", *THEORIES},
+    "explore": {"network", "measure", "cli", *THEORIES},
+    "*/definitions": {
+        "*/theory",
+        "*/experiment",
+        "*/problem",
+        "network",
+        "measure",
+        "study",
+        "show",
+        "cli",
+        "explore",
+    },
+    "*/theory": {"*/experiment", "network", "measure", "study", "show", "cli", "explore"},
+    "*/experiment": {"*/theory", "study", "show", "cli", "explore"},
 }
 
 

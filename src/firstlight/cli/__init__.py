@@ -10,6 +10,7 @@ from firstlight.cli.cite import cite
 from firstlight.cli.claims import claims
 from firstlight.cli.data import app as data_app
 from firstlight.cli.diagnose import diagnose
+from firstlight.cli.explore import explore
 from firstlight.cli.report import report
 from firstlight.cli.study import app as study_app
 from firstlight.cli.theories import theories
@@ -41,6 +42,7 @@ def _options(
 app.command()(cite)
 app.command()(claims)
 app.command()(diagnose)
+app.command()(explore)
 app.command()(report)
 app.command()(theories)
 app.add_typer(data_app, name="data")

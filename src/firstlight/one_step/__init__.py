@@ -49,6 +49,7 @@ THEORY = Theory(
     problems={
         "scaled": "firstlight.one_step.problem:Problem.scaled",
         "by_width": "firstlight.one_step.families:by_width",
+        "by_step": "firstlight.one_step.families:by_step",
         "by_share": "firstlight.one_step.families:by_share",
         "images": "firstlight.one_step.families:of_images",
     },
@@ -59,6 +60,7 @@ THEORY = Theory(
         "degrees": "firstlight.one_step.figures:degrees",
     },
     diagnose="firstlight.one_step.diagnosis:diagnose",
+    page="firstlight.one_step.page:page",
     featured=("one-step/width", "one-step/degree", "one-step/fashion-mnist-0-1"),
 )
 

@@ -1,10 +1,12 @@
 """Problems by the quantities that the source's figures sweep."""
 
+from dataclasses import replace
 from typing import Any
 
 from firstlight.data.cache import ImagesNotFetched
 from firstlight.data.labels import Classification
 from firstlight.data.noisy_images import Centring, noisy_images
+from firstlight.data.structured import structured_data
 from firstlight.maths.activations import Activation
 from firstlight.maths.checks import check_count, check_number, shown
 from firstlight.one_step.problem import Problem
@@ -40,6 +42,52 @@ def by_share(share: float, **fields: Any) -> Problem:
     """
     check_number("share", share, above=0, below=1)
     return Problem.scaled(weights=(share, 1 - share), **fields)
+
+
+def by_step(step_size: float, **fields: Any) -> Problem:
+    """Return `Problem.scaled` with another step size; α and β then say how strong the spikes are.
+
+    Parameters
+    ----------
+    step_size : float
+        η.
+    **fields
+        The other fields of `Problem.scaled`.
+
+    Examples
+    --------
+    >>> by_step(2.0, n=40, k=20, m=20, alpha=0.5, beta=0.5).step_size
+    2.0
+    """
+    return replace(Problem.scaled(**fields), step_size=step_size)
+
+
+def at_strength(
+    strength: float, step_size: float, n: int, k: int, m: int, ridge: float, activation: str, **data: Any
+) -> Problem:
+    """Return the problem with spike strength and step size given, whatever the dimension.
+
+    So the same question can be asked in fewer dimensions, where it is answered faster.
+
+    Parameters
+    ----------
+    strength : float
+        θ.
+    step_size, n, k, m, ridge, activation
+        As in `Problem.scaled`.
+    **data
+        β, and fields of `firstlight.data.structured.structured_data`.
+
+    Examples
+    --------
+    >>> at_strength(3.0, 2.0, 30, 20, 20, ridge=0.1, activation="relu", beta=0.5).mixture.traces.tolist()
+    [33.0000, 33.0000]
+    """
+    beta = data.pop("beta")
+    return Problem(
+        *structured_data(n, strength, **data), k, m,
+        activation=activation, step_size=step_size, ridge=ridge, beta=beta,
+    )  # fmt: skip
 
 
 def of_images(

@@ -1,0 +1,321 @@
+"""The server's routes: pages, pictures as they are refined, runs as they go on, and the static files."""
+
+import asyncio
+import json
+from collections import OrderedDict
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from importlib.metadata import version
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import FileResponse, JSONResponse, Response, StreamingResponse
+from starlette.routing import Mount, Route
+from starlette.staticfiles import StaticFiles
+
+from firstlight.explore import jobs, pages
+from firstlight.explore.runs import Run, Runs
+from firstlight.explore.workers import Job, JobFailed, Pool, WorkerDied
+from firstlight.show.interactive import trace
+from firstlight.show.page import Trace, key
+
+STATIC = Path(__file__).parent / "static"
+_LARGEST = 1 << 16  # bytes of a request's values
+_CACHE = 1 << 26  # bytes of pictures that are remembered
+
+
+class Laboratory:
+    """What the routes share: children that compute, pictures that are known, runs.
+
+    Parameters
+    ----------
+    store : str
+    children : int
+        How many processes compute pictures.
+    """
+
+    def __init__(self, store: str, children: int) -> None:
+        self.store, self.pool, self.runs = store, Pool(children), Runs(store)
+        self._known: OrderedDict[str, list[str]] = OrderedDict()
+        self._size = 0
+        self._warming = asyncio.get_running_loop().create_task(self._warm(children))
+
+    async def _warm(self, children: int) -> None:
+        """Load the libraries in every child before anybody asks."""
+        await asyncio.gather(*(self.pool.one(jobs.warm) for _ in range(children)), return_exceptions=True)
+
+    async def remembered(self, name: str, job: Job, *arguments: Any) -> AsyncIterator[str]:
+        """Yield what a job emits; the complete answer is kept, and given at once the next time."""
+        if name in self._known:
+            self._known.move_to_end(name)
+            yield self._known[name][-1]
+            return
+        said: list[str] = []
+        async for item in self.pool.stream(job, *arguments):
+            said.append(item)
+            yield item
+        if said:
+            self._keep(name, said[-1:])
+
+    def _keep(self, name: str, said: list[str]) -> None:
+        self._known[name] = said
+        self._size += sum(map(len, said))
+        while self._size > _CACHE:
+            self._size -= sum(map(len, self._known.popitem(last=False)[1]))
+
+    def close(self) -> None:
+        """End every child."""
+        self._warming.cancel()
+        self.pool.close()
+        self.runs.close()
+
+
+def application(store: str, children: int = 3) -> Starlette:
+    """Return the web application.
+
+    Parameters
+    ----------
+    store : str
+        Where runs keep their records, and pages find them.
+    children : int, default 3
+        Processes that compute pictures.
+
+    Returns
+    -------
+    Starlette
+    """
+
+    @asynccontextmanager
+    async def lifespan(app: Starlette) -> AsyncIterator[None]:
+        app.state.laboratory = Laboratory(store, children)
+        try:
+            yield
+        finally:
+            app.state.laboratory.close()
+
+    routes = [
+        Route("/", _shell),
+        Route("/theory/{name}", _shell),
+        Route("/data", _shell),
+        Route("/vendor/plotly.js", _plotly),
+        Route("/api/theories", _theories),
+        Route("/api/theories/{name}", _theory),
+        Route("/api/theories/{name}/pictures", _pictures),
+        Route("/api/theories/{name}/thumbnail", _thumbnail),
+        Route("/api/theories/{name}/take", _take),
+        Route("/api/claims", _claims),
+        Route("/api/runs", _runs),
+        Route("/api/runs", _begin, methods=["POST"]),
+        Route("/api/runs/{number:int}", _change, methods=["POST"]),
+        Route("/api/runs/{number:int}/events", _events),
+        Mount("/static", StaticFiles(directory=STATIC)),
+    ]
+    handlers: Any = {ValueError: _refused, JobFailed: _refused, WorkerDied: _refused}
+    return Starlette(routes=routes, lifespan=lifespan, exception_handlers=handlers)
+
+
+async def _refused(request: Request, error: Exception) -> Response:
+    return JSONResponse({"error": str(error)[:2000]}, 400)
+
+
+async def _shell(request: Request) -> Response:
+    return FileResponse(STATIC / "index.html", headers={"cache-control": "no-cache"})
+
+
+async def _plotly(request: Request) -> Response:
+    """Serve plotly.js as the package from PyPI brings it."""
+    spec = find_spec("plotly")
+    script = Path(str(spec and spec.origin)).parent / "package_data" / "plotly.min.js"
+    return FileResponse(script, media_type="text/javascript", headers={"cache-control": "max-age=86400"})
+
+
+async def _theories(request: Request) -> Response:
+    return JSONResponse({"version": version("firstlight"), "theories": pages.cards()})
+
+
+async def _theory(request: Request) -> Response:
+    name = request.path_params["name"]
+    pages.page(name)  # an unknown one is refused
+    return JSONResponse(pages.description(name))
+
+
+def _laboratory(request: Request) -> Laboratory:
+    found: Laboratory = request.app.state.laboratory
+    return found
+
+
+def _asked(request: Request) -> tuple[str, dict[str, Any], str]:
+    """Return page, checked values and theme of a request."""
+    name, text = request.path_params["name"], request.query_params.get("values", "{}")
+    if len(text) > _LARGEST:
+        raise ValueError(f"values: at most {_LARGEST} characters")
+    return name, pages.page(name).clean(_parsed(text)), _theme(request)
+
+
+def _parsed(text: str | bytes) -> Any:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise ValueError("not JSON") from error
+
+
+def _theme(request: Request) -> str:
+    return "dark" if request.query_params.get("theme") == "dark" else "light"
+
+
+def _stream(source: AsyncIterator[str]) -> Response:
+    """Send texts as server-sent events; an error becomes an event too, and the end is announced."""
+
+    async def events() -> AsyncIterator[str]:
+        try:
+            async for item in source:
+                yield f"data: {item}\n\n"
+        except (ValueError, WorkerDied) as error:
+            yield f"data: {json.dumps({'error': str(error)[:2000]})}\n\n"
+        yield "event: end\ndata: {}\n\n"
+
+    headers = {"cache-control": "no-store", "x-accel-buffering": "no"}
+    return StreamingResponse(events(), media_type="text/event-stream", headers=headers)
+
+
+async def _pictures(request: Request) -> Response:
+    """Stream all about one choice of values: what is assumed, what is stored, every view as it refines."""
+    name, values, theme = _asked(request)
+    laboratory, found = _laboratory(request), pages.page(name)
+    sources = [
+        _told(
+            laboratory.remembered(
+                f"{theme} {which} {key(name, values)}", jobs.view, name, which, values, theme
+            )
+        )
+        for which in found.views
+    ]
+    sources.append(_told(laboratory.pool.stream(jobs.facts, name, values, laboratory.store), theme))
+    return _stream(_merged(sources))
+
+
+async def _told(source: AsyncIterator[str], theme: str = "") -> AsyncIterator[str]:
+    """Pass on a source; its error is one of its items, so that the others go on."""
+    try:
+        async for item in source:
+            yield _coloured(item, theme) if theme and '"points"' in item else item
+    except (JobFailed, WorkerDied) as error:
+        yield json.dumps({"error": str(error)[:2000]})
+
+
+def _coloured(item: str, theme: str) -> str:
+    """Turn stored points into traces of the theme."""
+    told = json.loads(item)
+    return json.dumps(told | {"points": _traces(told["points"], theme)})
+
+
+def _traces(points: dict[str, Any], theme: str) -> dict[str, Any]:
+    return {
+        panel: [trace(Trace(**one), theme) for one in traces]  # type: ignore[arg-type]
+        for panel, traces in points.items()
+    }
+
+
+async def _merged(sources: list[AsyncIterator[str]]) -> AsyncIterator[str]:
+    """Yield what any of the sources yields, as it comes."""
+    queue: asyncio.Queue[str | None] = asyncio.Queue()
+
+    async def pump(source: AsyncIterator[str]) -> None:
+        try:
+            async for item in source:
+                queue.put_nowait(item)
+        finally:
+            queue.put_nowait(None)
+
+    tasks = [asyncio.get_running_loop().create_task(pump(source)) for source in sources]
+    try:
+        running = len(tasks)
+        while running:
+            item = await queue.get()
+            if item is None:
+                running -= 1
+            else:
+                yield item
+    finally:
+        for task in tasks:
+            task.cancel()
+
+
+async def _thumbnail(request: Request) -> Response:
+    """Return the small picture of a theory: the first one of its default values."""
+    name, values, theme = _asked(request)
+    laboratory, found = _laboratory(request), pages.page(name)
+    which = next(iter(found.views))
+    async for item in laboratory.remembered(
+        f"{theme} {which} {key(name, values)}", jobs.view, name, which, values, theme
+    ):
+        shown = json.loads(item)["panels"]
+        if found.thumbnail in shown:
+            return JSONResponse(shown[found.thumbnail])
+    return JSONResponse({})
+
+
+async def _take(request: Request) -> Response:
+    name, values, _ = _asked(request)
+    text = await _laboratory(request).pool.one(jobs.take, name, values)
+    return Response(text, media_type="application/json")
+
+
+async def _claims(request: Request) -> Response:
+    laboratory = _laboratory(request)
+    return _stream(laboratory.pool.stream(jobs.claims, laboratory.store))
+
+
+async def _runs(request: Request) -> Response:
+    return JSONResponse({"runs": [run.shown() for run in _laboratory(request).runs.all.values()]})
+
+
+async def _body(request: Request) -> dict[str, Any]:
+    """Return the JSON table that a request holds; what is too long is not read to its end."""
+    text = b""
+    async for chunk in request.stream():
+        text += chunk
+        if len(text) > _LARGEST:
+            raise ValueError(f"at most {_LARGEST} bytes")
+    found = _parsed(text)
+    if not isinstance(found, dict):
+        raise ValueError("not a table")
+    return found
+
+
+async def _begin(request: Request) -> Response:
+    asked = await _body(request)
+    name = str(asked.get("theory"))
+    values = pages.page(name).clean(asked.get("values", {}))
+    return JSONResponse(_laboratory(request).runs.add(name, values).shown())
+
+
+def _run(request: Request) -> Run:
+    run = _laboratory(request).runs.all.get(request.path_params["number"])
+    if run is None:
+        raise ValueError(f"run {request.path_params['number']}: there is none")
+    return run
+
+
+async def _change(request: Request) -> Response:
+    """Cancel a run, or go on with one that asked."""
+    run, runs = _run(request), _laboratory(request).runs
+    changes: dict[str, Callable[[Run], None]] = {"cancel": runs.cancel, "confirm": runs.confirm}
+    asked = (await _body(request)).get("do")
+    if asked not in changes:
+        raise ValueError(f"do = {asked!r}: must be cancel or confirm"[:200])
+    changes[asked](run)
+    return JSONResponse(run.shown())
+
+
+async def _events(request: Request) -> Response:
+    run, theme = _run(request), _theme(request)
+
+    async def news() -> AsyncIterator[str]:
+        async for now in _laboratory(request).runs.watch(run):
+            yield json.dumps(now.shown() | {"points": _traces(now.points, theme)})
+
+    return _stream(news())

@@ -1,0 +1,158 @@
+"""What the children do: pictures, records at hand, runs, claims. Heavy imports happen here alone.
+
+Every job gets `emit` first. Nothing in here knows a theory.
+"""
+
+import json
+import time
+from collections.abc import Callable
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from firstlight.explore.pages import page
+from firstlight.show.interactive import figure
+from firstlight.show.page import Drawn, Picture, plain
+
+if TYPE_CHECKING:
+    from firstlight.study.schedule import Outcome
+    from firstlight.study.store import Store
+    from firstlight.study.sweep import Study
+    from firstlight.study.trial import Task
+
+Emit = Callable[[Any], None]
+_PERIOD = 0.3  # seconds between two pictures of a run's points
+LONGEST = 30.0  # seconds that a run may take without asking
+MOST = 4 * 3600.0  # seconds beyond which a run belongs on the command line
+
+
+def warm(emit: Emit) -> None:
+    """Load what every theory needs."""
+    import xarray  # noqa: F401
+
+    emit("warm")
+
+
+def view(emit: Emit, name: str, which: str, values: dict[str, Any], theme: str) -> None:
+    """Emit the pictures of one view, rough ones first, as JSON."""
+    found = page(name)
+    for drawn in found.views[which](values):
+        emit(json.dumps({"panels": {panel: _shown(one, theme) for panel, one in drawn.items()}}))
+
+
+def _shown(drawn: Drawn, theme: str) -> dict[str, Any]:
+    if isinstance(drawn, Picture):
+        made = figure(drawn, theme)  # type: ignore[arg-type]
+        return {"kind": "picture", **made, "note": drawn.note, "frame": drawn.frame}
+    return {"kind": "plane", **plain(asdict(drawn))}
+
+
+def facts(emit: Emit, name: str, values: dict[str, Any], store: str) -> None:
+    """Emit what the theory assumes here, and what the store holds for these values already."""
+    found = page(name)
+    assumed = [asdict(one) for one in found.problem(values).assumptions()]
+    emit(json.dumps({"assumptions": assumed}))
+    emit(json.dumps(_stored(name, values, store)))
+
+
+def _stored(name: str, values: dict[str, Any], path: str) -> dict[str, Any]:
+    from firstlight.study.store import Store
+
+    study = page(name).study(values)
+    held = {"records": study.records, "stored": 0, "points": {}}
+    if not Path(path).exists():
+        return held
+    with Store(path) as store:
+        return held | _points(name, values, study, store)
+
+
+def _points(name: str, values: dict[str, Any], study: "Study", store: "Store") -> dict[str, Any]:
+    """Return how many records there are, and the traces that they add to the panels."""
+    from firstlight.study.run import dataset
+
+    found = dataset(study, store)
+    stored = int((found["status"] == "ok").sum())
+    if not stored:
+        return {"stored": 0, "points": {}}
+    traces = page(name).points(values, study, found)
+    return {
+        "stored": stored,
+        "points": {panel: [plain(asdict(one)) for one in some] for panel, some in traces.items()},
+    }
+
+
+def take(emit: Emit, name: str, values: dict[str, Any]) -> None:
+    """Emit the study of these values as Python and as a command."""
+    from firstlight.explore.take import as_command, as_python
+
+    study = page(name).study(values)
+    emit(json.dumps({"python": as_python(study), "command": as_command(study)}))
+
+
+def run(emit: Emit, name: str, values: dict[str, Any], path: str, confirmed: bool) -> None:
+    """Compute what the store lacks of a page's study; emit the progress, and the points as they come."""
+    from firstlight.study.engines import cores, engine
+    from firstlight.study.estimate import estimate
+    from firstlight.study.problem import duration
+    from firstlight.study.run import advance
+    from firstlight.study.store import Store
+    from firstlight.study.trial import check
+
+    study = page(name).study(values)
+    check(study)
+    with Store(path, write=True) as store:
+        held = _points(name, values, study, store)
+        emit({"total": study.records, "done": held["stored"], "points": held["points"]})
+        missing = study.records - held["stored"]
+        if missing:
+            expected = estimate(study, store, 0)
+            if expected.seconds > MOST:
+                raise ValueError(f"{duration(expected.seconds)} is too long for a page; copy it as a command")
+            if expected.seconds > LONGEST and not confirmed:
+                emit({"asks": f"about {duration(expected.seconds)} for {missing} records"})
+                return
+            emit({"left": expected.seconds})
+            lone = expected.seconds < 20 or cores() <= 2  # starting processes takes longer than it saves
+            machine = engine(0 if lone else cores() - 1)
+            outcome = advance(study, store, machine, tell=_Teller(emit, name, values, study, store, missing))
+            emit({"failed": outcome.failed, "message": "; ".join(outcome.messages[:1])})
+        emit({"done": study.records, **_points(name, values, study, store)})
+
+
+class _Teller:
+    """Tells how far a run is, and now and then shows its points: never for more than a fifth of the time."""
+
+    def __init__(
+        self, emit: Emit, name: str, values: dict[str, Any], study: "Study", store: "Store", missing: int
+    ) -> None:
+        self._emit, self._about, self._missing = emit, (name, values, study, store), missing
+        self._total, self._start, self._next = study.records, time.monotonic(), 0.0
+
+    def __call__(self, task: "Task", outcome: "Outcome") -> None:
+        computed, now = outcome.computed + outcome.failed, time.monotonic()
+        if not computed or now < self._next:
+            return
+        left = (now - self._start) / computed * max(self._missing - computed, 0)
+        self._emit({"done": self._total - self._missing + computed, "left": left, **_points(*self._about)})
+        self._next = time.monotonic() + max(_PERIOD, 4 * (time.monotonic() - now))
+
+
+def claims(emit: Emit, path: str) -> None:
+    """Emit the published claims that the records at hand judge, study by study, as JSON."""
+    from firstlight.study import registry
+    from firstlight.study.run import dataset
+    from firstlight.study.store import Store
+    from firstlight.study.summary import conclusions
+
+    if not Path(path).exists():
+        return
+    with Store(path) as store:
+        held = store.counts()
+        for name, study in registry.studies().items():
+            if study.claims is None or name not in held:
+                continue
+            for scale in ("quick", *study.scales):
+                found = dataset(study.at(scale), store, scale=scale)
+                if (found["status"] == "ok").all():
+                    said = conclusions(study.at(scale), found)["claims"]
+                    emit(json.dumps({"study": name, "scale": scale, "claims": plain(said)}))

@@ -1,0 +1,94 @@
+"""Who may talk to the server: this machine's own page, or whoever holds the token. Nobody else is answered.
+
+A page of another site can make a browser send requests to a loopback address, and a name of another site can
+be made to point there. So every request must name the server by an address that it has itself (Host), and
+come from its own page (Origin, Sec-Fetch-Site).
+"""
+
+import hmac
+from collections.abc import Iterable
+from http.cookies import CookieError, SimpleCookie
+from urllib.parse import parse_qs
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.responses import PlainTextResponse, RedirectResponse
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
+# plotly styles its elements one by one, so styles may be inline; scripts may not
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; "
+    "connect-src 'self'; font-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+)
+_HEADERS = {
+    "content-security-policy": POLICY,
+    "x-content-type-options": "nosniff",
+    "referrer-policy": "no-referrer",
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+}
+_COOKIE = "firstlight"
+
+
+class Guard:
+    """Refuses what does not come from the server's own page, and adds the headers that keep it so.
+
+    Parameters
+    ----------
+    app : ASGI application
+    hosts : iterable of str
+        Values of Host that are answered; empty: any, which needs a token.
+    token : str
+        What a reader must know once, as ``?token=``; a cookie remembers it. Empty: nobody is asked.
+    """
+
+    def __init__(self, app: ASGIApp, hosts: Iterable[str] = (), token: str = "") -> None:
+        self.app, self.hosts, self.token = app, frozenset(hosts), token
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request, or pass it on."""
+        if scope["type"] != "http":
+            if scope["type"] == "lifespan":
+                await self.app(scope, receive, send)
+            return
+        headers = Headers(scope=scope)
+
+        async def safe(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                MutableHeaders(scope=message).update(_HEADERS)
+            await send(message)
+
+        answer = self._refusal(scope["path"], headers) or self._entrance(scope, headers)
+        await (answer or self.app)(scope, receive, safe)
+
+    def _refusal(self, path: str, headers: Headers) -> PlainTextResponse | None:
+        host, origin = headers.get("host", ""), headers.get("origin")
+        if self.hosts and host not in self.hosts:
+            return PlainTextResponse("this name is not ours", 421)
+        if origin is not None and origin not in (f"http://{host}", f"https://{host}"):
+            return PlainTextResponse("not from our page", 403)
+        followed = headers.get("sec-fetch-mode") == "navigate" and not path.startswith("/api/")  # a link
+        if headers.get("sec-fetch-site", "none") not in ("same-origin", "none") and not followed:
+            return PlainTextResponse("not from our page", 403)
+        return None
+
+    def _entrance(self, scope: Scope, headers: Headers) -> PlainTextResponse | RedirectResponse | None:
+        """Let in who shows the token, in the address or in the cookie."""
+        if not self.token:
+            return None
+        try:
+            cookie = SimpleCookie(headers.get("cookie", ""))
+        except CookieError:
+            cookie = SimpleCookie()
+        if _COOKIE in cookie and _same(cookie[_COOKIE].value, self.token):
+            return None
+        given = parse_qs(scope["query_string"].decode("latin-1")).get("token", [""])[0]
+        if not _same(given, self.token):
+            return PlainTextResponse("the address needs its token", 401)
+        answer = RedirectResponse(scope["path"], 303)
+        answer.set_cookie(_COOKIE, self.token, httponly=True, samesite="strict")
+        return answer
+
+
+def _same(given: str, token: str) -> bool:
+    return hmac.compare_digest(given.encode(), token.encode())

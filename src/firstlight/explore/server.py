@@ -1,0 +1,81 @@
+"""Start the laboratory: choose a port, open the browser when the page is there, end with all children."""
+
+import contextlib
+import secrets
+import socket
+import threading
+import time
+import webbrowser
+
+import uvicorn
+
+from firstlight.explore.app import application
+from firstlight.explore.security import LOOPBACK, Guard
+from firstlight.explore.workers import kill_all
+
+
+def serve(
+    store: str, *, port: int = 8765, host: str = "", token: str = "", browser: bool = True, children: int = 3
+) -> None:
+    """Serve until Ctrl-C.
+
+    Parameters
+    ----------
+    store : str
+        Path of the store.
+    port : int, default 8765
+        0: any free one. A port that is taken is an error.
+    host : str, optional
+        An address of this machine to listen on, for other machines; needs a token. Default: loopback only.
+    token : str, optional
+        What readers must know.
+    browser : bool, default True
+        Open the page.
+    children : int, default 3
+        Processes that compute.
+    """
+    if host and len(token) < 16:
+        raise ValueError(
+            f"host = {host!r}: other machines may connect, so a token of at least 16 characters is needed, "
+            f"such as --token {secrets.token_urlsafe(16)}"
+        )
+    line = _listen(host or "127.0.0.1", port)
+    port = line.getsockname()[1]
+    hosts = [] if host else [f"{name}:{port}" for name in LOOPBACK]
+    guarded = Guard(application(store, children), hosts, token)
+    address = f"http://{host or '127.0.0.1'}:{port}/" + (f"?token={token}" if token else "")
+    config = uvicorn.Config(
+        guarded,
+        log_level="warning",
+        timeout_graceful_shutdown=1,
+        server_header=False,
+        h11_max_incomplete_event_size=1 << 17,
+    )
+    server = uvicorn.Server(config)
+    print(f"firstlight explore: {address}   (records: {store}; Ctrl-C ends it)", flush=True)
+    if browser:
+        threading.Thread(target=_open, args=(server, address), daemon=True).start()
+    try:
+        with contextlib.suppress(KeyboardInterrupt):
+            server.run(sockets=[line])
+    finally:
+        kill_all()
+
+
+def _listen(host: str, port: int) -> socket.socket:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    line = socket.socket(family, socket.SOCK_STREAM)
+    line.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        line.bind((host, port))
+        line.listen(256)  # from now on a reader waits, and is not refused
+    except (OSError, OverflowError) as error:
+        line.close()
+        raise ValueError(f"port = {port}: cannot listen at {host} ({error}); try --port 0") from error
+    return line
+
+
+def _open(server: uvicorn.Server, address: str) -> None:
+    while not server.started:
+        time.sleep(0.05)
+    webbrowser.open(address)

@@ -1,0 +1,133 @@
+// Controls from their description; every one is a native element, so the keyboard works as anywhere.
+
+import { h, number } from "./dom.js";
+
+export class Controls {
+  constructor(described, changed) {
+    this.described = described;
+    this.changed = changed;
+    this.values = {};
+    this.rows = new Map();
+    this.element = h("form", { class: "controls", onsubmit: (event) => event.preventDefault() });
+    for (const control of described) this.add(control);
+  }
+
+  add(control) {
+    const made = { slider, choice, several, formula, handles }[control.kind](control, (value, busy) => {
+      this.values[control.name] = value;
+      this.refresh();
+      this.changed(busy);
+    });
+    this.rows.set(control.name, { control, ...made });
+    this.element.append(made.element);
+  }
+
+  defaults() {
+    return Object.fromEntries(this.described.map((one) => [one.name, one.default]));
+  }
+
+  set(values) {
+    this.values = { ...this.defaults(), ...values };
+    for (const [name, row] of this.rows) row.put(this.values[name]);
+    this.refresh();
+  }
+
+  put(name, value) {
+    this.values[name] = value;
+    this.rows.get(name).put(value);
+  }
+
+  refresh() {
+    for (const { control, element } of this.rows.values()) {
+      const hidden = Object.entries(control.when).some(([name, allowed]) => !allowed.includes(this.values[name]));
+      element.hidden = hidden;
+    }
+  }
+
+  // what differs from the defaults, for the address
+  search() {
+    const found = new URLSearchParams();
+    for (const control of this.described) {
+      const value = this.values[control.name];
+      if (JSON.stringify(value) === JSON.stringify(control.default)) continue;
+      found.set(control.name, typeof value === "string" ? value : JSON.stringify(value));
+    }
+    return found.toString();
+  }
+
+  read(search) {
+    const given = new URLSearchParams(search);
+    const values = {};
+    for (const control of this.described) {
+      if (!given.has(control.name)) continue;
+      const text = given.get(control.name);
+      try {
+        values[control.name] = ["choice", "formula"].includes(control.kind) ? text : JSON.parse(text);
+      } catch {
+        throw new Error(`${control.name} in the address: ${text.slice(0, 60)} is not a value`);
+      }
+    }
+    return values;
+  }
+}
+
+function field(control, input, extra) {
+  const meaning = control.meaning ? h("small", { id: `about-${control.name}` }, control.meaning) : null;
+  if (meaning) input.setAttribute("aria-describedby", meaning.id);
+  return h("div", { class: `field ${control.kind}`, "data-control": control.name },
+    h("label", { for: `control-${control.name}` }, control.label), extra, input, meaning);
+}
+
+function slider(control, changed) {
+  const scale = control.log ? Math.log10 : (x) => x;
+  const back = (x) => (control.log ? Number((10 ** x).toPrecision(2)) : control.whole ? Math.round(x) : Number(x.toFixed(6)));
+  const input = h("input", { type: "range", id: `control-${control.name}`, min: scale(control.low), max: scale(control.high), step: control.log ? 0.01 : control.step });
+  const exact = h("input", { type: "number", class: "exact", "aria-label": `${control.label}, exact`, min: control.low, max: control.high, step: "any" });
+  const clamp = (value) => Math.min(control.high, Math.max(control.low, value));
+  const show = (value) => { exact.value = String(Number(value.toPrecision(6))); input.setAttribute("aria-valuetext", number(value)); };
+  input.addEventListener("input", () => { const value = clamp(back(Number(input.value))); show(value); changed(value, true); });
+  exact.addEventListener("change", () => {
+    const value = clamp(control.whole ? Math.round(Number(exact.value)) : Number(exact.value));
+    if (exact.value === "" || Number.isNaN(value)) return;
+    input.value = String(scale(value));
+    show(value);
+    changed(value);
+  });
+  return { element: field(control, input, exact), put: (value) => { input.value = String(scale(value)); show(value); } };
+}
+
+function choice(control, changed) {
+  const input = h("select", { id: `control-${control.name}`, onchange: () => changed(input.value) },
+    Object.entries(control.options).map(([value, text]) => h("option", { value }, text)));
+  return { element: field(control, input), put: (value) => { input.value = value; } };
+}
+
+function several(control, changed) {
+  const boxes = Object.entries(control.options).map(([value, text]) => {
+    const input = h("input", { type: "checkbox", value, onchange: () => collect(input) });
+    return { input, element: h("label", { class: "chip" }, input, text) };
+  });
+  const collect = (touched) => {
+    const chosen = boxes.map((box) => box.input).filter((input) => input.checked).map((input) => input.value);
+    if (chosen.length < control.least || chosen.length > control.most) touched.checked = !touched.checked;
+    else changed(chosen);
+  };
+  const group = h("div", { class: "chips", role: "group", "aria-label": control.label }, boxes.map((box) => box.element));
+  const element = h("div", { class: "field several", "data-control": control.name }, h("span", { class: "caption" }, control.label), group,
+    control.meaning ? h("small", {}, control.meaning) : null);
+  return { element, put: (value) => { for (const { input } of boxes) input.checked = value.includes(input.value); } };
+}
+
+function formula(control, changed) {
+  const input = h("input", { type: "text", id: `control-${control.name}`, spellcheck: "false", autocomplete: "off", maxlength: 200, list: `list-${control.name}` });
+  input.addEventListener("change", () => changed(input.value));
+  const examples = h("select", { "aria-label": `examples of ${control.label}`, onchange: () => { if (examples.value) { input.value = examples.value; changed(input.value); examples.value = ""; } } },
+    h("option", { value: "" }, "examples …"), Object.entries(control.examples).map(([text, about]) => h("option", { value: text }, about)));
+  return { element: field(control, input, examples), put: (value) => { input.value = value; } };
+}
+
+function handles(control, changed) {
+  const reset = h("button", { type: "button", class: "plain", id: `control-${control.name}`, onclick: () => { changed(control.default); show(control.default); } }, "put back");
+  const show = (value) => { reset.disabled = JSON.stringify(value) === JSON.stringify(control.default); };
+  return { element: field(control, reset), put: show };
+}

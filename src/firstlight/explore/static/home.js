@@ -1,0 +1,52 @@
+// The first page: the question, the theories with a small live picture each, your data, the claims.
+
+import { get, query, stream } from "./api.js";
+import { h } from "./dom.js";
+import { thumbnail } from "./picture.js";
+import { theme, onTheme } from "./theme.js";
+
+export async function home(main, about) {
+  const cards = about.theories.map((one) => card(one));
+  const claims = h("tbody", {});
+  const table = h("section", { class: "card claims" }, h("h2", {}, "Published claims, judged by the records at hand"),
+    h("p", { class: "quiet", id: "no-claims" }, "No study with claims has been run yet: firstlight report, or firstlight study run NAME."),
+    h("table", { hidden: true }, h("thead", {}, h("tr", {}, ["verdict", "claim", "study"].map((one) => h("th", { scope: "col" }, one)))), claims));
+  main.replaceChildren(h("article", { class: "home" },
+    h("header", { class: "opening" }, h("h1", {}, "When, and what, does a network learn first?"),
+      h("p", { class: "answer" }, "Four theories answer parts of that question. Move a slider and see the prediction follow; press run, and networks trained on this machine land on it, or do not.")),
+    h("div", { class: "cards" }, cards.map((one) => one.element),
+      h("a", { class: "card theory-card", href: "/data" }, h("h2", {}, "Your data"),
+        h("p", {}, "Drop a file of features and labels: see which theory speaks about it, what it predicts, and where its assumptions fail."),
+        h("div", { class: "thumb drop" }, h("span", {}, "npz · npy · csv · parquet")))),
+    table));
+  const draw = async () => {
+    for (const one of cards) await one.draw();
+  };
+  onTheme(draw);
+  await draw();
+  await stream("/api/claims", (told) => {
+    if (told.error) return;
+    table.querySelector("table").hidden = false;
+    table.querySelector("#no-claims").hidden = true;
+    for (const claim of told.claims) {
+      claims.append(h("tr", {}, h("td", {}, h("span", { class: `verdict ${claim.verdict.replaceAll(" ", "-")}` }, claim.verdict)),
+        h("td", {}, claim.text, h("small", { class: "quiet" }, claim.evidence)), h("td", {}, `${told.study} (${told.scale})`)));
+    }
+  }, undefined);
+}
+
+function card(one) {
+  const canvas = h("div", { class: "thumb", "aria-hidden": "true" });
+  const inside = [h("h2", {}, one.title), h("p", { class: "question" }, one.question), h("p", {}, one.answer || `Of ${one.package}; it brings no page.`)];
+  const element = one.answer ? h("a", { class: "card theory-card", href: `/theory/${one.name}` }, inside, canvas) : h("div", { class: "card theory-card" }, inside);
+  const draw = async () => {
+    if (!one.answer) return;
+    try {
+      await thumbnail(canvas, await get(`/api/theories/${one.name}/thumbnail?${query({}, theme())}`));
+      element.dataset.drawn = "yes";
+    } catch (error) {
+      canvas.textContent = error.message;
+    }
+  };
+  return { element, draw };
+}

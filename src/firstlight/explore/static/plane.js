@@ -1,0 +1,222 @@
+// Points in a plane on a fixed scale: they can be dragged, moved by arrow keys, and played in time.
+
+import { download, h, number, s } from "./dom.js";
+
+const SIZE = 520;
+const SECONDS = 7; // of a whole play
+
+export class Plane {
+  constructor(canvas, changed, still = false) {
+    this.canvas = canvas;
+    this.changed = changed;
+    this.still = still;
+    this.frame = null;
+    this.svg = s("svg", { class: "plane", preserveAspectRatio: "xMidYMid meet" });
+    this.slider = h("input", { type: "range", min: 0, max: 1, step: 0.001, value: 0, "aria-label": "time", oninput: () => { this.stop(); this.seek(Number(this.slider.value)); } });
+    this.clock = h("output", { class: "clock" });
+    this.player = h("button", { type: "button", class: "play", onclick: () => (this.playing ? this.stop() : this.play()) }, "Play");
+    this.bar = h("div", { class: "time", hidden: true }, this.player, this.slider, this.clock);
+    canvas.classList.add("has-plane");
+    canvas.replaceChildren(this.svg, ...(still ? [] : [this.bar]));
+    if (!still) canvas.setAttribute("role", "group");
+  }
+
+  show(drawn) {
+    this.drawn = drawn;
+    const [left, right] = drawn.x_range;
+    const [low, high] = drawn.y_range;
+    this.height = (SIZE * (high - low)) / (right - left);
+    this.margin = drawn.x ? 34 : 0;
+    this.svg.setAttribute("viewBox", `${-this.margin} 0 ${SIZE + this.margin} ${this.height + this.margin}`);
+    const moving = drawn.times.length > 1;
+    this.bar.hidden = !moving;
+    if (this.frame === null || !moving) this.frame = moving ? Number(this.slider.value) : 0;
+    this.build();
+    this.place();
+  }
+
+  // from numbers to pixels, and back
+  at([x, y]) {
+    const [left, right] = this.drawn.x_range;
+    const [low, high] = this.drawn.y_range;
+    return [((x - left) / (right - left)) * SIZE, ((high - y) / (high - low)) * this.height];
+  }
+
+  from(event) {
+    const point = new DOMPoint(event.clientX, event.clientY).matrixTransform(this.svg.getScreenCTM().inverse());
+    const [left, right] = this.drawn.x_range;
+    const [low, high] = this.drawn.y_range;
+    return [left + (point.x / SIZE) * (right - left), high - (point.y / this.height) * (high - low)];
+  }
+
+  build() {
+    const back = s("g", { class: "back" });
+    const [ox, oy] = this.at([0, 0]);
+    back.append(s("line", { x1: 0, x2: SIZE, y1: oy, y2: oy, class: "axis" }), s("line", { x1: ox, x2: ox, y1: 0, y2: this.height, class: "axis" }));
+    if (this.drawn.circle) back.append(s("ellipse", { cx: ox, cy: oy, rx: this.at([1, 0])[0] - ox, ry: oy - this.at([0, 1])[1], class: "circle" }));
+    if (this.drawn.x && !this.still) {
+      back.append(s("text", { x: SIZE / 2, y: this.height + 24, "text-anchor": "middle" }, this.drawn.x));
+      back.append(s("text", { x: -this.height / 2, y: -14, "text-anchor": "middle", transform: "rotate(-90)" }, this.drawn.y));
+    }
+    const focused = this.svg.contains(document.activeElement) ? document.activeElement.dataset.place : null;
+    this.items = this.drawn.groups.map((group, g) => group.points.map((_, i) => this.item(group, g, i)));
+    this.svg.replaceChildren(back, ...this.items.flat().map((item) => item.element));
+    if (focused) this.svg.querySelector(`[data-place="${focused}"]`)?.focus();
+  }
+
+  item(group, g, i) {
+    const mark = group.marker === "cross" ? s("path", { d: "M-5-5L5 5M-5 5L5-5", class: "cross" }) : s("circle", { r: group.marker === "ray" ? 3.6 : 8, class: "dot" });
+    const movable = group.handles && !this.still;
+    const body = s("g", { class: movable ? "point movable" : "point" }, movable ? s("circle", { r: 14, class: "grip" }) : null, mark);
+    if (group.labels[i] && !this.still) body.append(s("text", { x: 12, y: 4 }, group.labels[i]));
+    const ray = group.marker === "ray" ? s("line", { class: "ray" }) : null;
+    if (movable) {
+      for (const [name, value] of Object.entries({ tabindex: 0, role: "button", "data-place": `${g} ${i}`, "aria-label": `${group.name} ${i + 1}; move with the arrow keys` })) body.setAttribute(name, value);
+      this.drag(body, group, i);
+    }
+    return { element: s("g", {}, ray, body), body, mark, ray };
+  }
+
+  drag(body, group, i) {
+    const move = (to, last) => {
+      const rows = structuredClone(this.drawn.rows[group.handles]);
+      const row = rows[group.first + i];
+      [row[0], row[1]] = this.clamp(to).map((one) => Number(one.toFixed(3)));
+      this.drawn.rows[group.handles] = rows;
+      group.points[i] = [row[0], row[1]];
+      if (group.frames.length) group.frames[0][i] = [row[0], row[1]];
+      this.changed(group.handles, rows, last);
+    };
+    body.addEventListener("pointerdown", (event) => {
+      event.preventDefault();
+      body.focus();
+      this.stop();
+      if (this.drawn.times.length > 1) this.seek(0);
+      body.setPointerCapture(event.pointerId);
+      const follow = (moved) => { move(this.from(moved), false); this.place(); };
+      body.addEventListener("pointermove", follow);
+      const end = () => body.removeEventListener("pointermove", follow);
+      body.addEventListener("pointerup", end, { once: true });
+      body.addEventListener("pointercancel", end, { once: true });
+    });
+    body.addEventListener("keydown", (event) => {
+      const steps = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1] }[event.key];
+      if (!steps) return;
+      event.preventDefault();
+      const size = ((this.drawn.x_range[1] - this.drawn.x_range[0]) / 100) * (event.shiftKey ? 5 : 1);
+      const row = this.drawn.rows[group.handles][group.first + i];
+      move([row[0] + size * steps[0], row[1] + size * steps[1]], true);
+      this.place();
+    });
+  }
+
+  clamp([x, y]) {
+    const inside = (value, [low, high]) => Math.min(high, Math.max(low, value));
+    return [inside(x, this.drawn.x_range), inside(y, this.drawn.y_range)];
+  }
+
+  // put every point where it is at the present moment
+  place() {
+    const { groups, times } = this.drawn;
+    const along = this.frame * Math.max(times.length - 1, 0);
+    const k = Math.min(Math.floor(along), Math.max(times.length - 2, 0));
+    const share = along - k;
+    groups.forEach((group, g) => {
+      const moving = group.frames.length > 1;
+      group.points.forEach((still, i) => {
+        const a = moving ? group.frames[k][i] : still;
+        const b = moving ? group.frames[k + 1][i] : still;
+        const blend = (c) => a[c] + share * (b[c] - a[c]);
+        const item = this.items[g][i];
+        const role = (group.frame_roles.length ? group.frame_roles[Math.round(along)][i] : group.roles[i]) || group.role;
+        item.element.setAttribute("class", `role-${role}`);
+        const [x, y] = this.at([blend(0), blend(1)]);
+        item.body.setAttribute("transform", `translate(${x.toFixed(2)} ${y.toFixed(2)})`);
+        if (item.ray) this.placeRay(item, a.length > 2 ? Math.atan2(...turned(a, b, share)) : Math.atan2(blend(1), blend(0)));
+      });
+    });
+    if (times.length > 1) this.clock.textContent = `t = ${number(times[k] + share * (times[k + 1] - times[k]), 3)}`;
+  }
+
+  placeRay(item, angle) {
+    const [x0, y0] = this.at([0, 0]);
+    const [x1, y1] = this.at([Math.cos(angle), Math.sin(angle)]);
+    for (const [name, value] of Object.entries({ x1: x0, y1: y0, x2: x1, y2: y1 })) item.ray.setAttribute(name, value.toFixed(2));
+  }
+
+  seek(frame) {
+    this.frame = frame;
+    this.slider.value = String(frame);
+    this.place();
+    const { times } = this.drawn;
+    const along = frame * (times.length - 1);
+    const k = Math.min(Math.floor(along), times.length - 2);
+    this.onmoment?.(times[k] + (along - k) * (times[k + 1] - times[k]));
+  }
+
+  play() {
+    this.playing = true;
+    this.player.textContent = "Pause";
+    const begin = this.frame >= 0.999 ? 0 : this.frame;
+    const start = performance.now();
+    const step = (now) => {
+      if (!this.playing) return;
+      const frame = Math.min(begin + (now - start) / (1000 * SECONDS), 1);
+      this.seek(frame);
+      if (frame < 1) requestAnimationFrame(step);
+      else this.stop();
+    };
+    requestAnimationFrame(step);
+  }
+
+  stop() {
+    this.playing = false;
+    this.player.textContent = "Play";
+  }
+
+  image(format, name) {
+    const copy = this.svg.cloneNode(true);
+    const style = [...document.styleSheets].flatMap((sheet) => [...sheet.cssRules]).map((rule) => rule.cssText)
+      .filter((text) => /plane|role-/.test(text)).join("\n");
+    const variables = getComputedStyle(this.canvas);
+    const filled = style.replace(/var\((--[\w-]+)\)/g, (_, one) => variables.getPropertyValue(one));
+    copy.append(s("style", {}, filled));
+    copy.setAttribute("xmlns", "http://www.w3.org/2000/svg");
+    copy.setAttribute("width", "900");
+    copy.setAttribute("height", String((900 * (this.height + this.margin)) / (SIZE + this.margin)));
+    const text = new XMLSerializer().serializeToString(copy);
+    if (format === "svg") download(name, text, "image/svg+xml");
+    else paint(text, variables.getPropertyValue("--card"), name);
+  }
+}
+
+function paint(text, paper, name) {
+  const image = new Image();
+  image.onload = () => {
+    const canvas = h("canvas", { width: 1800, height: Math.round((1800 * image.height) / image.width) });
+    const context = canvas.getContext("2d");
+    context.fillStyle = paper;
+    context.fillRect(0, 0, canvas.width, canvas.height);
+    context.drawImage(image, 0, 0, canvas.width, canvas.height);
+    download(name, canvas.toDataURL("image/png"));
+  };
+  image.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(text)}`;
+}
+
+// sine and cosine of a direction between two frames, whose points may be too short to tell it
+function turned(a, b, share) {
+  let turn = b[2] - a[2];
+  turn -= 2 * Math.PI * Math.round(turn / (2 * Math.PI));
+  const angle = a[2] + share * turn;
+  return [Math.sin(angle), Math.cos(angle)];
+}
+
+export function planeTable(drawn) {
+  const rows = [["points", "number", drawn.x || "x", drawn.y || "y", ...(drawn.times.length ? ["time"] : [])]];
+  for (const group of drawn.groups) {
+    const frames = group.frames.length ? group.frames : [group.points];
+    frames.forEach((points, k) => points.forEach((point, i) =>
+      rows.push([group.labels[i] || group.name, i + 1, point[0], point[1], ...(drawn.times.length ? [group.frames.length ? drawn.times[k] : null] : [])])));
+  }
+  return rows;
+}

@@ -1,0 +1,224 @@
+"""Child processes that compute: one job at a time each, answers as they come, stopped or killed at will.
+
+A job is a function ``job(emit, *arguments)``; what it emits travels to the server as it is. `emit` raises
+`Stopped` when nobody wants the answer any more. A job that does not notice is killed after a while, with
+every process that it started, and a new child takes its place.
+"""
+
+import asyncio
+import contextlib
+import multiprocessing
+import os
+import signal
+import threading
+import time
+from collections.abc import AsyncIterator, Callable
+from multiprocessing.connection import Connection
+from typing import Any
+
+Job = Callable[..., None]
+PATIENCE = 1.0  # seconds between asking a job to stop and killing it
+
+
+class Stopped(BaseException):
+    """Raised within a job that is no longer wanted; no `except Exception` holds it up."""
+
+
+class WorkerDied(RuntimeError):
+    """The child is gone: killed, or out of memory."""
+
+
+class JobFailed(ValueError):
+    """The job raised an error; its text is meant for the reader."""
+
+
+def _child(connection: Connection, parent: int) -> None:
+    """Do jobs until the server closes the line, or is no more."""
+    if hasattr(os, "setsid"):
+        os.setsid()  # Ctrl-C is the server's business, and a kill takes our own children along
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_leave_with, args=(parent,), daemon=True).start()
+    with contextlib.suppress(EOFError, OSError):
+        while True:
+            received = connection.recv()
+            if received != "stop":  # a stop that came too late
+                _perform(connection, *received)
+
+
+def _leave_with(parent: int) -> None:
+    while os.getppid() == parent:
+        time.sleep(0.5)
+    _kill_group(os.getpid())
+
+
+def _perform(connection: Connection, job: Job, arguments: tuple[Any, ...]) -> None:
+    def emit(message: Any) -> None:
+        if connection.poll() and connection.recv() == "stop":
+            raise Stopped
+        connection.send(("item", message))
+
+    try:
+        job(emit, *arguments)
+        connection.send(("done", None))
+    except Stopped:
+        connection.send(("done", None))
+    except Exception as error:  # whatever a theory does must reach the reader, and not end the child
+        said = str(error) if isinstance(error, (ValueError, OSError)) else f"{type(error).__name__}: {error}"
+        connection.send(("error", " ".join(said.split()) or type(error).__name__))
+
+
+def _kill_group(pid: int) -> None:
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        if hasattr(os, "killpg"):
+            os.killpg(pid, signal.SIGKILL)
+        else:
+            os.kill(pid, signal.SIGTERM)
+
+
+_ALIVE: "set[Worker]" = set()
+
+
+def kill_all() -> None:
+    """End every child of this process; for an end that came before anybody could tidy up."""
+    for worker in list(_ALIVE):
+        worker.kill()
+
+
+class Worker:
+    """One child process; to be made while an event loop runs."""
+
+    def __init__(self) -> None:
+        context = multiprocessing.get_context("spawn")
+        self._line, far = context.Pipe()
+        self.process = context.Process(target=_child, args=(far, os.getpid()))
+        self.process.start()
+        far.close()
+        _ALIVE.add(self)
+        self._heard: asyncio.Queue[tuple[str, Any]] = asyncio.Queue()
+        loop = asyncio.get_running_loop()
+        # A thread of its own listens: a read that is cancelled half-way would swallow an answer.
+        threading.Thread(target=self._listen, args=(loop,), daemon=True).start()
+
+    def _listen(self, loop: asyncio.AbstractEventLoop) -> None:
+        with contextlib.suppress(RuntimeError):  # the loop is closed
+            try:
+                while True:
+                    loop.call_soon_threadsafe(self._heard.put_nowait, self._line.recv())
+            except (EOFError, OSError, TypeError):  # TypeError: closed while it was read
+                loop.call_soon_threadsafe(self._heard.put_nowait, ("gone", None))
+
+    async def run(self, job: Job, arguments: tuple[Any, ...]) -> AsyncIterator[Any]:
+        """Yield what a job emits."""
+        try:
+            self._line.send((job, arguments))
+        except OSError as error:
+            raise WorkerDied("the process that computes is gone") from error
+        while True:
+            kind, value = await self._heard.get()
+            if kind == "item":
+                yield value
+            elif kind == "error":
+                raise JobFailed(value)
+            elif kind == "gone":
+                raise WorkerDied("the process that computed this is gone")
+            else:
+                return
+
+    async def settled(self) -> bool:
+        """Ask the job to stop at its next message; False if it takes too long, or the child is gone."""
+        try:
+            self._line.send("stop")
+            async with asyncio.timeout(PATIENCE):
+                while (kind := (await self._heard.get())[0]) == "item":
+                    pass
+        except (OSError, TimeoutError):
+            return False
+        return kind != "gone"
+
+    def kill(self) -> None:
+        """End the child and all that it started, at once."""
+        if self.process.pid is not None:
+            _kill_group(self.process.pid)
+            self.process.kill()  # if it was not yet the leader of its group
+        self.process.join(2)
+        self._line.close()
+        _ALIVE.discard(self)
+
+
+class Pool:
+    """Some children; jobs wait for a free one.
+
+    Parameters
+    ----------
+    size : int
+    """
+
+    def __init__(self, size: int) -> None:
+        self._free: asyncio.Queue[Worker] = asyncio.Queue()
+        self._all: set[Worker] = set()
+        self._mending: set[asyncio.Task[None]] = set()
+        for _ in range(size):
+            self._free.put_nowait(self._new())
+
+    def _new(self) -> Worker:
+        worker = Worker()
+        self._all.add(worker)
+        return worker
+
+    async def stream(self, job: Job, *arguments: Any) -> AsyncIterator[Any]:
+        """Yield what a job emits; if its child dies before the first word, another tries once more."""
+        for last in (False, True):
+            worker, finished, said = await self._take(), False, False
+            try:
+                async for item in worker.run(job, arguments):
+                    said = True
+                    yield item
+                finished = True
+                return
+            except JobFailed:
+                finished = True
+                raise
+            except WorkerDied:
+                if said or last:
+                    raise
+            finally:
+                if finished:
+                    self._free.put_nowait(worker)
+                else:  # nobody may wait for it here: the reader is gone
+                    task = asyncio.get_running_loop().create_task(self._mend(worker))
+                    self._mending.add(task)
+                    task.add_done_callback(self._mending.discard)
+
+    async def _take(self) -> Worker:
+        """Wait for a free child; one that died while it was idle is replaced."""
+        worker = await self._free.get()
+        if worker.process.is_alive():
+            return worker
+        self._all.discard(worker)
+        worker.kill()
+        return self._new()
+
+    async def one(self, job: Job, *arguments: Any) -> Any:
+        """Return the first message of a job."""
+        found = None
+        async for item in self.stream(job, *arguments):
+            found = item if found is None else found
+        return found
+
+    async def _mend(self, worker: Worker) -> None:
+        """Bring a worker back whose job was dropped, or put a new one in its place."""
+        if not await worker.settled():
+            self._all.discard(worker)
+            worker.kill()
+            worker = self._new()
+        self._free.put_nowait(worker)
+
+    def processes(self) -> list[int]:
+        """Return the ids of the children."""
+        return [worker.process.pid for worker in self._all if worker.process.pid is not None]
+
+    def close(self) -> None:
+        """End all children at once."""
+        for worker in self._all:
+            worker.kill()
+        self._all.clear()

@@ -1,0 +1,146 @@
+"""Pictures for a browser: figures in plotly's JSON, in one style, light or dark.
+
+Theory is a line, experiment is points with ± one standard error, as in the printed figures.
+"""
+
+import math
+from collections.abc import Sequence
+from typing import Any, Literal
+
+from firstlight.show.page import Mark, Picture, Trace, plain
+
+Theme = Literal["light", "dark"]
+
+COLOURS: dict[str, dict[str, str]] = {
+    "light": {
+        "theory": "#22344f", "bound": "#93a0ae", "experiment": "#d9572b", "second": "#1f8a80",
+        "positive": "#cf4257", "negative": "#2c6fbb", "dead": "#bcc4cc", "quiet": "#8b96a3",
+        "accent": "#7450c4", "text": "#2b3440", "grid": "#e8ebee", "paper": "rgba(0,0,0,0)",
+    },
+    "dark": {
+        "theory": "#e4eaf2", "bound": "#7d8997", "experiment": "#ff8f63", "second": "#4fc4b7",
+        "positive": "#ff7488", "negative": "#68abff", "dead": "#47525e", "quiet": "#7f8b98",
+        "accent": "#b497ff", "text": "#d5dce4", "grid": "#27313c", "paper": "rgba(0,0,0,0)",
+    },
+}  # fmt: skip
+_FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', sans-serif"
+
+
+def figure(picture: Picture, theme: Theme = "light") -> dict[str, Any]:
+    """Return a picture as a figure that plotly.js draws: ``data`` and ``layout``, plain values.
+
+    Parameters
+    ----------
+    picture : Picture
+    theme : {"light", "dark"}
+
+    Returns
+    -------
+    dict
+
+    Examples
+    --------
+    >>> drawn = figure(Picture(x="t", y="loss", traces=[Trace(name="theory", x=[0, 1], y=[1.0, 0.5])]))
+    >>> drawn["data"][0]["mode"], drawn["layout"]["xaxis"]["title"]["text"]
+    ('lines', 't')
+    """
+    colours = COLOURS[theme]
+    return {
+        "data": [trace(one, theme) for one in picture.traces],
+        "layout": {
+            "xaxis": _axis(
+                picture.x, picture.log_x, picture.x_range, [one.x for one in picture.traces], colours
+            ),
+            "yaxis": _axis(
+                picture.y, picture.log_y, picture.y_range, [one.y for one in picture.traces], colours
+            ),
+            "shapes": [_line(mark, colours) for mark in picture.marks],
+            "annotations": [_caption(mark, picture.log_x, colours) for mark in picture.marks],
+            "paper_bgcolor": colours["paper"],
+            "plot_bgcolor": colours["paper"],
+            "font": {"family": _FONT, "size": 13, "color": colours["text"]},
+            "margin": {"l": 62, "r": 18, "t": 34, "b": 52},
+            "legend": {
+                "orientation": "h",
+                "x": 0,
+                "y": 1.02,
+                "yanchor": "bottom",
+                "bgcolor": "rgba(0,0,0,0)",
+            },
+            "showlegend": len(picture.traces) > 1,
+            "hovermode": "closest",
+            "bargap": 0.35,
+        },
+    }
+
+
+def trace(one: Trace, theme: Theme = "light") -> dict[str, Any]:
+    """Return a trace in plotly's words.
+
+    Examples
+    --------
+    >>> trace(Trace(name="network", x=[1], y=[2.0], error=[0.1], kind="points"))["error_y"]["array"]
+    [0.1]
+    """
+    colour = COLOURS[theme][one.role]
+    drawn: dict[str, Any] = {"name": one.name, "x": plain(one.x), "y": plain(one.y), "type": "scatter"}
+    if one.kind == "bars":
+        drawn |= {"type": "bar", "marker": {"color": colour, "opacity": 0.35}}
+    elif one.kind == "points":
+        drawn |= {"mode": "markers", "marker": {"color": colour, "size": 8, "line": {"width": 0}}}
+    else:
+        dash = "dot" if one.dashed else "solid"
+        drawn |= {"mode": "lines", "line": {"color": colour, "width": 2.2, "dash": dash}}
+        if one.kind == "area":
+            drawn |= {"fill": "tozeroy", "fillcolor": f"{colour}22"}
+    if one.error is not None:
+        error = [value if value is not None else 0 for value in plain(one.error)]
+        drawn["error_y"] = {"type": "data", "array": error, "color": colour, "thickness": 1.2, "width": 3}
+    return drawn
+
+
+def _axis(
+    title: str, log: bool, limits: tuple[float, float] | None, data: list[Any], colours: dict[str, str]
+) -> dict[str, Any]:
+    made: dict[str, Any] = {
+        "title": {"text": title, "standoff": 10}, "type": "log" if log else "-", "zeroline": False,
+        "gridcolor": colours["grid"], "linecolor": colours["grid"], "ticks": "", "automargin": True,
+        "tickfont": {"color": colours["quiet"], "size": 12},
+    }  # fmt: skip
+    if log:
+        made |= _ticks(limits or [value for some in data for value in plain(some) if value])
+    if limits is not None:
+        made["range"] = [math.log10(value) for value in limits] if log else list(limits)
+    return made
+
+
+def _ticks(values: Sequence[float]) -> dict[str, Any]:
+    """Return round numbers for an axis of ratios, some five of them: powers of ten, or 1, 2, 5 within few."""
+    least, most = min(values, default=1.0), max(values, default=1.0)
+    decades = range(math.floor(math.log10(least)) - 1, math.ceil(math.log10(most)) + 1)
+    wide = math.log10(most / least)
+    step = max(1, round(wide / 5))
+    heads = (1,) if wide > 2.5 else (1, 2, 5) if wide > 0.9 else (1, 1.5, 2, 3, 4, 5, 7)
+    ticks = [head * 10.0**power for power in decades for head in heads if head > 1 or power % step == 0]
+    return {"tickmode": "array", "tickvals": ticks, "ticktext": [_text(tick) for tick in ticks]}
+
+
+def _text(tick: float) -> str:
+    if 1e-3 <= tick < 1e5:
+        return f"{tick:g}"
+    return f"10<sup>{round(math.log10(tick))}</sup>"
+
+
+def _line(mark: Mark, colours: dict[str, str]) -> dict[str, Any]:
+    return {
+        "type": "line", "xref": "x", "yref": "paper", "x0": mark.x, "x1": mark.x, "y0": 0, "y1": 1,
+        "line": {"color": colours[mark.role], "width": 1.4, "dash": "dash"},
+    }  # fmt: skip
+
+
+def _caption(mark: Mark, log: bool, colours: dict[str, str]) -> dict[str, Any]:
+    return {
+        "x": math.log10(mark.x) if log else mark.x, "y": 1, "xref": "x", "yref": "paper", "yanchor": "top",
+        "xanchor": "left", "xshift": 4, "showarrow": False, "text": mark.label,
+        "font": {"color": colours[mark.role], "size": 12},
+    }  # fmt: skip

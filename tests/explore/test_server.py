@@ -1,0 +1,267 @@
+"""The laboratory's server by itself: what it answers, whom it refuses, and what it survives."""
+
+import contextlib
+import http.client
+import json
+import os
+import random
+import signal
+import socket
+import time
+from urllib.parse import quote, urlencode
+
+import psutil
+import pytest
+
+from firstlight.study import registry
+
+PAGES = [theory.name for theory in registry.theories().values() if theory.page is not None]
+API = [
+    "/", "/data", "/theory/one_step", "/vendor/plotly.js", "/static/app.js", "/static/../app.py",
+    "/api/theories", "/api/theories/one_step", "/api/theories/one_step/pictures", "/api/claims",
+    "/api/theories/one_step/thumbnail", "/api/theories/one_step/take", "/api/runs", "/api/runs/1",
+    "/api/runs/1/events",
+]  # fmt: skip
+
+
+def values(**given):
+    return urlencode({"values": json.dumps(given)})
+
+
+def test_the_first_page_and_its_parts_are_there(server):
+    for path in ("/", "/static/app.js", "/static/style.css", "/vendor/plotly.js"):
+        assert server.ask(path)[0] == 200
+    found = server.json("/api/theories")
+    assert {one["name"] for one in found["theories"]} == set(registry.theories())
+
+
+def test_nothing_outside_the_static_folder_is_served(server):
+    for path in (
+        "/static/../app.py",
+        "/static/%2e%2e/app.py",
+        "/static/..%2f..%2f__init__.py",
+        "/static//etc/passwd",
+    ):
+        assert server.ask(path)[0] == 404
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_every_page_is_described_and_draws_its_defaults(server, name):
+    described = server.json(f"/api/theories/{name}")
+    assert described["controls"]
+    assert described["panels"]
+    assert described["presets"]
+    assert described["explanation"]
+    told = server.events(f"/api/theories/{name}/pictures")
+    assert not [one["error"] for one in told if "error" in one]
+    drawn = {panel for one in told for panel in one.get("panels", {})}
+    assert drawn == {panel["name"] for panel in described["panels"]}
+    assert [one for one in told if "assumptions" in one]
+    assert [one for one in told if "stored" in one]
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_every_preset_is_allowed(name):
+    page = registry.resolve(registry.theories()[name].page, "page")()
+    for preset in page.presets:
+        assert page.study(page.clean(preset.values)).size
+
+
+def test_only_our_own_page_is_answered(server):
+    host = f"127.0.0.1:{server.port}"
+    assert server.ask("/", Host="evil.example")[0] == 421
+    assert server.ask("/", Host=f"evil.example:{server.port}")[0] == 421
+    assert server.ask("/api/theories", Host=host, Origin="http://evil.example")[0] == 403
+    assert server.ask("/api/theories", Host=host, Origin="null")[0] == 403
+    assert (
+        server.ask("/api/theories", Host=host, Sec_Fetch_Site="cross-site", Sec_Fetch_Mode="navigate")[0]
+        == 403
+    )
+    assert server.ask("/api/runs", "POST", b"{}", Host=host, Sec_Fetch_Site="cross-site")[0] == 403
+    assert server.ask("/api/theories", Host=host, Origin=f"http://{host}")[0] == 200
+    assert (
+        server.ask("/", Host=host, Sec_Fetch_Site="cross-site", Sec_Fetch_Mode="navigate")[0] == 200
+    )  # a link
+
+
+def test_the_policy_allows_no_foreign_source_and_no_inline_script(server):
+    line = http.client.HTTPConnection("127.0.0.1", server.port)
+    line.request("GET", "/")
+    policy = line.getresponse().getheader("content-security-policy")
+    line.close()
+    rules = dict(part.strip().split(" ", 1) for part in policy.split(";"))
+    assert rules["default-src"] == "'none'"
+    assert rules["script-src"] == "'self'"
+    assert rules["connect-src"] == "'self'"
+    assert "http" not in policy
+    assert "*" not in policy
+
+
+def test_bad_values_are_refused_with_the_control_and_the_range(server):
+    for given, said in (
+        ({"beta": 2}, "beta = 2: must be a number from 0 to 1"),
+        ({"beta": "x"}, "beta"),
+        ({"dimension": 100.5}, "whole"),
+        ({"dimension": 1e9}, "from 40 to 300"),
+        ({"activation": "__import__"}, "activation"),
+        ({"no_such": 1}, "no_such"),
+        ({"arms": ["network", "evil"]}, "arms"),
+    ):
+        status, text = server.ask(f"/api/theories/one_step/pictures?{values(**given)}")
+        assert status == 400
+        assert said in json.loads(text)["error"]
+
+
+def test_what_is_no_request_at_all_does_no_harm(server):
+    for junk in (
+        b"\x00\xff\xfe\r\n\r\n",
+        b"GET",
+        b"GET / HTTP/9.9\r\n\r\n",
+        b"GET / HTTP/1.1\r\n" + b"a: b\r\n" * 5000 + b"\r\n",
+    ):
+        with socket.create_connection(("127.0.0.1", server.port), timeout=5) as line:
+            line.sendall(junk)
+            line.settimeout(1)
+            with contextlib.suppress(OSError):
+                line.recv(100)
+    assert server.ask("/api/theories")[0] == 200
+
+
+def random_text(rng):
+    alphabet = "abz019.,:;'\"<>[]{}()\\/%&=+-_ \u00e9\u2603\x00\n"
+    return "".join(rng.choice(alphabet) for _ in range(rng.randrange(40)))
+
+
+def random_json(rng, depth=3):
+    made = [
+        None,
+        True,
+        rng.random() * 10 ** rng.randrange(-300, 300),
+        rng.randrange(-(10**9), 10**9),
+        random_text(rng),
+    ]
+    if depth:
+        made.append([random_json(rng, depth - 1) for _ in range(rng.randrange(4))])
+        made.append({random_text(rng): random_json(rng, depth - 1) for _ in range(rng.randrange(3))})
+    return rng.choice(made)
+
+
+def test_random_requests_are_answered_and_never_break_the_server(server):
+    rng = random.Random(0)
+    controls = [control["name"] for control in server.json("/api/theories/one_step")["controls"]]
+    for _ in range(300):
+        path = rng.choice(API)
+        if rng.random() < 0.3:
+            path += "/" + quote(random_text(rng), safe="")
+        given = {rng.choice(controls): random_json(rng) for _ in range(rng.randrange(1, 4))}
+        text = rng.choice([json.dumps(given), random_text(rng), "[" * 3000, json.dumps(random_json(rng))])
+        path += "?" + urlencode({"values": text, "theme": random_text(rng)})
+        body = rng.choice(
+            [None, text.encode(), json.dumps({"theory": "one_step", "values": given}).encode(), b"x" * 70_000]
+        )
+        method = rng.choice(["GET", "POST", "PUT", "DELETE", "HEAD"])
+        if method == "GET" and text == "{}":
+            continue
+        status, _ = server.ask(path, method, body if method in ("POST", "PUT") else None)
+        assert status < 500, (method, path, body)
+    assert server.json("/api/runs")["runs"] == []
+
+
+def test_two_hundred_fast_changes_leave_the_last_one_right(server):
+    def pictures(beta, dropped):
+        path = f"/api/theories/one_step/pictures?{values(beta=beta, dimension=60)}"
+        line = http.client.HTTPConnection("127.0.0.1", server.port, timeout=120)
+        line.request("GET", path)
+        if dropped:
+            line.sock.close()
+        return line
+
+    for place in range(200):
+        pictures(round(place / 200, 3), dropped=True)
+    told = server.events(f"/api/theories/one_step/pictures?{values(beta=0.5, dimension=60)}")
+    assert [one for one in told if "panels" in one]
+    assert not [one for one in told if "error" in one]
+
+
+def test_a_killed_worker_is_replaced(server):
+    server.json("/api/theories")
+    every = psutil.Process(server.process.pid).children()
+    children = [child for child in every if "spawn_main" in " ".join(child.cmdline())]
+    assert children
+    for child in children:
+        child.kill()
+    psutil.wait_procs(children, timeout=10)
+    told = server.events(f"/api/theories/one_step/pictures?{values(beta=0.31, dimension=60)}")
+    assert [one for one in told if "panels" in one]
+
+
+def run_to_end(server, number):
+    while True:
+        run = next(one for one in server.json("/api/runs")["runs"] if one["number"] == number)
+        if run["state"] in ("done", "failed", "cancelled", "asks"):
+            return run
+        time.sleep(0.1)
+
+
+SMALL = {"dimension": 40, "trials": 1, "samples": 0.5}
+
+
+def test_a_run_makes_ordinary_records(server):
+    from firstlight.explore.pages import page
+    from firstlight.study.run import dataset
+    from firstlight.study.store import Store
+
+    run = server.json("/api/runs", {"theory": "one_step", "values": SMALL})
+    told = server.events(f"/api/runs/{run['number']}/events")
+    assert told[-1]["state"] == "done"
+    assert told[-1]["done"] == told[-1]["total"] > 0
+    points = told[-1]["points"]["errors"][0]
+    one_step = page("one_step")
+    study = one_step.study(one_step.clean(SMALL))
+    with Store(server.store) as store:
+        found = dataset(study, store)
+        assert study.name in store.counts()
+    assert (found.status == "ok").all()
+    mean = found.test_error.sel(arm="network").mean("trial").values
+    assert points["y"] == pytest.approx(mean.tolist(), rel=1e-6)  # JSON carries seven digits
+    facts = server.events(f"/api/theories/one_step/pictures?{values(**SMALL)}")
+    stored = next(one for one in facts if "stored" in one)
+    assert stored["stored"] == stored["records"] == study.records
+    assert stored["points"]["errors"][0]["y"] == points["y"]
+
+
+def test_a_run_is_cancelled_and_resumed(server):
+    asked = {**SMALL, "dimension": 100, "trials": 30, "samples": 2.0}
+    run = server.json("/api/runs", {"theory": "one_step", "values": asked})
+    again = server.json("/api/runs", {"theory": "one_step", "values": asked})
+    assert again["number"] == run["number"]
+    waiting = server.json("/api/runs", {"theory": "one_step", "values": {**SMALL, "beta": 0.2}})
+    assert waiting["state"] == "waiting"
+    cancelled = server.json(f"/api/runs/{run['number']}", {"do": "cancel"})
+    assert cancelled["state"] == "cancelled"
+    assert run_to_end(server, waiting["number"])["state"] == "done"
+    short = {**asked, "trials": 1, "dimension": 40}
+    first = server.json("/api/runs", {"theory": "one_step", "values": short})
+    assert run_to_end(server, first["number"])["state"] == "done"
+
+
+def test_without_a_token_no_other_machine_is_let_in(tmp_path):
+    from firstlight.explore.server import serve
+
+    with pytest.raises(ValueError, match="token"):
+        serve(str(tmp_path / "s.sqlite"), host="0.0.0.0", token="short", browser=False)
+
+
+def test_ctrl_c_ends_it_with_all_children(start, tmp_path):
+    running = start(str(tmp_path / "study.sqlite"))
+    running.json("/api/theories")
+    children = psutil.Process(running.process.pid).children(recursive=True)
+    assert children
+    line = http.client.HTTPConnection("127.0.0.1", running.port, timeout=60)
+    line.request("GET", "/api/theories/one_step/pictures")  # something is being computed and streamed
+    os.kill(running.process.pid, signal.SIGINT)
+    assert running.process.wait(15) in (0, -signal.SIGINT)
+    running.process.stdout.close()
+    _, alive = psutil.wait_procs(children, timeout=5)
+    line.close()
+    assert not alive
