@@ -114,6 +114,7 @@ THEORY = Theory(
         "spectra": "firstlight.phase_transition.figures:spectra",
         "learning": "firstlight.phase_transition.figures:learning",
     },
+    diagnose="firstlight.phase_transition.diagnosis:diagnose",
     featured=(
         "phase-transition/delta-alg",
         "phase-transition/hessian-spectrum",

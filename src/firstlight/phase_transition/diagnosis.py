@@ -1,0 +1,342 @@
+"""What the phase transition says about a user's data: which directions show, and how many rows they take."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from firstlight.diagnosis import Clock, Figure, Finding, Prediction, Table, UserData
+from firstlight.diagnosis.words import number, with_error
+from firstlight.phase_transition.experiment.learnt import held_out_errors, leading_directions, overlap, train
+from firstlight.phase_transition.theory.delta_data import LEAST, interval, inverse_delta
+from firstlight.phase_transition.theory.hidden import (
+    FOUND,
+    HINT,
+    Found,
+    complement,
+    directions_of,
+    easy_directions,
+    hard_directions,
+    slices,
+    whitened,
+)
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure as Canvas
+
+_PERMUTATIONS = 199
+_ROWS, _COLUMNS = 4000, 100
+_LEAST_ROWS = 40
+_HALVES = 3
+_MOST_EASY = 3  # with more, too few rows are alike in all of them to permute labels among
+
+
+@dataclass(eq=False)
+class _State:
+    """What is known so far.
+
+    Attributes
+    ----------
+    z, x, y : ndarray
+        Whitened rows, the same rows in the user's columns, and labels.
+    kept : float
+        Share of the variance that the leading columns hold, where there were too many.
+    easy, hard : Found, optional
+    delta : tuple of float, optional
+        1/delta_alg and its error.
+    halves : list of dict
+        Overlaps and errors, one for each way to halve the rows.
+    picture : dict
+    """
+
+    z: np.ndarray
+    x: np.ndarray
+    y: np.ndarray
+    kept: float
+    easy: Found | None = None
+    hard: Found | None = None
+    delta: tuple[float, float] | None = None
+    halves: list[dict[str, float]] = field(default_factory=list)
+    picture: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def ratio(self) -> float:
+        """Rows per column."""
+        return self.z.shape[0] / self.z.shape[1]
+
+    @property
+    def lengths(self) -> float:
+        """By how much more the rows' squared lengths vary than those of Gaussian rows."""
+        square = (self.z**2).sum(axis=1)
+        return float(square.std() / square.mean() / np.sqrt(2 / self.z.shape[1]))
+
+
+def diagnose(data: UserData, clock: Clock) -> Iterator[Finding]:
+    """Yield what the theory says and what was measured, ever more of it.
+
+    Parameters
+    ----------
+    data : UserData
+    clock : Clock
+        Looked at between parts.
+
+    Yields
+    ------
+    Finding
+    """
+    if min(data.shape[0] / _LEAST_ROWS, data.shape[1] / 2) < 1:
+        yield Finding("no", f"It needs {_LEAST_ROWS} rows and two columns at least; these are {data.shape}.")
+        return
+    classes, state = len(data.classes), _begin(data)
+    rng = data.rng("phase", "easy")
+    state.easy = easy_directions(state.z, slices(state.y, classes), _PERMUTATIONS, rng)
+    yield _finding(data, state)
+    known = state.easy.directions
+    if known.shape[1] <= _MOST_EASY and state.z.shape[1] - known.shape[1] >= 2:
+        state.hard = hard_directions(
+            state.z, state.y, classes, known, _PERMUTATIONS, data.rng("phase", "hard")
+        )
+        yield _finding(data, state)
+        if state.hard.count and state.ratio >= LEAST:
+            rows = state.z @ complement(known)
+            part = slices(state.y, classes)
+            state.delta = inverse_delta(rows, part, state.hard.count, data.rng("phase", "delta"))
+            yield _finding(data, state)
+    for half in range(_HALVES):
+        if clock.over:
+            return
+        _halve(data, state, half)
+        yield _finding(data, state)
+
+
+def _begin(data: UserData) -> _State:
+    """Choose rows, take the leading columns where there are too many, and whiten."""
+    n, rng = len(data.y), data.rng("phase", "rows")
+    rows = np.arange(n) if n <= _ROWS else np.sort(rng.choice(n, _ROWS, replace=False))
+    x, y, kept = data.X[rows], data.y[rows], 1.0
+    if x.shape[1] > _COLUMNS:
+        centred = x - x.mean(axis=0)
+        values, vectors = np.linalg.eigh(centred.T @ centred)
+        kept = float(values[-_COLUMNS:].sum() / values.sum())
+        return _State(whitened(centred @ vectors[:, -_COLUMNS:]), x, y, kept)
+    return _State(whitened(x), x, y, kept)
+
+
+def _numbers(state: _State) -> tuple[int, int]:
+    """How many easy and hard directions were found."""
+    return state.easy.count if state.easy else 0, state.hard.count if state.hard else 0
+
+
+def _halve(data: UserData, state: _State, half: int) -> None:
+    """Find directions in one half of the rows and train a network on the other."""
+    rng, classes = data.rng("phase", "half", half), len(data.classes)
+    order = rng.permutation(len(state.y))
+    one, two = order[: len(order) // 2], order[len(order) // 2 :]
+    if classes and min(len(np.unique(state.y[part])) for part in (one, two)) < 2:
+        return
+    easy, hard = _numbers(state)
+    statistic = state.hard.statistic if state.hard else 0
+    model = train(state.z[two], state.y[two], classes, rng)
+    learnt = leading_directions(model, state.z[two], easy + hard)
+    here, there = (directions_of(state.z[p], state.y[p], classes, easy, hard, statistic) for p in (one, two))
+    found: dict[str, float] = {}
+    for name, a, b in zip(("easy", "hard"), here, there, strict=True):
+        if a.shape[1]:
+            found |= {f"{name} statistic": overlap(a, b), f"{name} network": overlap(a, learnt)}
+    found["linear"], found["network"] = held_out_errors(
+        (state.z[two], state.y[two]), (state.z[one], state.y[one]), classes, model
+    )
+    state.halves.append(found)
+    if half == 0:
+        shown = two[:400]
+        candidates = directions_of(state.z[one], state.y[one], classes, max(easy, 1), max(hard, 1), statistic)
+        state.picture = {
+            "linear": (state.z[shown] @ candidates[0][:, 0]).tolist(),
+            "hidden": (state.z[shown] @ candidates[1][:, 0]).tolist(),
+            "labels": state.y[shown].tolist(), "classes": list(data.classes[:6]),
+            "found": [easy > 0, hard > 0],
+        }  # fmt: skip
+
+
+def _mean(state: _State, name: str) -> tuple[float, float]:
+    """Mean over the halves, and its standard error."""
+    values = [half[name] for half in state.halves if name in half]
+    error = float(np.std(values, ddof=1) / np.sqrt(len(values))) if len(values) > 1 else float("nan")
+    return (float(np.mean(values)) if values else float("nan")), error
+
+
+def _finding(data: UserData, state: _State) -> Finding:
+    n, d = state.z.shape
+    wide = state.lengths
+    speaks: Any = "yes" if wide <= 1.5 and state.ratio >= 1 else "in part"
+    why = (
+        f"{n} rows for {d} columns, n/d = {number(state.ratio)}; the rows' lengths vary {number(wide)} × as "
+        f"much as those of Gaussian rows."
+    )
+    return Finding(
+        speaks, why, _says(state), _measured(state), _advice(state), _predictions(state),
+        _tables(data, state),
+        Figure(state.picture, draw, _caption(state), 2) if state.picture else None, _notes(data, state),
+        f"{len(state.halves)} of {_HALVES} halves",
+    )  # fmt: skip
+
+
+def _strength(found: Found) -> str:
+    return "found" if found.p[0] <= FOUND else "a hint" if found.p[0] <= HINT else "none"
+
+
+def _says(state: _State) -> str:
+    if state.easy is None:
+        return ""
+    p, count = state.easy.p[0], max(1, state.easy.count)
+    kind = _strength(state.easy)
+    several = "one direction" if count == 1 else f"{count} directions"
+    text = {
+        "found": f"A linear signal in {several} (p = {p:.3f}).",
+        "a hint": f"Only a hint of a linear signal (p = {p:.3f}).",
+        "none": f"No linear signal (p = {p:.2f}).",
+    }[kind]
+    return text if state.hard is None else f"{text} {_hidden(state, state.hard)}"
+
+
+def _hidden(state: _State, hard: Found) -> str:
+    p, missed = hard.p[0], state.ratio / 5
+    kind = _strength(hard)
+    if kind == "none":
+        return (
+            f"Beyond it nothing shows at n/d = {number(state.ratio)} (p = {p:.2f}): there is none, or its "
+            f"delta_alg is above about {number(missed)}."
+        )
+    if kind == "a hint":
+        return f"Beyond it only a hint of a hidden direction (p = {p:.3f})."
+    several = "one hidden direction shows" if hard.count == 1 else f"{hard.count} hidden directions show"
+    text = f"Beyond it {several} in how the rows spread (p = {p:.3f})."
+    if state.delta is None or not np.isfinite(state.delta[0]):
+        reason = f"below n/d = {LEAST:g}" if state.delta is None else "as parts of the rows disagree about it"
+        return text + f" When it becomes visible (delta_alg) cannot be told {reason}."
+    return f"{text} It becomes visible to fast methods at about {number(1 / state.delta[0])} rows per column."
+
+
+def _measured(state: _State) -> str:
+    if not state.halves:
+        return ""
+    linear, network = _mean(state, "linear"), _mean(state, "network")
+    parts = [
+        f"On unseen rows a linear model errs by {with_error(*linear)}, a network by {with_error(*network)}"
+    ]
+    for name, word in (("easy", "linear"), ("hard", "hidden")):
+        value, error = _mean(state, f"{name} network")
+        if np.isfinite(value):
+            parts.append(f"what moves its outputs holds {with_error(value, error)} of the {word} directions")
+    return "; ".join(parts) + "."
+
+
+def _advice(state: _State) -> tuple[str, ...]:
+    d = state.z.shape[1]
+    if state.hard is None:
+        return ()
+    if state.hard.count:
+        return ("A linear model misses the hidden direction: use a network, or squares of these columns.",)
+    more = f"A direction of delta_alg = 1 would need about {5 * d:,} rows"
+    rest = "." if state.ratio >= 5 else f"; you have {len(state.y):,}."
+    if state.easy is not None and state.easy.p[0] > HINT:
+        return ("No signal was found: collect more rows or other columns.", more + rest)
+    return (f"A linear model sees all that shows at this number of rows. {more}{rest}",)
+
+
+def _predictions(state: _State) -> tuple[Prediction, ...]:
+    found = []
+    if state.delta is not None and np.isfinite(state.delta[0]):
+        low, high = interval(*state.delta)
+        found.append(
+            Prediction("delta_alg of the hidden part, rows per column", 1 / state.delta[0], low, high)
+        )
+    for name, word in (("easy", "linear"), ("hard", "hidden")):
+        value, error = _mean(state, f"{name} statistic")
+        measured, spread = _mean(state, f"{name} network")
+        if np.isfinite(value) and np.isfinite(measured):
+            wide = 1.6449 * error if np.isfinite(error) else 0.0
+            what = f"overlap of {word} directions found in one half with those of the other half"
+            less = "a network trained by descent needs more rows than the best fast method"
+            because = (
+                less if measured < value else "the network uses these rows better than the statistic does"
+            )
+            found.append(
+                Prediction(
+                    what, value, max(0.0, value - wide), min(1.0, value + wide), measured, spread, because
+                )
+            )
+    return tuple(found)
+
+
+def _tables(data: UserData, state: _State) -> tuple[Table, ...]:
+    rows = []
+    for kind, found in (("linear", state.easy), ("hidden", state.hard)):
+        for i, p in enumerate(found.p if found else ()):
+            shown = found.directions.shape[1] > i  # type: ignore[union-attr]
+            score = state.z @ found.directions[:, i] if shown else None  # type: ignore[union-attr]
+            rows.append((f"{kind} {i + 1}", f"{p:.3f}", _columns(data, state, score)))
+    note = "p: share of permuted labels that show as much; the first above 0.05 ends the search."
+    return (
+        Table("Directions that were tried", ("direction", "p", "columns it goes with"), tuple(rows), note),
+    )
+
+
+def _columns(data: UserData, state: _State, score: np.ndarray | None) -> str:
+    """Name the columns that go most with a score."""
+    if score is None:
+        return "–"
+    x = state.x - state.x.mean(axis=0)
+    along = (
+        x.T
+        @ (score - score.mean())
+        / (np.linalg.norm(x, axis=0) * np.linalg.norm(score - score.mean()) + 1e-300)
+    )
+    best = np.argsort(-np.abs(along))[:3]
+    return ", ".join(f"{data.names[i]} ({along[i]:+.2f})" for i in best)
+
+
+def draw(data: Mapping[str, Any], canvas: "Canvas") -> None:
+    """Draw labels over the scores of unseen rows along the leading linear and hidden direction."""
+    labels = np.array(data["labels"])
+    for axes, name, found in zip(canvas.axes, ("linear", "hidden"), data["found"], strict=True):
+        score = np.array(data[name])
+        axes.set_xlabel(f"{name} direction" + ("" if found else " (best candidate, not significant)"))
+        if data["classes"]:
+            edges = np.linspace(score.min(), score.max(), 25).tolist()
+            for c, title in enumerate(data["classes"]):
+                axes.hist(score[labels == c], edges, alpha=0.5, label=title)
+            axes.set_ylabel("rows")
+        else:
+            axes.plot(score, labels, "o", markersize=2.5, alpha=0.6)
+            axes.set_ylabel("label")
+    if data["classes"]:
+        canvas.axes[0].legend()
+
+
+def _caption(state: _State) -> str:
+    shown = len(state.picture["labels"])
+    return (
+        f"Rows of one half along the leading directions found in the other half ({shown} rows shown). "
+        "A linear direction moves the labels' mean, a hidden one only their spread."
+    )
+
+
+def _notes(data: UserData, state: _State) -> tuple[str, ...]:
+    notes = ["The tests hold for any law of the rows; delta_alg assumes Gaussian rows and is open otherwise."]
+    if state.kept < 1:
+        notes.append(
+            f"Of {data.shape[1]} columns the {_COLUMNS} leading principal directions were looked at; they "
+            f"hold {state.kept:.0%} of the variance."
+        )
+    if state.easy is not None and state.easy.directions.shape[1] > _MOST_EASY:
+        notes.append(
+            f"Hidden directions are not looked for beside more than {_MOST_EASY} linear ones: too few rows "
+            "are alike in all of them to tell the two apart."
+        )
+    if len(state.y) < len(data.y):
+        notes.append(f"{len(state.y):,} of {len(data.y):,} rows were used, drawn at random.")
+    if not data.classes:
+        notes.append("Numbers are cut into slices, so that delta_alg is an upper bound.")
+    return tuple(notes)

@@ -1,0 +1,139 @@
+"""Directions in data: found where they are, not where they are not, and what a network learns of them."""
+
+import numpy as np
+import pytest
+
+from firstlight.diagnosis import Clock, user_data
+from firstlight.phase_transition.diagnosis import diagnose
+from firstlight.phase_transition.experiment.learnt import overlap
+from firstlight.phase_transition.theory.delta_data import inverse_delta
+from firstlight.phase_transition.theory.hidden import (
+    blocks,
+    directions_of,
+    easy_directions,
+    hard_directions,
+    permuted,
+    slices,
+    whitened,
+)
+
+
+def elliptic(n, d, rng):
+    """Rows of one random length each: not Gaussian, and squares of coordinates go together."""
+    return rng.normal(size=(n, d)) * np.sqrt(3 / rng.chisquare(3, size=(n, 1)))
+
+
+def found(x, y, classes, seed, permutations=99):
+    rng = np.random.default_rng(seed)
+    z = whitened(x)
+    easy = easy_directions(z, slices(y, classes), permutations, rng)
+    return easy, hard_directions(z, y, classes, easy.directions, permutations, rng)
+
+
+def test_whitening_does_not_depend_on_units():
+    x = np.random.default_rng(0).normal(size=(200, 3))
+    one, other = whitened(x), whitened(x * [1, 1e6, 1e-6] + 5)
+    assert np.allclose(np.abs(one), np.abs(other), rtol=1e-6, atol=1e-8)
+
+
+def test_blocks_hold_every_row_once_and_permutations_stay_inside():
+    scores = np.random.default_rng(0).normal(size=(137, 2))
+    groups = blocks(scores)
+    assert np.array_equal(np.sort(np.concatenate(groups)), np.arange(137))
+    order = permuted(137, groups, np.random.default_rng(1))
+    for group in groups:
+        assert set(order[group]) == set(group)
+
+
+@pytest.mark.parametrize("law", ["gaussian", "elliptic"])
+def test_false_alarms_of_noise_and_of_a_linear_signal(law):
+    """At 5 % of 60 sets, eight or more alarms have a chance below 1 %; without projection most alarm."""
+    alarms = {"easy": 0, "hard": 0, "hard beside linear": 0}
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        x = rng.normal(size=(100, 6)) if law == "gaussian" else elliptic(100, 6, rng)
+        easy, hard = found(x, rng.normal(size=100), 0, seed, 39)
+        alarms["easy"] += easy.p[0] <= 0.05
+        alarms["hard"] += hard.p[0] <= 0.05
+        _, hard = found(x, x[:, 0] + 0.3 * rng.normal(size=100), 0, seed, 39)
+        alarms["hard beside linear"] += hard.p[0] <= 0.05
+    assert all(count < 8 for count in alarms.values()), alarms
+
+
+@pytest.mark.parametrize(
+    ("link", "classes", "easy", "hard"),
+    [
+        (lambda z: z[:, 0], 0, 1, 0),
+        (lambda z: z[:, 0] ** 2, 0, 0, 1),
+        (lambda z: z[:, 0] + z[:, 1] ** 2, 0, 1, 1),
+        (lambda z: (z[:, 0] * z[:, 1] > 0).astype(int), 2, 0, 2),
+        (lambda z: np.digitize(np.arctan2(z[:, 0], z[:, 1]), [-1, 1]), 3, 2, 0),
+    ],
+)
+def test_the_right_number_of_directions(link, classes, easy, hard):
+    x = np.random.default_rng(3).normal(size=(600, 12))
+    one, two = found(x, link(x), classes, 0, 199)
+    assert (one.count, two.count) == (easy, hard)
+
+
+def test_the_direction_itself_is_found():
+    x = np.random.default_rng(0).normal(size=(800, 10)) @ np.diag(np.arange(1.0, 11))
+    y = (x[:, 4] / 5) ** 2
+    z = whitened(x)
+    direction = directions_of(z, y, 0, 0, 1, 1)[1]
+    assert abs(np.corrcoef(z @ direction[:, 0], x[:, 4])[0, 1]) > 0.9
+
+
+@pytest.mark.parametrize(("link", "rank", "truth"), [("band", 1, 1 / 0.76658), ("product", 2, 4 / np.pi**2)])
+def test_delta_alg_of_classes_is_in_its_interval(link, rank, truth):
+    """Coverage at n/d ≥ 25 is .80 to 1.00 of 90 % intervals: of 6 seeds at least 4."""
+    inside = 0
+    for seed in range(6):
+        rng = np.random.default_rng(seed)
+        x = rng.normal(size=(1000, 20))
+        y = (np.abs(x[:, 0]) > 1.4821) if link == "band" else (x[:, 0] * x[:, 1] > 0)
+        value, error = inverse_delta(whitened(x), y.astype(int), rank, rng)
+        inside += abs(value - truth) < 1.6449 * error
+    assert inside >= 4
+
+
+def test_overlap_is_a_share():
+    q = np.linalg.qr(np.random.default_rng(0).normal(size=(5, 5)))[0]
+    assert overlap(q[:, :2], q) == pytest.approx(1)
+    assert overlap(q[:, :2], q[:, 2:]) == pytest.approx(0, abs=1e-12)
+
+
+def last(x, y):
+    return list(diagnose(user_data(x, y), Clock(1e9)))[-1]
+
+
+def test_a_hidden_direction_is_told_and_a_network_finds_it():
+    x = np.random.default_rng(0).normal(size=(1500, 15))
+    one = last(x, (np.abs(x[:, 3]) > 0.7).astype(int))
+    assert "No linear signal" in one.says
+    assert "one hidden direction" in one.says
+    assert "column 4" in one.tables[0].rows[1][2]
+    delta, hidden = one.predictions
+    assert 1 / 3 < delta.predicted < 3
+    assert not delta.checked
+    assert hidden.measured > 0.7
+
+
+def test_nothing_is_told_as_nothing():
+    rng = np.random.default_rng(5)
+    one = last(rng.normal(size=(120, 20)), rng.normal(size=120))
+    assert "No linear signal" in one.says
+    assert "nothing shows at n/d = 6.00" in one.says
+    assert "No signal" in one.advice[0]
+    assert one.predictions == ()
+
+
+def test_delta_is_refused_below_25_rows_per_column():
+    x = np.random.default_rng(0).normal(size=(400, 20))
+    one = last(x, x[:, 0] ** 2)
+    assert "cannot be told below n/d = 25" in one.says
+
+
+def test_too_few_rows_or_columns():
+    assert last(np.random.default_rng(0).normal(size=(20, 3)), np.arange(20) % 2).speaks == "no"
+    assert last(np.random.default_rng(0).normal(size=(80, 1)), np.arange(80) % 2).speaks == "no"
