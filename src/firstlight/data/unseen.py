@@ -10,10 +10,11 @@ from scipy.special import ndtr, ndtri
 from firstlight.data.images import load_images
 from firstlight.data.labelled import labelled
 from firstlight.maths.checks import check_matrix, refusal
+from firstlight.maths.shown import Shown
 
 
 @dataclass(frozen=True, eq=False)
-class UnseenData:
+class UnseenData(Shown):
     """Samples to train on, and samples of other classes.
 
     Attributes

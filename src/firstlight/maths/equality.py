@@ -8,13 +8,15 @@ from typing import Any
 
 import numpy as np
 
+from firstlight.maths.shown import Shown
 
-class ByValue:
+
+class ByValue(Shown):
     """A base for ``@dataclass(frozen=True, eq=False)``: every Problem and law of data has it.
 
     Instances are equal if they are of the same class and their fields are equal; arrays are if their types,
     shapes and values are, and NaN equals NaN. Cached properties stay out of pickles: they can be computed
-    again.
+    again. A shell or a notebook shows them as `Shown` says.
 
     Examples
     --------

@@ -8,12 +8,13 @@ import numpy as np
 from scipy import optimize
 
 from firstlight.maths.checks import check_memory
+from firstlight.maths.shown import Shown
 
 Value = TypeVar("Value")
 
 
 @dataclass(frozen=True)
-class Solved(Generic[Value]):
+class Solved(Shown, Generic[Value]):
     """What an iterative solver found, and how far to trust it.
 
     Attributes

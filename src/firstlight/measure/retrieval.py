@@ -14,12 +14,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from firstlight.data.labelled import MEMORY, Labelled, labelled, moderate, row_chunks
+from firstlight.maths.shown import Shown
 
 Metric = Literal["cosine", "euclidean", "inner"]
 
 
 @dataclass(frozen=True, eq=False)
-class Recall:
+class Recall(Shown):
     """Recall@k of a set of labelled features.
 
     Attributes

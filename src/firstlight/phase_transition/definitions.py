@@ -11,13 +11,14 @@ from firstlight.maths.activations import Activation, activation
 from firstlight.maths.activations.factory import is_built_in
 from firstlight.maths.checks import check_number, check_numbers, check_positive, refusal
 from firstlight.maths.losses import Loss, loss
+from firstlight.maths.shown import Shown
 from firstlight.maths.tabulated import Function, tabulated
 
 _PROBE = np.linspace(-40.0, 40.0, 4001)
 
 
 @dataclass(frozen=True)
-class Student:
+class Student(Shown):
     """A two-layer network in the limit of many inputs, seen through its pre-activations h.
 
     Parameters

@@ -12,10 +12,11 @@ import numpy as np
 from firstlight.early_alignment.theory.geometry import Geometry
 from firstlight.maths.checks import check_count
 from firstlight.maths.losses import gain
+from firstlight.maths.shown import Shown
 
 
 @dataclass(frozen=True)
-class Bounds:
+class Bounds(Shown):
     """What the theorem promises, for one geometry, width and scale ε.
 
     Attributes

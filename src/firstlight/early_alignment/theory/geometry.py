@@ -7,10 +7,11 @@ import numpy as np
 from firstlight.data.separable import separability, two_classes
 from firstlight.early_alignment.theory.limits import limits
 from firstlight.maths.checks import check_neurons
+from firstlight.maths.shown import Shown
 
 
 @dataclass(frozen=True)
-class Geometry:
+class Geometry(Shown):
     """Constants of labelled data and of a start.
 
     Attributes

@@ -10,6 +10,7 @@ import numpy as np
 from scipy.optimize import nnls
 
 from firstlight.data.separable import separability, two_classes
+from firstlight.maths.shown import Shown
 
 
 def max_margin(X: np.ndarray) -> tuple[np.ndarray, float]:
@@ -60,7 +61,7 @@ def max_margin(X: np.ndarray) -> tuple[np.ndarray, float]:
 
 
 @dataclass(frozen=True)
-class Limits:
+class Limits(Shown):
     """What gradient flow tends to as t → ∞, for separable data with live neurons of both signs.
 
     Attributes

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from firstlight.maths.checks import check_reals
+from firstlight.maths.shown import Shown
 from firstlight.maths.solvers import bracketing_root
 
 _FATES = {"in S₊": 1, "in S₋": -1, "dead": 0, "elsewhere": 2}
@@ -12,7 +13,7 @@ _EVENT = np.dtype([("time", "f8"), ("neuron", "i8"), ("datum", "i8"), ("level", 
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class AlignmentPath:
+class AlignmentPath(Shown):
     """Every neuron's way through the alignment phase; see `align`.
 
     Attributes

@@ -8,6 +8,7 @@ from scipy.special import expit, gammainc, gammaincinv, logit
 from firstlight.data.multi_index import MultiIndex
 from firstlight.maths.checks import check_count, check_increasing, check_positive
 from firstlight.maths.rng import RNGLike, SeedLike, generator
+from firstlight.maths.shown import Shown
 from firstlight.maths.solvers import Solved
 from firstlight.phase_transition.definitions import Student, as_student
 from firstlight.phase_transition.theory.conditional import as_target
@@ -19,7 +20,7 @@ _DOUBLINGS = 3
 
 
 @dataclass(frozen=True)
-class EscapeTime:
+class EscapeTime(Shown):
     """When the hard overlap stops being small.
 
     Attributes

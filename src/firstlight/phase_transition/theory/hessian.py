@@ -10,6 +10,7 @@ from scipy.spatial import cKDTree
 from firstlight.data.multi_index import MultiIndex
 from firstlight.maths.checks import check_count, check_memory, check_positive
 from firstlight.maths.rng import RNGLike, SeedLike, generator
+from firstlight.maths.shown import Shown
 from firstlight.maths.solvers import bracketing_root
 from firstlight.phase_transition.definitions import Student, as_student
 from firstlight.phase_transition.theory.conditional import as_target
@@ -25,7 +26,7 @@ _ATOMS = 16  # label laws with at most so many values are discrete
 
 
 @dataclass(frozen=True)
-class Outlier:
+class Outlier(Shown):
     """An eigenvalue outside the bulk.
 
     Attributes
@@ -47,7 +48,7 @@ class Outlier:
 
 
 @dataclass(frozen=True)
-class HessianSpectrum:
+class HessianSpectrum(Shown):
     """The limit of the Hessian's spectrum.
 
     Attributes

@@ -7,6 +7,7 @@ from scipy.special import ndtr
 
 from firstlight.data.multi_index import MultiIndex
 from firstlight.maths.rng import RNGLike, SeedLike, generator
+from firstlight.maths.shown import Shown
 from firstlight.maths.sobol import sobol_normal
 from firstlight.phase_transition.theory.conditional import conditional_moments, far_labels
 from firstlight.phase_transition.theory.relevant import relevant_directions
@@ -71,7 +72,7 @@ def label_law(target: MultiIndex, rng: RNGLike | SeedLike = 0) -> LabelLaw:
 
 
 @dataclass(frozen=True)
-class LabelSample:
+class LabelSample(Shown):
     """Samples of a label law beside independent normals; fields as in `LabelLaw`, and `normals` (n, dim)."""
 
     y: np.ndarray

@@ -4,6 +4,7 @@ from dataclasses import dataclass, fields, replace
 
 import numpy as np
 
+from firstlight.maths.shown import Shown
 from firstlight.phase_transition.theory.resolvent import Bulk, Edge
 
 _SHARE = 1e-4  # of the law, first left out where it pins the bulk's edge
@@ -11,7 +12,7 @@ _MOST = 1e-3  # of the law that may be left out
 
 
 @dataclass(frozen=True)
-class CurvatureLaw:
+class CurvatureLaw(Shown):
     """The joint law of the curvature D and of what is latent in the inputs.
 
     Attributes

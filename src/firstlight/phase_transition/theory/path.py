@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import ndtri, stdtrit
 
+from firstlight.maths.shown import Shown
 from firstlight.phase_transition.definitions import Student
 from firstlight.phase_transition.theory.hessian import HessianSpectrum, spectrum_of
 from firstlight.phase_transition.theory.labels import LabelSample
@@ -18,7 +19,7 @@ _ALIKE = 1e-4  # share of the forces' variance below which a combination of them
 
 
 @dataclass(frozen=True)
-class DmftPath:
+class DmftPath(Shown):
     """Training in the limit of many dimensions.
 
     Attributes

@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from firstlight.maths.checks import check_positive
+from firstlight.maths.shown import Shown
 from firstlight.maths.solvers import bracketing_root
 from firstlight.phase_transition.theory.stacks import definite, inverse
 
@@ -35,7 +36,7 @@ class Edge(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Bulk:
+class Bulk(Shown):
     """A law of curvatures D with weights, at `delta` samples per dimension.
 
     Attributes

@@ -6,6 +6,7 @@ import numpy as np
 
 from firstlight.data.multi_index import MultiIndex
 from firstlight.maths.rng import RNGLike, SeedLike, generator
+from firstlight.maths.shown import Shown
 from firstlight.phase_transition.theory.alg import conditional_threshold
 from firstlight.phase_transition.theory.conditional import as_informative
 from firstlight.phase_transition.theory.finite_stage import finite_threshold
@@ -14,7 +15,7 @@ from firstlight.phase_transition.theory.subspaces import closure, complement, su
 
 
 @dataclass(frozen=True)
-class Stage:
+class Stage(Shown):
     """One step of the staircase.
 
     Attributes

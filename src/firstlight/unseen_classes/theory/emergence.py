@@ -4,9 +4,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from firstlight.maths.shown import Shown
+
 
 @dataclass(frozen=True)
-class Emergence:
+class Emergence(Shown):
     """Whether alignment of an unseen class emerges, and by how much it meets each condition.
 
     Attributes
