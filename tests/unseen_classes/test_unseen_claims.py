@@ -28,7 +28,7 @@ def records(axes, trials=4, **columns):
 
 
 def verdicts(made):
-    return {claim.text: claim.verdict for claim in made}
+    return {claim.statement: claim.verdict for claim in made}
 
 
 CLASSES = {"kappa": [0.25, 4.0], "cosine": [-1.0, -0.5, 0.0, 0.4, 0.8]}
@@ -55,7 +55,9 @@ def test_sides():
     def made(same, before):
         opposite = xr.DataArray([1.0, 0.0], dims="side")
         after = lambda g: opposite * g.along + (1 - opposite) * same * g.along + 0.5  # noqa: E731
-        found = records(axes, mean_recall=after, mean_recall_before=lambda g: 0 * g.along + before)
+        found = records(
+            axes, mean_recall=after, mean_recall_before=lambda g: 0 * g.along + before, raw_recall=after
+        )
         return verdicts(claims.sides(found))
 
     assert made(same=1.0, before=0.0) == {claims.RECALL: "holds", claims.HELPS: "holds"}
@@ -70,6 +72,7 @@ def test_the_papers_set_ups():
         elasticity=lambda g: -g.length,
         mean_recall=lambda g: 0.9 + 0.1 * g.length,
         mean_recall_before=lambda g: 0.5 + 0.5 * g.length,
+        raw_recall=lambda g: 0.7 + 0 * g.length,
     )
     assert verdicts(claims.lengths(found)) == {
         claims.ALIGNMENT: "holds", claims.ELASTICITY: "does not hold", claims.RECALL: "holds",
@@ -123,6 +126,7 @@ def test_training_sets():
         spearman=lambda g: middle + images,
         spearman_low=lambda g: middle - 0.09 + images,
         spearman_high=lambda g: middle + 0.09 + images,
+        raw_recall=lambda g: 0.8 + images,
     )  # fmt: skip
     scores = records(shape, trials=2, recall=lambda g: g.train / 100 + 0 * g["class"] + images,
                      recall_before=lambda g: 0.02 + g.train / 100 + 0 * g["class"] + images)  # fmt: skip
@@ -134,20 +138,34 @@ def test_training_sets():
 
 
 def test_deep_networks():
+    """Levels that are as high before training count for nothing: the change does."""
     axes = {"loss": ["a", "b"], "epoch": [0, 1, 2]}
     loss = xr.DataArray([0.0, 0.0], dims="loss")
-    swing = lambda g: (g.trial % 2 - 0.5) * 2 + 0 * g.epoch + loss  # noqa: E731
+    swing = lambda g: (g.trial % 2 - 0.5) * g.epoch + loss  # noqa: E731
+    unseen = np.array([[(place + trial) % 10 < 5 for place in range(10)] for trial in range(8)])
     found = records(
-        axes, trials=6,
+        axes, trials=8,
         similarity_alignment=lambda g: 0.6 + loss + 0 * g.epoch,
         alignment_recall=swing,
-        kendall_w=lambda g: 0.6 - 0.2 * g.epoch + loss,
+        kendall_w=lambda g: 0.9 - 0.2 * g.epoch + loss,
         mean_recall=lambda g: 0.5 + 0.1 * g.epoch + loss,
+        raw_recall=lambda g: 0.55 + loss,
     )  # fmt: skip
-    assert verdicts(claims.deep(found)) == {
-        claims.ALIGNMENT: "holds", claims.RETRIEVED: "undecided", claims.ALIKE: "does not hold",
-        claims.HELPS: "holds",
-    }  # fmt: skip
+    found["raw_recall"] = (
+        found["raw_recall"].isel(epoch=0, drop=True)
+        if "epoch" in found["raw_recall"].dims
+        else found["raw_recall"]
+    )
+    found["unseen"] = (("trial", "class"), unseen.astype(float))
+    found["unseen"] = found["unseen"].broadcast_like(found["raw_recall"])
+    said = {claim.text: claim for claim in claims.deep(found)}
+    assert {text: claim.verdict for text, claim in said.items()} == {
+        f"by training, {claims.ALIGNMENT.text}": "undecided",
+        f"by training, {claims.RETRIEVED.text}": "undecided",
+        f"by training, {claims.ALIKE.text}": "does not hold",
+        claims.HELPS.text: "holds",
+    }
+    assert "inputs 0.55" in said[claims.HELPS.text].evidence
 
 
 def test_a_small_study_of_training_sets_is_judged_and_drawn(tmp_path):

@@ -63,7 +63,10 @@ THEORY = Theory(
     problems={"alignment": "firstlight.early_alignment.problem:Problem"},
     studies="firstlight.early_alignment.studies:STUDIES",
     references=REFERENCES,
-    claims={"digits": "firstlight.early_alignment.claims:digits"},
+    claims={
+        name: f"firstlight.early_alignment.claims:{name}"
+        for name in ("digits", "phases", "times", "scales", "needed_scale", "rate", "rank")
+    },
     figures={"toy": "firstlight.early_alignment.figures:toy"},
     featured=("early-alignment/toy", "early-alignment/two-points", "early-alignment/mnist-0-1"),
     commands="firstlight.early_alignment.commands:app",

@@ -46,7 +46,7 @@ class Problem(Setting):
     """
 
     theory: ClassVar[str] = "early_alignment"
-    version: ClassVar[int] = 4
+    version: ClassVar[int] = 5
     references: ClassVar[tuple[str, ...]] = ("min2024early",)
 
     def conditional(self, **options: Any) -> bool:
@@ -81,6 +81,8 @@ class Problem(Setting):
             raise ValueError(f"form = {form!r}: must be one of {', '.join(map(repr, FORMS))}")
         X, y, W, v = self.draw(rng)
         about = _about(X, y)
+        # on orthogonally separable data activations change monotonically
+        about["wrong_switches"] = 0.0 if about["right_sign"] == 1 else np.nan
         if form == "exact":
             return self._exact(X, y, W, v, neurons).assign(about)
         if form == "limit":
@@ -190,8 +192,9 @@ class Problem(Setting):
         -------
         Dataset
             Curves over ``time``; alignment_time (last change of any activation; NaN unless every neuron is in
-            the S± of its sign or dead at the end), and fate_plus, fate_minus, fate_dead, the fractions of
-            neurons in S₊, S₋ and dead at the end.
+            the S± of its sign or dead at the end), for gradient flow wrong_switches (the share of activations
+            that changed against the neuron's own class), and fate_plus, fate_minus, fate_dead, the fractions
+            of neurons in S₊, S₋ and dead at the end.
         """
         rng = generator(rng)
         X, y, W, v = self.draw(rng)
@@ -223,6 +226,7 @@ class Problem(Setting):
         # Known only if every neuron has arrived within the horizon, and the integrator at its end.
         known = run.converged and arrived(run.directions[-1], v, X, y, run.soft)
         found["alignment_time"] = max(run.last_flip, 0.0) if known else np.nan
+        found["wrong_switches"] = _wrong_switches(run.directions, v, X, y)
         return found.assign(converged=run.converged)
 
     def _descend(
@@ -311,6 +315,15 @@ class Problem(Setting):
             ),
             scale,
         )
+
+
+def _wrong_switches(directions: np.ndarray, v: np.ndarray, X: np.ndarray, y: np.ndarray) -> float:
+    """Return the share of switches between outputs that leave a datum of the own class, or take another's."""
+    active = np.einsum("tjd,nd->tjn", directions, X) > 0
+    known = np.isfinite(directions).all(axis=(1, 2))
+    switched = np.diff(active[known].astype(int), axis=0)
+    wrong = switched * np.outer(np.sign(v), y) < 0
+    return float(wrong.sum() / max(np.abs(switched).sum(), 1))
 
 
 def _about(X: np.ndarray, y: np.ndarray) -> dict[str, float]:

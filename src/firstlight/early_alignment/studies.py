@@ -7,6 +7,7 @@ from firstlight.study.spec import Arm, FigureSpec, Range, Scale
 from firstlight.study.sweep import Study
 
 _PROBLEM = "firstlight.early_alignment:Problem"
+_CLAIMS = "firstlight.early_alignment.claims:"
 _SMALL = math.log(1e-6)
 
 _TIME_ARMS = {
@@ -49,9 +50,9 @@ def _mnist(positive: int, negative: int, horizon: float) -> Study:
             "exact": Arm("predict", paired=True, label="exact path"),
         },
         trials=3,
-        observables=_CURVES,
+        observables=(*_CURVES, "cosine_plus_min", "cosine_minus_min", "dead"),
         judged=_CURVES[:-1],  # the data alone decide the last
-        claims="firstlight.early_alignment.claims:digits",
+        claims=f"{_CLAIMS}digits",
         figure=FigureSpec(x="time", labels=_CURVE_LABELS),
         scales={
             "paper": Scale(
@@ -80,8 +81,9 @@ STUDIES = (
             "descent": Arm("simulate", {"by": "descent"}, label="gradient descent"),
             "exact": Arm("predict", paired=True, label="exact path"),
         },
-        trials=2,
+        trials=4,
         observables=["cosine_plus", "cosine_minus", "direction_change", "norm_change", "loss"],
+        claims=f"{_CLAIMS}phases",
         figure=FigureSpec(x="time", draw="firstlight.early_alignment.figures:toy"),
         scales={"paper": Scale(fixed={"step_size": 2e-3, "horizon": 80.0, "outputs": 401})},
     ),
@@ -110,8 +112,10 @@ STUDIES = (
         axes={"samples": [4, 8, 16, 32, 64, 128]},
         fixed={**_SEPARABLE, "mu": 0.1, "log_scale": -20.0},
         arms=_TIME_ARMS,
-        trials=2,
+        trials=4,
         observables=["alignment_time"],
+        judged=["alignment_time"],
+        claims=f"{_CLAIMS}times",
         figure=FigureSpec(x="samples", log_x=True, log_y=True, labels=_TIME_LABELS),
         scales={"paper": Scale(trials=8, axes={"samples": [4, 8, 16, 32, 64, 128, 256]})},
     ),
@@ -122,8 +126,10 @@ STUDIES = (
         axes={"mu": [0.02, 0.05, 0.1, 0.2, 0.4, 0.8]},
         fixed={**_SEPARABLE, "samples": 16, "log_scale": -20.0},
         arms=_TIME_ARMS,
-        trials=2,
-        observables=["alignment_time"],
+        trials=4,
+        observables=["alignment_time", "wrong_switches"],
+        judged=["alignment_time"],
+        claims=f"{_CLAIMS}times",
         figure=FigureSpec(x="mu", log_x=True, log_y=True, labels=_TIME_LABELS),
         scales={"paper": Scale(trials=8, axes={"mu": Range(0.01, 0.9, 13, log=True)})},
     ),
@@ -135,9 +141,24 @@ STUDIES = (
         # At log ε = -1 neurons come late, when fitting has slowed down: up to t = 6e4 in 12 trials.
         fixed={**_SEPARABLE, "samples": 16, "mu": 0.2, "horizon": 1e6, "outputs": 24},
         arms=_TIME_ARMS,
-        trials=2,
+        trials=4,
         observables=["alignment_time"],
+        judged=["alignment_time"],
+        claims=f"{_CLAIMS}scales",
         figure=FigureSpec(x="log_scale", log_y=True, labels=_TIME_LABELS),
+        scales={"paper": Scale(trials=8)},
+    ),
+    Study(
+        name="early-alignment/needed-scale",
+        description="A start as small as the theorem asks for: alignment time beside the bounds",
+        problem=_PROBLEM,
+        axes={"samples": [4, 8, 16]},
+        fixed={**_SEPARABLE, "mu": 0.4, "log_scale": -4e4},
+        arms=_TIME_ARMS,
+        trials=4,
+        observables=["alignment_time"],
+        claims=f"{_CLAIMS}needed_scale",
+        figure=FigureSpec(x="samples", log_x=True, log_y=True, labels=_TIME_LABELS),
         scales={"paper": Scale(trials=8)},
     ),
     Study(
@@ -161,6 +182,7 @@ STUDIES = (
         },
         trials=3,
         observables=["loss"],
+        claims=f"{_CLAIMS}rate",
         tolerance=0.5,  # the limit is approached like 1/log t
         figure=FigureSpec(x="time", log_x=True, log_y=True),
         scales={"paper": Scale(fixed={"horizon": 1e12}, axes={"mu": [0.1, 0.3, 0.6]})},
@@ -186,6 +208,7 @@ STUDIES = (
         },
         trials=3,
         observables=["stable_rank"],
+        claims=f"{_CLAIMS}rank",
         figure=FigureSpec(x="time", hue="mu", log_x=True, labels={**_CURVE_LABELS, **_TIME_LABELS}),
         scales={"paper": Scale(trials=8, fixed={"horizon": 1e6, "width": 100})},
     ),

@@ -55,6 +55,20 @@ THEORY = Theory(
     },
     studies="firstlight.one_step.studies:STUDIES",
     references=REFERENCES,
+    claims={
+        name: f"firstlight.one_step.claims:{name}"
+        for name in (
+            "width",
+            "alpha",
+            "beta",
+            "share",
+            "spike_alignment",
+            "rank",
+            "square",
+            "degree",
+            "images",
+        )
+    },
     figures={
         "square": "firstlight.one_step.figures:square",
         "degrees": "firstlight.one_step.figures:degrees",

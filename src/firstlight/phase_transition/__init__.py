@@ -106,9 +106,15 @@ THEORY = Theory(
         "spectrum": "firstlight.phase_transition.spectrum:SpectrumProblem",
         "algorithmic": "firstlight.phase_transition.thresholds:AlgProblem",
         "threshold": "firstlight.phase_transition.thresholds:ThresholdProblem",
+        "phases": "firstlight.phase_transition.phases:PhasesProblem",
+        "spectral_method": "firstlight.phase_transition.spectral_method:SpectralProblem",
     },
     studies="firstlight.phase_transition.studies:STUDIES",
     references=REFERENCES,
+    claims={
+        name: f"firstlight.phase_transition.claims:{name}"
+        for name in ("spectral", "above_algorithmic", "phases", "onset", "delay", "grokking")
+    },
     figures={
         "limit": "firstlight.phase_transition.figures:limit",
         "spectra": "firstlight.phase_transition.figures:spectra",

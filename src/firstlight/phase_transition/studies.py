@@ -4,6 +4,7 @@ from firstlight.study.spec import Arm, FigureSpec, Scale
 from firstlight.study.sweep import Study
 
 _THEORY = "firstlight.phase_transition"
+_CLAIMS = "firstlight.phase_transition.claims:"
 _STEP = "sign(abs(z1) - 1.4820733)"
 _EASY = "tanh(0.5*z1 + 1.5*(z2**2 - 1))"  # z1 is learnt at once, z2 is hard
 _LABELS = {
@@ -17,6 +18,10 @@ _LABELS = {
     "hidden_overlap": "its squared overlap",
     "cosine": "squared cosine",
     "escape_time": "escape time (steps)",
+    "gradient_norm": "norm of the gradient",
+    "smallest_eigenvalue": "lowest curvature",
+    "easy_cosine": "squared cosine, easy",
+    "hard_cosine": "squared cosine, hard",
 }
 _TARGETS = [
     "z1**2", "abs(z1)", _STEP, "He3(z1)**2", "cos(2*z1)", "tanh(z1**2 - 1)", "z1*z2", "sign(z1*z2)",
@@ -44,6 +49,7 @@ def _thresholds(name: str, what: str, axis: dict, paper: dict, fixed: dict, foll
         },
         trials=32,
         observables=("delta_nn",),
+        claims=f"{_CLAIMS}onset",
         figure=FigureSpec(labels=_LABELS),
         scales={
             "paper": Scale(trials=8, axes=paper, fixed={"steps": followed, "d": 1000, "train_steps": 1400})
@@ -53,6 +59,55 @@ def _thresholds(name: str, what: str, axis: dict, paper: dict, fixed: dict, foll
 
 
 STUDIES = (
+    Study(
+        name="phase-transition/spectral-method",
+        description="The best spectral method below and above delta_alg = 0.767, at growing sizes",
+        problem=f"{_THEORY}.spectral_method:SpectralProblem",
+        axes={"samples_per_dimension": [0.46, 1.15, 1.92], "dimension": [100, 200, 400, 800]},
+        fixed={"target": _STEP},
+        arms={"estimator": Arm("simulate", label="top eigenvector"), "theory": Arm("predict")},
+        trials=16,
+        observables=("overlap", "delta_over_alg"),
+        judged=("overlap",),
+        claims=f"{_CLAIMS}spectral",
+        figure=FigureSpec(
+            x="dimension", hue="samples_per_dimension", log_x=True,
+            labels={**_LABELS, "samples_per_dimension": "δ", "overlap": "squared overlap"},
+        ),
+        scales={"paper": Scale(trials=32, axes={"dimension": [200, 400, 800, 1600, 3200]})},
+        absolute=0.05,
+    ),
+    Study(
+        name="phase-transition/two-phases",
+        description="First along large gradients, then along negative curvature: both phases in time",
+        problem=f"{_THEORY}.phases:PhasesProblem",
+        axes={"delta": [4.0, 20.0]},
+        fixed={"target": _EASY, "activation": "gelu", "init_scale": 1.0, "d": 150, "steps": 160},
+        arms={
+            "descent": Arm("simulate"),
+            "theory": Arm("predict", {"samples": 1 << 10}, label="first phase"),
+        },
+        trials=8,
+        observables=("gradient_norm", "smallest_eigenvalue", "easy_cosine", "hard_cosine"),
+        judged=("smallest_eigenvalue", "easy_cosine"),
+        claims=f"{_CLAIMS}phases",
+        figure=FigureSpec(x="time", hue="delta", labels=_LABELS),
+        scales={"paper": Scale(trials=16, fixed={"d": 600, "steps": 320})},
+        absolute=0.1,
+    ),
+    Study(
+        name="phase-transition/above-algorithmic",
+        description="delta_NN beside delta_alg for several networks",
+        problem=f"{_THEORY}:ThresholdProblem",
+        axes={"init_scale": [0.4, 0.8], "loss": ["square", "logistic"]},
+        fixed={"target": _STEP, "step_size": 0.0, "steps": 48},
+        arms={"theory": Arm("predict", {"samples": 1 << 11})},
+        trials=1,
+        observables=("delta_nn", "error", "delta_alg"),
+        claims=f"{_CLAIMS}above_algorithmic",
+        figure=FigureSpec(labels=_LABELS),
+        scales={"paper": Scale(axes={"init_scale": [0.2, 0.4, 0.8, 1.2, 1.6]}, fixed={"steps": 128})},
+    ),
     Study(
         name="phase-transition/delta-alg",
         description="Algorithmic thresholds of fourteen targets: quadrature beside Monte-Carlo",
@@ -166,6 +221,7 @@ STUDIES = (
         arms={"descent": Arm("simulate"), "theory": Arm("predict", {"samples": 1 << 11}, label="V(t)")},
         trials=64,
         observables=("escape_time",),
+        claims=f"{_CLAIMS}delay",
         figure=FigureSpec(x="d", labels=_LABELS, log_x=True),
         scales={
             "paper": Scale(
@@ -186,6 +242,7 @@ STUDIES = (
         arms={"descent": Arm("simulate"), "theory": Arm("predict", {"samples": 1 << 11})},
         trials=16,
         observables=("train_error", "test_error", "cosine"),
+        claims=f"{_CLAIMS}grokking",
         figure=FigureSpec(x="time", hue="d", labels=_LABELS),
         scales={"paper": Scale(trials=20, axes={"d": [500, 1000, 2000, 4000]}, fixed={"steps": 128})},
         tolerance=0.1,

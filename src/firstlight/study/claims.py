@@ -13,6 +13,7 @@ from firstlight.study.estimates import (
     IN_PART,
     UNDECIDED,
     Estimate,
+    Side,
     Verdict,
     exponent,
     over_classes,
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from firstlight.study.sweep import Study
 
 __all__ = [
-    "Claim", "Estimate", "Statement", "Verdict", "claims_of", "exponent", "judged", "over_classes",
+    "Claim", "Estimate", "Side", "Statement", "Verdict", "claims_of", "exponent", "judged", "over_classes",
     "over_trials", "overall", "rank_correlation",
 ]  # fmt: skip
 

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 Verdict = Literal["holds", "holds in part", "does not hold", "undecided"]
+Side = Literal["above", "below", "within", "beyond"]
 HOLDS: Verdict = "holds"
 IN_PART: Verdict = "holds in part"
 FAILS: Verdict = "does not hold"
@@ -25,8 +26,8 @@ class Estimate:
     value, low, high : float
         The estimate and its interval; NaN where there is none.
     border : float, default 0
-    side : {"above", "below", "within"}, default "above"
-        Where the claim puts the number; "within" means between -`border` and `border`.
+    side : {"above", "below", "within", "beyond"}, default "above"
+        Where the claim puts the number; "within" means between -`border` and `border`, "beyond" outside.
     strong : float, optional
         An interval on the right side that does not reach this number is a weak effect.
 
@@ -45,7 +46,7 @@ class Estimate:
     low: float
     high: float
     border: float = 0.0
-    side: Literal["above", "below", "within"] = "above"
+    side: Side = "above"
     strong: float | None = None
 
     @property
@@ -63,10 +64,11 @@ class Estimate:
     @property
     def _margins(self) -> tuple[float, float]:
         """How far the two ends of the interval lie on the claimed side; the smaller first."""
-        if self.side == "within":
+        if self.side in ("within", "beyond"):
             largest = max(abs(self.low), abs(self.high))
             least = 0.0 if self.low <= 0 <= self.high else min(abs(self.low), abs(self.high))
-            return self.border - largest, self.border - least
+            inside = self.border - largest, self.border - least
+            return inside if self.side == "within" else (-inside[1], -inside[0])
         sign = 1 if self.side == "above" else -1
         near, far = sorted((sign * (self.low - self.border), sign * (self.high - self.border)))
         return near, far
@@ -76,7 +78,7 @@ class Estimate:
         """How many times as many trials would decide if the number stayed; 1 if decided, NaN if not known."""
         if self.verdict != UNDECIDED:
             return 1.0
-        level = abs(self.value) if self.side == "within" else self.value
+        level = abs(self.value) if self.side in ("within", "beyond") else self.value
         margin = abs(level - self.border)
         return ((self.high - self.low) / 2 / margin) ** 2 if margin > 0 else math.inf
 
@@ -87,7 +89,7 @@ class Estimate:
         if not math.isfinite(width):
             return f"{self.label}: {self.value:.2f}, no interval"
         digits = min(max(2, math.ceil(0.7 - math.log10(width))), 6) if width > 0 else 2
-        borders = (self.border, -self.border) if self.side == "within" else (self.border,)
+        borders = (self.border, -self.border) if self.side in ("within", "beyond") else (self.border,)
         ends = [end - border for end in (self.low, self.high) for border in borders]
         while digits < 6 and any(round(end, digits) == 0 for end in ends):
             digits += 1  # an end that seems to lie on the border would hide what it decides

@@ -20,7 +20,7 @@ class UnseenProblem(Step):
     """What the problems share: samples are drawn first, the same ones by theory and experiment."""
 
     theory: ClassVar[str] = "unseen_classes"
-    version: ClassVar[int] = 3
+    version: ClassVar[int] = 4
     references: ClassVar[tuple[str, ...]] = ("unseen2025emergence", "moniri2024theory")
 
     def sample(self, rng: np.random.Generator) -> UnseenData:

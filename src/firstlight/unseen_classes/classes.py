@@ -36,8 +36,8 @@ def predict_classes(data: UnseenData, step: Step) -> xr.Dataset:
         ``similarity`` t, ``snr``; ``alignment_before`` and ``alignment`` (mean cosine of two samples of a
         class), ``cohesion_before`` and ``cohesion`` (mean inner product, per neuron), ``separability``
         (minus that across classes), ``elasticity`` (per neuron), ``recall_before`` and ``recall`` by class,
-        ``mean_recall_before`` and ``mean_recall``; with three classes or more the Spearman correlations
-        named in `RELATIONS`.
+        ``mean_recall_before`` and ``mean_recall``, ``raw_recall`` of the inputs themselves; with three
+        classes or more the Spearman correlations named in `RELATIONS`.
 
     Examples
     --------
@@ -69,7 +69,8 @@ def predict_classes(data: UnseenData, step: Step) -> xr.Dataset:
     moved = predicted_movement(data.unseen, beta, tau, sigma, bulk, head=step.head)
     _, index, counts = np.unique(labels, return_inverse=True, return_counts=True)
     found["elasticity"] = ("class", np.bincount(index, moved) / counts)
-    return with_relations(found)
+    raw = recall_from_gram(data.unseen @ data.unseen.T, labels, step.k, step.metric)
+    return with_relations(found.assign(raw_recall=float(raw.recall)))
 
 
 def simulate_classes(
@@ -119,7 +120,8 @@ def simulate_classes(
         recall = recall_at_k(features, labels, step.k, step.metric)
         put(found, name, inner, cosine, recall.by_class, recall.overall)
     found["elasticity"] = ("class", elasticity(before, after, labels).values / step.width)
-    return with_relations(found)
+    raw = recall_at_k(data.unseen, labels, step.k, step.metric).overall
+    return with_relations(found.assign(raw_recall=raw))
 
 
 def _targets(labels: np.ndarray, loss: str) -> np.ndarray:

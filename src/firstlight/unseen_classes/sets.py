@@ -81,7 +81,7 @@ class SetsProblem(UnseenProblem):
             ``spearman`` by ``relation`` (see `RELATIONS`), the mean over the
             sets, with the ends ``spearman_low`` and ``spearman_high`` of its 95 % bootstrap interval;
             ``alignment``, ``elasticity``, ``recall_before`` and ``recall`` by ``train`` and ``class``;
-            ``mean_recall_before`` and ``mean_recall``, means over the sets.
+            ``raw_recall``, ``mean_recall_before`` and ``mean_recall``, means over the sets.
         """
         return self._over_sets(rng, lambda data, _: predict_classes(data, self))
 
@@ -101,7 +101,7 @@ class SetsProblem(UnseenProblem):
         together = xr.concat(found, xr.Variable("train", [",".join(one) for one in self._sets]))
         ranks = np.array([mean_interval(together[name].values) for name in RELATIONS])
         parts = zip(("spearman", "spearman_low", "spearman_high"), ranks.T, strict=True)
-        means = {name: together[name].mean() for name in ("mean_recall_before", "mean_recall")}
+        means = {name: together[name].mean() for name in ("raw_recall", "mean_recall_before", "mean_recall")}
         relations = {name: ("relation", values) for name, values in parts}
         result = together[list(_SCORES)].assign(means).assign(relations)
         return result.assign_coords(relation=list(RELATIONS))

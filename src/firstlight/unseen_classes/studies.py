@@ -30,6 +30,8 @@ _LABELS = {
     "along": "unseen means along the training direction",
     "mean_recall": "Recall@1 after the step",
     "mean_recall_before": "Recall@1 before the step",
+    "raw_recall": "Recall@1 of the inputs",
+    "unseen": "unseen class",
     "spread": "rotation $\\epsilon\\sqrt{d}$",
     "kappa": "strength κ",
     "operator_error": "|G - A| / |G|, operator norm",
@@ -43,7 +45,7 @@ _DEEP_LABELS = {**_LABELS, "mean_recall": "Recall@1 of unseen classes"}
 _COSINES = (-1.0, -0.6, -0.3, 0.0, 0.3, 0.6, 1.0)
 _SETS = (
     "spearman", "spearman_low", "spearman_high", "alignment", "elasticity", "recall_before", "recall",
-    "mean_recall_before", "mean_recall",
+    "raw_recall", "mean_recall_before", "mean_recall",
 )  # fmt: skip
 
 
@@ -114,7 +116,7 @@ STUDIES = (
         fixed={"dimension": 128, "samples": 128, "width": 2048, "unseen_samples": 80, "bulk": "diagonal"},
         arms=_ARMS,
         trials=3,
-        observables=("mean_recall", "mean_recall_before", "alignment", "elasticity"),
+        observables=("mean_recall", "mean_recall_before", "raw_recall", "alignment", "elasticity"),
         tolerance=0.1,
         claims=f"{_CLAIMS}sides",
         figure=FigureSpec(x="along", hue="side", labels=_LABELS),
@@ -133,7 +135,7 @@ STUDIES = (
                "bulk": "diagonal"},
         arms=_ARMS,
         trials=3,
-        observables=("cohesion", "elasticity", "mean_recall", "mean_recall_before"),
+        observables=("cohesion", "elasticity", "mean_recall", "mean_recall_before", "raw_recall"),
         tolerance=0.1,
         claims=f"{_CLAIMS}lengths",
         figure=FigureSpec(x="length", log_x=True, labels=_LABELS),
@@ -154,6 +156,7 @@ STUDIES = (
         trials=4,
         observables=(
             "similarity", "alignment", "cohesion", "elasticity", "mean_recall", "mean_recall_before",
+            "raw_recall",
         ),
         tolerance=0.1,
         claims=f"{_CLAIMS}rotations",
@@ -220,6 +223,7 @@ STUDIES = (
         trials=24,
         observables=(
             "similarity_alignment", "similarity_recall", "alignment_recall", "kendall_w", "mean_recall",
+            "raw_recall", "unseen",
         ),
         claims=f"{_CLAIMS}deep",
         figure=FigureSpec(x="epoch", hue="images", labels=_DEEP_LABELS),
@@ -235,6 +239,7 @@ STUDIES = (
         trials=24,
         observables=(
             "alignment_recall", "similarity_alignment", "kendall_w", "mean_alignment", "mean_recall",
+            "raw_recall", "unseen",
         ),
         claims=f"{_CLAIMS}deep",
         figure=FigureSpec(x="epoch", hue="loss", labels=_DEEP_LABELS),

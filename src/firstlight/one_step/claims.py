@@ -1,0 +1,231 @@
+"""The published claims about one gradient step, each judged by what networks and models did in a study.
+
+The source draws raw errors. With a random label direction these change with Var(y), which is a change of
+units; so each claim about an effect is judged twice, raw and over Var(y).
+"""
+
+from dataclasses import replace
+from math import ceil
+
+import numpy as np
+import xarray as xr
+
+from firstlight.study.claims import Claim, Estimate, Side, Statement, judged, over_trials
+
+_SOURCE = "demir2025onestep"
+_SAME = 0.05  # mean relative gap over a sweep up to which two models are said to align
+_POINT = 0.1  # the same at each single point
+_MATTERS = 0.1  # relative change of the error from which on a property is said to matter
+_RAW, _FAIR = "test_error", "relative_test_error"
+
+_GAP = (
+    "relative gap of the model's error to the network's, trained on the same samples: mean over the sweep, "
+    "and at the point where it is largest"
+)
+_GAP_RULE = f"mean within {_SAME:.0%}, largest within {_POINT:.0%}"
+
+
+def _hermite(axis: str, figure: str, error: str = "test error") -> Statement:
+    text = f"network and Hermite model have the same {error} along {axis}"
+    return Statement(text, _SOURCE, figure, _GAP, _GAP_RULE)
+
+
+SUFFICES = Statement(
+    "degree l-1 suffices where (l-2)/(l-1) < β < (l-1)/l", _SOURCE, "Theorem on the Hermite model",
+    "relative gap of that Hermite model's test error to the network's, trained on the same samples",
+    f"within {_SAME:.0%} at each β below 0.8, spikes in the data and labels along them",
+)  # fmt: skip
+NEEDED = Statement(
+    "a lower degree than l-1 does not suffice", _SOURCE, "Theorem on the Hermite model",
+    "relative gap of the next smaller Hermite model (for ReLU that below degree 3 is of degree 1: h₃ = 0)",
+    f"beyond {_SAME:.0%} at each β",
+)  # fmt: skip
+GAUSSIAN = Statement(
+    "network and conditional Gaussian model have the same test error", _SOURCE,
+    "Theorem on conditional Gaussian equivalence", _GAP, _GAP_RULE,
+)  # fmt: skip
+IMAGES = Statement(
+    "network and Hermite model have the same test error on Fashion-MNIST", _SOURCE, "Figure 3",
+    _GAP, _GAP_RULE,
+)  # fmt: skip
+IMAGES_THEORY = Statement(
+    "class means and covariances of Fashion-MNIST predict the network's test error", "", "ours",
+    "relative gap of the deterministic equivalent to the network", _GAP_RULE,
+)  # fmt: skip
+SPREAD = Statement(
+    "higher data spread (α = 0) beats a higher learning rate (α = 1)", _SOURCE, "Figure 1b",
+    "log of the test error at α = 1 over that at α = 0", "above 0",
+)  # fmt: skip
+SPREAD_ALIGNED = Statement(
+    "higher data spread beats a higher learning rate, labels along the spikes", _SOURCE, "Figure 4a",
+    f"{SPREAD.estimand}, where Var(y) hardly changes", "above 0 at each β from 0.4 on",
+)  # fmt: skip
+STRENGTH = Statement(
+    "larger β improves generalisation", _SOURCE, "Figures 1c, 5",
+    "log of the test error at the largest β over that at β = 0", "below 0",
+)  # fmt: skip
+SHARE, ALIGNMENT, RANK = (
+    Statement(
+        f"{what} matters for the test error", _SOURCE, figure, f"log of the test error at {contrast}",
+        f"beyond {_MATTERS:g} in size",
+    )
+    for what, figure, contrast in (
+        ("the mixture ratio", "Figure 2a", "equal shares over that at a share of 0.05"),
+        ("the alignment of the spikes", "Figure 2b", "full alignment over that at none"),
+        ("the rank of the covariance", "Figure 2c", "the largest rank over that at rank 1"),
+    )
+)  # fmt: skip
+
+
+def width(found: xr.Dataset) -> list[Claim]:
+    """Judge ``one-step/width``: test and training error along k/m."""
+    return [
+        judged(_hermite("k/m", "Figures 1a, 6", word), _gaps(found, name, "hermite"))
+        for name, word in ((_RAW, "test error"), ("train_error", "training error"))
+    ]
+
+
+def alpha(found: xr.Dataset) -> list[Claim]:
+    """Judge ``one-step/alpha``: the Hermite model, and data spread against learning rate."""
+    return [
+        judged(_hermite("α", "Figure 1b"), _gaps(found, _RAW, "hermite")),
+        *_effect(SPREAD, found, "alpha", 1.0, 0.0, "above"),
+    ]
+
+
+def beta(found: xr.Dataset) -> list[Claim]:
+    """Judge ``one-step/beta``: the Hermite model where it has a degree (β < 0.8), and the effect of β."""
+    below = found.sel(beta=found["beta"] < 0.8)
+    top = float(found["beta"].max())
+    return [
+        judged(_hermite("β", "Figures 1c, 5"), _gaps(below, _RAW, "hermite", hue="alpha")),
+        *_effect(STRENGTH, found, "beta", top, 0.0, "below", hue="alpha"),
+    ]
+
+
+def share(found: xr.Dataset) -> list[Claim]:
+    """Judge ``one-step/mixture-ratio``: the middle of the sweep against its end."""
+    shares = found["share"].values
+    ends = float(shares[len(shares) // 2]), float(shares[0])
+    return [
+        judged(_hermite("the mixture ratio", "Figure 2a"), _gaps(found, _RAW, "hermite")),
+        *_effect(SHARE, found, "share", *ends, "beyond"),
+    ]
+
+
+def spike_alignment(found: xr.Dataset) -> list[Claim]:
+    """Judge ``one-step/spike-alignment``: aligned spikes against orthogonal ones."""
+    values = found["spike_alignment"].values
+    none = float(values[np.abs(values).argmin()])
+    return [
+        judged(_hermite("the alignment", "Figure 2b"), _gaps(found, _RAW, "hermite")),
+        *_effect(ALIGNMENT, found, "spike_alignment", 1.0, none, "beyond"),
+    ]
+
+
+def rank(found: xr.Dataset) -> list[Claim]:
+    """Judge ``one-step/rank``: many spikes against one."""
+    most = float(found["rank"].max())
+    return [
+        judged(_hermite("the rank", "Figure 2c"), _gaps(found, _RAW, "hermite")),
+        *_effect(RANK, found, "rank", most, 1.0, "beyond"),
+    ]
+
+
+def square(found: xr.Dataset) -> list[Claim]:
+    """Judge ``one-step/alpha-beta-map``: labels along the spikes, where Var(y) hardly changes."""
+    error = xr.apply_ufunc(np.log, found[_RAW].sel(arm="network"))
+    change = error.sel(alpha=1.0) - error.sel(alpha=0.0)
+    parts = [
+        Estimate(f"β = {strength:.2g}", *over_trials(change.sel(beta=strength)))
+        for strength in found["beta"].values
+        if strength >= 0.4
+    ]
+    return [judged(SPREAD_ALIGNED, parts)]
+
+
+def degree(found: xr.Dataset) -> list[Claim]:
+    """Judge ``one-step/degree``: the theorem's degree, one less, and the conditional Gaussian model."""
+    strengths = [float(value) for value in found["beta"].values if value < 0.8]
+    enough, less = [], []
+    for strength in strengths:
+        needed = ceil(strength / (1 - strength))
+        at = found.sel(beta=[strength])
+        label = f"β = {strength:g}, degree"
+        enough.append(_gap(f"{label} {needed}", at, _RAW, f"degree_{needed}", "within", _SAME))
+        if needed > 1:
+            smaller = 1 if needed == 3 else needed - 1
+            less.append(_gap(f"{label} {smaller}", at, _RAW, f"degree_{smaller}", "beyond", _SAME))
+    below = found.sel(beta=strengths)
+    return [
+        judged(SUFFICES, enough, every=True),
+        judged(NEEDED, less, every=True),
+        judged(GAUSSIAN, _gaps(below, _RAW, "conditional_gaussian")),
+    ]
+
+
+def images(found: xr.Dataset) -> list[Claim]:
+    """Judge a study of two classes of images: Hermite model and prediction beside the network."""
+    return [
+        judged(IMAGES, _gaps(found, _RAW, "hermite")),
+        judged(IMAGES_THEORY, _gaps(found, _RAW, "deterministic")),
+    ]
+
+
+def _gaps(found: xr.Dataset, name: str, model: str, hue: str = "activation") -> list[Estimate]:
+    """Judge relative gaps of a model to the network: their mean over the sweep, and the largest."""
+    parts = []
+    for value in found[hue].values if hue in found.dims else [None]:
+        one = found if value is None else found.sel({hue: value})
+        label = "gap" if value is None else f"gap, {_word(hue, value)}"
+        parts.append(_gap(f"mean {label}", one, name, model, "within", _SAME))
+        ratio = _relative(one, name, model).mean("trial")
+        [axis] = [dim for dim in ratio.dims if ratio.sizes[dim] >= 1]
+        worst = ratio[axis].values[np.nanargmax(abs(ratio))]
+        at = one.sel({axis: [worst]})
+        parts.append(
+            _gap(f"largest {label}, at {_word(str(axis), worst)}", at, name, model, "within", _POINT)
+        )
+    return parts
+
+
+def _relative(found: xr.Dataset, name: str, model: str) -> xr.DataArray:
+    """Return each trial's gap over the network's mean error there; ratios of single trials are skewed."""
+    network = found[name].sel(arm="network")
+    return (found[name].sel(arm=model) - network) / network.mean("trial")
+
+
+def _gap(label: str, found: xr.Dataset, name: str, model: str, side: Side, border: float) -> Estimate:
+    gaps = _relative(found, name, model)
+    one = gaps.mean([dim for dim in gaps.dims if dim != "trial"])
+    return Estimate(label, *over_trials(one), border=border, side=side)
+
+
+def _effect(
+    statement: Statement,
+    found: xr.Dataset,
+    axis: str,
+    there: float,
+    here: float,
+    side: Side,
+    hue: str = "activation",
+) -> list[Claim]:
+    """Judge log ratios of the network's errors at two values of an axis: raw, and over Var(y)."""
+    claims = []
+    border = _MATTERS if side == "beyond" else 0.0
+    for name, word in ((_RAW, "raw error"), (_FAIR, "error over Var(y)")):
+        error = xr.apply_ufunc(np.log, found[name].sel(arm="network"))
+        ends = (error.sel({axis: value}, method="nearest", drop=True) for value in (there, here))
+        change = next(ends) - next(ends)
+        parts = [
+            Estimate(_word(hue, value), *over_trials(change.sel({hue: value})), border=border, side=side)
+            for value in found[hue].values
+        ]
+        claims.append(judged(replace(statement, text=f"{statement.text} ({word})"), parts))
+    return claims
+
+
+def _word(axis: str, value: object) -> str:
+    if isinstance(value, str):
+        return value
+    return f"{ {'alpha': 'α', 'beta': 'β', 'ratio': 'k/m'}.get(axis, axis.replace('_', ' ')) } = {value:.2g}"

@@ -1,0 +1,174 @@
+"""The published claims about phase transitions of feature learning, judged by what networks did in a study.
+
+The source is known to us by its abstract alone: our delta_NN is a reconstruction, and claims about it say so.
+"""
+
+import numpy as np
+import xarray as xr
+
+from firstlight.study.claims import Claim, Estimate, Statement, exponent, judged, over_trials
+
+_SOURCE, _PLACE = "montanari2026phase", "abstract"
+_OURS = "abstract; our delta_NN is a reconstruction"
+_NEAR = 0.3  # relative gap up to which an onset at finite size is said to lie at a limit
+_MATTERS = 0.1
+_FOUND = 0.1  # squared cosine that counts as having found something
+
+FAILS_BELOW = Statement(
+    "below delta_alg the best spectral method finds nothing", _SOURCE, _PLACE,
+    "exponent of the squared overlap of the top eigenvector in d, at δ = 0.6 delta_alg",
+    "below -0.25: it falls with the size",
+)  # fmt: skip
+SUCCEEDS_ABOVE = Statement(
+    "above delta_alg the best spectral method finds the direction", _SOURCE, _PLACE,
+    "squared overlap of the top eigenvector at the largest d, at δ = 1.5 and 2.5 delta_alg",
+    f"above {_FOUND}",
+)  # fmt: skip
+ABOVE_ALG = Statement(
+    "delta_NN is at least delta_alg", _SOURCE, _OURS,
+    "delta_NN over delta_alg, with twice the error that the computation tells; the smallest of all networks",
+    "above 1 (one-sided)",
+)  # fmt: skip
+GRADIENTS = Statement(
+    "training first moves along large gradients", _SOURCE, _PLACE,
+    "step at which half of the easy overlap is learnt over that for the hard one; gradient norm on the "
+    "plateau between them over that at the start",
+    "below 0.5 and below 0.25 (one-sided)",
+)  # fmt: skip
+CURVATURE = Statement(
+    "then training moves along negative curvature", _SOURCE, _PLACE,
+    "lowest eigenvalue of the Hessian on the plateau, and its growth from there to the end",
+    "below 0, and above 0: negative before the hard direction is learnt, less so after (one-sided)",
+)  # fmt: skip
+SEPARATES = Statement(
+    "the Hessian's transition at the end of the first phase separates success from failure", _SOURCE, _OURS,
+    "samples per dimension at which half of the descents of finite size succeed, over delta_NN, less 1",
+    f"within {_NEAR:.0%}",
+)  # fmt: skip
+DELAY = Statement(
+    "the delay of grokking grows with log d", _SOURCE, "talk abstract: grokking; the logarithm is ours",
+    "slope of the escape time in log d, trial by trial", "above 0",
+)  # fmt: skip
+GROKKING = Statement(
+    "the test error falls later than the training error", _SOURCE, "talk abstract: grokking",
+    "step at which half of the fall of the test error is done, less that of the training error",
+    "above 0",
+)  # fmt: skip
+
+
+def _depends(what: str) -> Statement:
+    return Statement(
+        f"the threshold depends on the {what}", _SOURCE, _OURS,
+        "log ratio of the onsets of success of descents of finite size, first and last value of the axis",
+        f"beyond {_MATTERS}",
+    )  # fmt: skip
+
+
+def spectral(found: xr.Dataset) -> list[Claim]:
+    """Judge ``phase-transition/spectral-method`` below and above the threshold."""
+    overlap, ratios = found["overlap"].sel(arm="estimator"), found["delta_over_alg"].sel(arm="theory")
+    sizes, place = overlap["dimension"].values, ratios.mean(["trial", "dimension"])
+    below, above = [], []
+    for ratio in overlap["samples_per_dimension"].values:
+        one, times = overlap.sel(samples_per_dimension=ratio), float(place.sel(samples_per_dimension=ratio))
+        if times < 1:
+            power = exponent(sizes, one.transpose("trial", "dimension"))
+            below.append(Estimate(f"exponent at {times:.2g} delta_alg", *power, border=-0.25, side="below"))
+        else:
+            last = over_trials(one.isel(dimension=-1), 0, 1)
+            above.append(Estimate(f"squared overlap at {times:.2g} delta_alg", *last, border=_FOUND))
+    return [judged(FAILS_BELOW, below), judged(SUCCEEDS_ABOVE, above)]
+
+
+def above_algorithmic(found: xr.Dataset) -> list[Claim]:
+    """Judge ``phase-transition/above-algorithmic`` at the network whose ratio is the smallest."""
+    theory = found.sel(arm="theory").isel(trial=0)
+    ratio, error = theory["delta_nn"] / theory["delta_alg"], 2 * theory["error"] / theory["delta_alg"]
+    if not np.isfinite(ratio).any():
+        return [judged(ABOVE_ALG, [Estimate("smallest ratio", np.nan, np.nan, np.nan, border=1.0)])]
+    place = np.unravel_index(int(np.nanargmin((ratio - error).values)), ratio.shape)
+    value, half = float(ratio.values[place]), float(error.values[place])
+    return [judged(ABOVE_ALG, [Estimate("smallest ratio", value, value - half, value + half, border=1.0)])]
+
+
+def phases(found: xr.Dataset) -> list[Claim]:
+    """Judge ``phase-transition/two-phases`` at its last delta: what is learnt when, and the plateau."""
+    descent = found.sel(arm="descent").isel(delta=-1)
+    easy, hard = descent["easy_cosine"], descent["hard_cosine"]
+    learnt = hard.max("time") > _FOUND  # a network that finds nothing has no second phase
+    late = _half_time(hard)
+    early = descent["time"] < late
+    gradient, low = descent["gradient_norm"], descent["smallest_eigenvalue"]
+    plateau = gradient.where(early).fillna(np.inf).argmin("time")
+    there = gradient.isel(time=plateau) / gradient.isel(time=0)
+    depth = low.isel(time=plateau)
+
+    def part(label: str, values: xr.DataArray, border: float, side: str = "below") -> Estimate:
+        interval = over_trials(values.where(learnt), one_sided=True)
+        return Estimate(label, *interval, border=border, side=side)  # type: ignore[arg-type]
+
+    turned = part("half-time, easy over hard", _half_time(easy.where(early, easy.min("time"))) / late, 0.5)
+    return [
+        judged(GRADIENTS, [turned, part("gradient norm on the plateau", there, 0.25)]),
+        judged(
+            CURVATURE,
+            [
+                part("lowest eigenvalue on the plateau", depth, 0.0),
+                part("its growth to the end", low.isel(time=-1) - depth, 0.0, "above"),
+            ],
+        ),
+    ]
+
+
+def onset(found: xr.Dataset) -> list[Claim]:
+    """Judge a study of delta_NN: where descents of finite size succeed, and what the threshold depends on."""
+    [axis] = [str(dim) for dim in found["delta_nn"].dims if dim not in ("arm", "trial")]
+    descents, limit = found["delta_nn"].sel(arm="descent"), found["delta_nn"].sel(arm="limit").isel(trial=0)
+    values = found[axis].values
+    parts = [
+        Estimate(f"{axis.replace('_', ' ')} = {_word(value)}, limit {float(limit.sel({axis: value})):.3g}",
+                 *over_trials((descents / limit - 1).sel({axis: value})), border=_NEAR, side="within")
+        for value in values
+    ]  # fmt: skip
+    change = xr.apply_ufunc(np.log, descents.sel({axis: values[-1]}) / descents.sel({axis: values[0]}))
+    label = f"{_word(values[-1])} over {_word(values[0])}"
+    effect = Estimate(label, *over_trials(change), border=_MATTERS, side="beyond")
+    claims = [judged(SEPARATES, parts)]
+    if axis in _PROPERTIES:
+        claims.append(judged(_depends(_PROPERTIES[axis]), [effect]))
+    return claims
+
+
+_PROPERTIES = {
+    "activation": "activation",
+    "width": "width",
+    "loss": "loss",
+    "init_scale": "initial length of the weights",
+}
+
+
+def delay(found: xr.Dataset) -> list[Claim]:
+    """Judge ``phase-transition/escape-time``: each trial's slope in log d."""
+    time = found["escape_time"].sel(arm="descent")
+    size = np.log(time["d"].astype(float))
+    size = size - size.mean()
+    slope = (time.transpose("trial", "d") * size).sum("d", skipna=False) / (size**2).sum()
+    return [judged(DELAY, [Estimate("steps per unit of log d", *over_trials(slope))])]
+
+
+def grokking(found: xr.Dataset) -> list[Claim]:
+    """Judge ``phase-transition/grokking`` at its largest size."""
+    descent = found.sel(arm="descent").isel(d=-1)
+    train, test = (_half_time(-descent[name]) for name in ("train_error", "test_error"))
+    return [judged(GROKKING, [Estimate(f"steps at d = {int(descent['d'])}", *over_trials(test - train))])]
+
+
+def _half_time(curve: xr.DataArray) -> xr.DataArray:
+    """Return the first recorded step at which a curve has made half of its way from the start to its top."""
+    first, top = curve.isel(time=0), curve.max("time")
+    reached = curve >= (first + top) / 2
+    return curve["time"].isel(time=reached.argmax("time"))
+
+
+def _word(value: object) -> str:
+    return value if isinstance(value, str) else f"{value:g}"

@@ -1,0 +1,80 @@
+"""Both phases of training in one picture: gradients first, then negative curvature."""
+
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+from firstlight.maths.rng import RNGLike, SeedLike, generator
+from firstlight.measure.hessian import extreme_eigenpairs, hessian_operator
+from firstlight.phase_transition.definitions import default_times
+from firstlight.phase_transition.experiment.descent import descend, orthogonal_rows
+from firstlight.phase_transition.problem import Problem
+
+
+@dataclass(frozen=True, eq=False)
+class PhasesProblem(Problem):
+    """Gradient descent with its gradient, its lowest curvature and what it has learnt, in time.
+
+    The fields are those of `Problem`; nothing is held. Theory follows the first phase: overlaps with the easy
+    directions and the Hessian's lowest end while the hard ones are not learnt.
+
+    Examples
+    --------
+    >>> problem = PhasesProblem(delta=3.0, d=60, steps=8)
+    >>> problem.simulate(rng=0).gradient_norm.sizes["time"] == problem.predict(samples=512).sizes["time"]
+    True
+    """
+
+    hold_hard: bool = False
+
+    def predict(self, rng: RNGLike | SeedLike = 0, *, samples: int = 1 << 12) -> xr.Dataset:
+        """Return easy_cosine and smallest_eigenvalue over ``time``, with the hard overlap held at zero."""
+        held = Problem(**{item.name: getattr(self, item.name) for item in fields(self)})
+        found = replace(held, hold_hard=True).predict(rng, samples=samples)
+        names = {"cosine": "easy_cosine", "smallest_eigenvalue": "smallest_eigenvalue"}
+        kept = {new: found[old] for old, new in names.items()}
+        kept |= {f"{new}_sem": found[f"{old}_sem"] for old, new in names.items()}
+        unknown = xr.full_like(found["cosine"], np.nan)
+        return xr.Dataset({**kept, "gradient_norm": unknown, "hard_cosine": unknown}).assign(
+            converged=found["converged"]
+        )
+
+    def simulate(self, rng: RNGLike | SeedLike = None, **options: Any) -> xr.Dataset:
+        """Train one network.
+
+        Returns
+        -------
+        Dataset
+            Over ``time``: gradient_norm (of the mean loss), smallest_eigenvalue (of the Hessian), easy_cosine
+            and hard_cosine (squared, with the easy and with the hard directions).
+        """
+        rng = generator(rng)
+        n = round(self.delta * self.d)
+        drawn = self.law.sample(n, self.d, rng)
+        W = orthogonal_rows(self.d, self.student.width, self.init_scale, rng)
+        data = drawn.X, drawn.y
+        path = descend(
+            self.network, data, data, W, drawn.directions, self.step_size, self.steps,
+            times=default_times(self.steps),
+        )  # fmt: skip
+        size = np.einsum("tdm,tdm->t", path.weights, path.weights)
+        rows = []
+        for W, overlap in zip(path.weights, path.overlap, strict=True):
+            H = hessian_operator(
+                *data, W, self.student.a, self.student.sigma, self.student.penalty,
+                ridge=self.ridge, offset=self.offset,
+            )  # fmt: skip
+            low = extreme_eigenpairs(H, self.student.width, 1, tolerance=1e-4).values[0]
+            gradient = np.linalg.norm(self.network.gradient(*data, W))
+            learnt = [
+                ((overlap @ basis) ** 2).sum() for basis in (self.directions.easy, self.directions.hard)
+            ]
+            rows.append((gradient, low, *learnt))
+        gradients, lowest, learnt, found = np.array(rows).T
+        columns = {
+            "gradient_norm": gradients, "smallest_eigenvalue": lowest, "easy_cosine": learnt / size,
+            "hard_cosine": found / size,
+        }  # fmt: skip
+        return xr.Dataset({name: ("time", values) for name, values in columns.items()}, {"time": path.times})

@@ -1,0 +1,57 @@
+"""How well the top eigenvector of (1/n) Σ T(y_i) x_i x_iᵀ points at the hidden direction."""
+
+import numpy as np
+from scipy.optimize import brentq
+
+from firstlight.data.multi_index import MultiIndex
+from firstlight.phase_transition.theory.conditional import as_target, conditional_moments
+from firstlight.phase_transition.theory.spectral import Preprocessing
+
+
+def spectral_overlap(target: MultiIndex | str, preprocessing: Preprocessing, ratio: float) -> float:
+    """Return the limit of the squared cosine of the top eigenvector with the hidden direction.
+
+    After Lu and Li (2020): with n/d → δ = `ratio`, the outlier's parameter λ solves E[T(g²-1)/(λ-T)] = 1/δ,
+    the bulk's edge E[T²/(λ-T)²] = 1/δ, and the squared cosine is
+    (1/δ - E[T²/(λ-T)²]) / (1/δ + E[T²(g²-1)/(λ-T)²]) where the outlier lies beyond the edge, else 0.
+
+    Parameters
+    ----------
+    target : MultiIndex or str
+        With one hidden coordinate.
+    preprocessing : callable
+        T, bounded above and positive somewhere.
+    ratio : float
+        δ, samples per dimension.
+
+    Returns
+    -------
+    float
+
+    Examples
+    --------
+    >>> from firstlight.phase_transition.theory.spectral import optimal_preprocessing
+    >>> best = optimal_preprocessing("sign(abs(z1) - 1)")
+    >>> [spectral_overlap("sign(abs(z1) - 1)", best, ratio) for ratio in (0.5, 4.0)]
+    [0.0, 0.77]
+    """
+    target = as_target(target)
+    law = conditional_moments(target, np.zeros((1, 0)), np.eye(1), 0, fineness=1 if target.noise else 4)
+    T, excess = np.asarray(preprocessing(law.y), float), law.second[0, :, 0, 0]
+    top = float(T.max())
+
+    def mean(values: np.ndarray) -> float:
+        return float(law.weight @ values)
+
+    def signal(edge: float) -> float:
+        return mean(T * excess / (edge - T)) - 1 / ratio
+
+    def slope(edge: float) -> float:
+        return 1 / ratio - mean((T / (edge - T)) ** 2)
+
+    near, far = top * (1 + 1e-9), top * 1e9
+    bulk = brentq(slope, near, far) if slope(near) < 0 else near
+    if signal(bulk) <= 0:
+        return 0.0
+    edge = brentq(signal, bulk, far)
+    return slope(edge) / (1 / ratio + mean(T**2 * excess / (edge - T) ** 2))

@@ -1,0 +1,103 @@
+"""The claims about one step on made-up errors: verdicts follow the numbers, raw and over Var(y) apart."""
+
+import numpy as np
+import pytest
+import xarray as xr
+
+from firstlight.one_step import claims
+from firstlight.study.registry import studies, theories
+
+RNG = np.random.default_rng(0)
+
+
+def errors(axes, **arms):
+    """Eight trials of each arm, with a noise of 1 % that they share; both errors alike unless told."""
+    grid = xr.Dataset(coords=axes)
+    noise = xr.DataArray(1 + 0.01 * RNG.normal(size=8), dims="trial")
+    columns = {}
+    for name, factor in (("test_error", 1.0), ("train_error", 1.0), ("relative_test_error", 0.0)):
+        parts = [
+            (make(grid) if factor or arm != "network" else 1 + 0 * make(grid)) for arm, make in arms.items()
+        ]
+        parts = [part.broadcast_like(xr.Dataset(coords=axes)) * noise for part in parts]
+        columns[name] = xr.concat(parts, xr.Variable("arm", list(arms)))
+    return xr.Dataset(columns)
+
+
+def verdicts(made):
+    return [claim.verdict for claim in made]
+
+
+ACTIVATIONS = {"activation": ["relu", "tanh"]}
+
+
+def flat(grid):
+    return sum(
+        (0 * xr.DataArray(np.zeros(grid.sizes[dim]), dims=dim) for dim in grid.dims), xr.DataArray(1.0)
+    )
+
+
+@pytest.mark.parametrize(("gap", "verdict"), [(0.01, "holds"), (0.3, "does not hold")])
+def test_a_model_is_the_network_up_to_a_gap(gap, verdict):
+    axes = {"ratio": [0.5, 1.0, 2.0], **ACTIVATIONS}
+    found = errors(axes, network=flat, hermite=lambda g: flat(g) * (1 + gap))
+    assert verdicts(claims.width(found)) == [verdict, verdict]
+    one = found.copy(deep=True)
+    one["test_error"].loc[{"arm": "hermite", "ratio": 1.0, "activation": "relu"}] *= 1.15  # at a single point
+    assert "largest gap, relu, at k/m = 1" in claims.width(one)[0].evidence
+    images = errors(
+        {"ratio": [0.5, 1.0]}, network=flat, hermite=flat, deterministic=lambda g: flat(g) * (1 + gap)
+    )
+    assert verdicts(claims.images(images)) == ["holds", verdict]
+
+
+def test_raw_and_fair_forms_are_judged_apart():
+    """The raw error rises twentyfold, the error over Var(y) not at all: a change of units."""
+    axes = {"alpha": [0.0, 0.5, 1.0], **ACTIVATIONS}
+    found = errors(axes, network=lambda g: flat(g) * np.exp(3 * g.alpha), hermite=lambda g: flat(g))
+    model, raw, fair = claims.alpha(found)
+    assert (model.verdict, raw.verdict, fair.verdict) == ("does not hold", "holds", "undecided")
+    assert "raw error" in raw.text
+    assert "Var(y)" in fair.text
+
+
+@pytest.mark.parametrize(
+    ("judge", "axis"),
+    [(claims.share, "share"), (claims.spike_alignment, "spike_alignment"), (claims.rank, "rank")],
+)
+def test_what_matters_changes_the_error(judge, axis):
+    axes = {axis: [1, 2, 4] if axis == "rank" else [0.0, 0.5, 1.0], **ACTIVATIONS}
+    slope = xr.DataArray([0.0, 1.0, 1.0], dims=axis)
+    found = errors(axes, network=lambda g: flat(g) * np.exp(slope), hermite=flat)
+    assert verdicts(judge(found))[1:] == ["holds", "does not hold"]
+
+
+def test_strength_and_square():
+    found = errors(
+        {"beta": [0.0, 0.5, 1.0], "alpha": [0.0, 1.0]},
+        network=lambda g: flat(g) * np.exp(-g.beta),
+        hermite=flat,
+    )
+    assert verdicts(claims.beta(found))[1] == "holds"
+    found = errors(
+        {"beta": [0.2, 0.6, 1.0], "alpha": [0.0, 1.0]}, network=lambda g: flat(g) * np.exp(g.alpha)
+    )
+    assert verdicts(claims.square(found)) == ["holds"]
+    assert verdicts(claims.square(found.assign(test_error=1 / found["test_error"]))) == ["does not hold"]
+
+
+@pytest.mark.parametrize(
+    ("first", "expected"),
+    [(1.5, ["does not hold", "holds", "holds"]), (1.0, ["holds", "does not hold", "holds"])],
+)
+def test_degrees(first, expected):
+    """The theorem gives degrees 1, 2, 3; below 3 a ReLU network has the model of degree 1."""
+    arms = {f"degree_{d}": flat for d in range(1, 5)} | {"degree_1": lambda g: first * flat(g)}
+    found = errors({"beta": [0.3, 0.6, 0.74, 0.9]}, network=flat, conditional_gaussian=flat, **arms)
+    assert verdicts(claims.degree(found)) == expected
+
+
+def test_every_study_with_claims_names_them_in_the_registry():
+    for theory in theories().values():
+        own = {study.claims for name, study in studies().items() if name.startswith(f"{theory.slug}/")}
+        assert own - {None} <= set(theory.claims.values())

@@ -1,0 +1,131 @@
+"""The claims about phase transitions on made-up records, and the spectral method beside its theory."""
+
+import numpy as np
+import pytest
+import xarray as xr
+
+from firstlight.phase_transition import claims
+from firstlight.phase_transition.phases import PhasesProblem
+from firstlight.phase_transition.spectral_method import SpectralProblem
+
+NOISE = 1 + 0.01 * np.random.default_rng(0).normal(size=8)
+
+
+def over(axes, values):
+    return tuple(axes), values[..., None] * NOISE if "trial" in axes else values
+
+
+def verdicts(made):
+    return [claim.verdict for claim in made]
+
+
+@pytest.mark.parametrize(
+    ("power", "top", "expected"), [(-1.0, 0.5, ["holds", "holds"]), (0.0, 0.05, ["does not hold"] * 2)]
+)
+def test_spectral(power, top, expected):
+    size = np.array([100.0, 200.0, 400.0])
+    overlap = np.stack([(size / 100) ** power * 0.1, np.full(3, top)])
+    ratio = np.repeat([[0.5], [2.0]], 3, axis=1)
+    axes = {"samples_per_dimension": [0.4, 1.6], "dimension": size}
+    values = np.stack([overlap, ratio])[..., None] * NOISE
+    dims = ("arm", *axes, "trial")
+    found = xr.Dataset(
+        {"overlap": (dims, values), "delta_over_alg": (dims, values)},
+        {"arm": ["estimator", "theory"], **axes},
+    )
+    assert verdicts(claims.spectral(found)) == expected
+
+
+@pytest.mark.parametrize(
+    ("nn", "error", "verdict"),
+    [(3.0, 0.1, "holds"), (0.5, 0.1, "does not hold"), (1.1, 0.2, "undecided"), (np.nan, 0.1, "undecided")],
+)
+def test_above_the_algorithmic_threshold(nn, error, verdict):
+    dims, shape = ("arm", "loss", "trial"), (1, 2, 1)
+    columns = {"delta_nn": np.array([5.0, nn]), "error": np.array([0.1, error]), "delta_alg": np.ones(2)}
+    if np.isnan(nn):
+        columns["delta_nn"] = np.full(2, np.nan)
+    found = xr.Dataset(
+        {name: (dims, value.reshape(shape)) for name, value in columns.items()}, {"arm": ["theory"]}
+    )
+    assert verdicts(claims.above_algorithmic(found)) == [verdict]
+
+
+@pytest.mark.parametrize(
+    ("early", "low", "expected"),
+    [
+        (2, -0.1, ["holds", "holds"]),
+        (2, 0.1, ["holds", "does not hold"]),
+        (7, -0.1, ["holds in part", "holds"]),
+    ],
+)
+def test_two_phases(early, low, expected):
+    time = np.arange(12)
+    curves = {
+        "easy_cosine": np.where(time >= early, 0.5, 0.0),
+        "hard_cosine": np.where(time >= 9, 0.6, 0.001),
+        "gradient_norm": np.where(time < 2, 1.0, 0.05) + 0.001 * time,
+        "smallest_eigenvalue": np.where(time < 10, low, 2 * abs(low) * np.sign(-low)),
+    }
+    dims = ("arm", "delta", "time", "trial")
+    found = xr.Dataset(
+        {name: (dims, values[None, None, :, None] * NOISE) for name, values in curves.items()},
+        {"arm": ["descent"], "delta": [20.0], "time": time},
+    )
+    assert verdicts(claims.phases(found)) == expected
+
+
+@pytest.mark.parametrize(
+    ("onset", "separates", "depends"),
+    [([5.0, 5.0], "holds", "does not hold"), ([1.0, 3.0], "does not hold", "holds")],
+)
+def test_onsets(onset, separates, depends):
+    values = np.stack([np.array(onset)[:, None] * NOISE, np.full((2, 8), 5.2)])
+    found = xr.Dataset(
+        {"delta_nn": (("arm", "loss", "trial"), values)},
+        {"arm": ["descent", "limit"], "loss": ["square", "logistic"]},
+    )
+    assert verdicts(claims.onset(found)) == [separates, depends]
+    assert "limit 5.2" in claims.onset(found)[0].evidence
+
+
+def test_delays():
+    sizes = np.array([100, 200, 400])
+    time = (5 * np.log(sizes))[None, :, None] * NOISE
+    found = xr.Dataset({"escape_time": (("arm", "d", "trial"), time)}, {"arm": ["descent"], "d": sizes})
+    [claim] = claims.delay(found)
+    assert claim.verdict == "holds"
+    assert claim.estimates[0].value == pytest.approx(5, rel=0.01)
+    steps = np.arange(10)
+    curves = {"train_error": np.where(steps > 2, 0.1, 0.5), "test_error": np.where(steps > 6, 0.1, 0.5)}
+    found = xr.Dataset(
+        {
+            name: (("arm", "d", "time", "trial"), values[None, None, :, None] * NOISE)
+            for name, values in curves.items()
+        },
+        {"arm": ["descent"], "d": [100], "time": steps},
+    )
+    assert "4.00" in claims.grokking(found)[0].evidence
+
+
+@pytest.mark.parametrize("ratio", [1.2, 2.5])
+def test_the_spectral_method_beside_its_theory(ratio):
+    """The mean of eight at d = 500 lies within 0.06 of the limit: 0.02 of noise, and O(1/√d) of size."""
+    problem = SpectralProblem(samples_per_dimension=ratio, dimension=500)
+    measured = np.mean([float(problem.simulate(seed).overlap) for seed in range(8)])
+    assert measured == pytest.approx(float(problem.predict().overlap), abs=0.06)
+    with pytest.raises(ValueError, match="hidden coordinates"):
+        SpectralProblem("z1*z2")
+
+
+def test_phases_follow_descent():
+    problem = PhasesProblem(
+        target="tanh(0.5*z1 + 1.5*(z2**2 - 1))", activation="gelu", init_scale=1.0, delta=6.0, d=80, steps=16,
+    )  # fmt: skip
+    found, theory = problem.simulate(rng=0), problem.predict(samples=512)
+    assert float(found.gradient_norm[-1]) < 0.3 * float(found.gradient_norm[0])
+    assert float(found.easy_cosine[-1]) == pytest.approx(
+        float(theory.easy_cosine[-1]), abs=0.2
+    )  # one run, d = 80
+    assert float(found.hard_cosine[-1]) < 0.1
+    assert np.isfinite(found.smallest_eigenvalue).all()
