@@ -110,7 +110,7 @@ Labels = Regression | Classification
 
 
 def label_variance(labels: Labels, mixture: GaussianMixture) -> float:
-    """Return Var y over the whole mixture.
+    """Return Var y over the whole mixture; 0 for labels that vary by their rounding only.
 
     Examples
     --------
@@ -119,4 +119,6 @@ def label_variance(labels: Labels, mixture: GaussianMixture) -> float:
     1.0
     """
     mean, square = labels.moments(mixture)
-    return float(mixture.weights @ square - (mixture.weights @ mean) ** 2)
+    total = float(mixture.weights @ square)
+    variance = total - float(mixture.weights @ mean) ** 2
+    return variance if variance > 1e-13 * total else 0.0  # of a difference of moments good to 1e-15 each

@@ -44,12 +44,9 @@ def surrogate_degree(setting: Setting, degree: int | None) -> int:
     degrees = degrees_of(setting, degree or 1)
     top = degree or by_rule or degrees.needed
     if top > degrees.reliable:
-        ratio = degrees.ratios[degrees.reliable]
-        warnings.warn(
-            f"degree = {top}: too high for this size, tails grow from degree {degrees.reliable + 1} on "
-            f"(ratio {ratio:.3g}); prefer conditional_gaussian",
-            DegreeWarning, stacklevel=3,
-        )  # fmt: skip
+        _warn(f"degree = {top}: too high for this size, tails grow from degree {degrees.reliable + 1} on")
+    elif degree is None and by_rule is None and not degrees.faithful:
+        _warn(_no_degree(degrees))
     return top
 
 
@@ -69,7 +66,8 @@ def needed_degree(problem: Setting) -> int:
     Warns
     -----
     DegreeWarning
-        When the degrees stand out more and more: then no polynomial is a faithful surrogate at this size.
+        When the degrees stand out more and more, or do not fade: then no polynomial is a faithful surrogate
+        at this size.
 
     Examples
     --------
@@ -78,11 +76,19 @@ def needed_degree(problem: Setting) -> int:
     2
     """
     degrees = degrees_of(problem)
-    if degrees.reliable < len(degrees.ratios):
-        ratio = degrees.ratios[degrees.reliable]
-        warnings.warn(
-            f"degree {degrees.reliable + 1} outgrows those below it (ratio {ratio:.3g}): no polynomial is "
-            "faithful here; prefer conditional_gaussian",
-            DegreeWarning, stacklevel=2,
-        )  # fmt: skip
+    if not degrees.faithful:
+        _warn(_no_degree(degrees), 3)
     return degrees.needed
+
+
+def _no_degree(degrees: Degrees) -> str:
+    """Say why no degree serves: the first that outgrows those below it, or the last that is rated."""
+    bad = min(degrees.reliable, len(degrees.ratios) - 1)
+    return (
+        f"degree {bad + 1} still stands out (ratio {degrees.ratios[bad]:.3g}): no polynomial is faithful here"
+    )
+
+
+def _warn(text: str, level: int = 4) -> None:
+    """Warn where the user called: through `simulate` by default."""
+    warnings.warn(f"{text}; prefer conditional_gaussian", DegreeWarning, stacklevel=level)

@@ -1,5 +1,6 @@
 """The Problem of `one_step`."""
 
+import warnings
 from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
@@ -21,7 +22,7 @@ from firstlight.maths.workers import Workers
 from firstlight.one_step.definitions import Setting, Streams
 from firstlight.one_step.degrees import degrees_of, surrogate_degree
 from firstlight.one_step.experiment.trial import Model, Risk, run_trial
-from firstlight.one_step.results import Convention, dataset
+from firstlight.one_step.results import RESOLVED, Convention, averaged, dataset
 from firstlight.one_step.theory.asymptotic import asymptotic
 from firstlight.one_step.theory.first_layer import sampled_first_layer, stepped_first_layer
 from firstlight.one_step.theory.predictions import Choice, choose_equivalent, deterministic
@@ -46,7 +47,7 @@ class Problem(Setting):
     """
 
     theory: ClassVar[str] = "one_step"
-    version: ClassVar[int] = 5
+    version: ClassVar[int] = 6
     references: ClassVar[tuple[str, ...]] = ("demir2025onestep",)
 
     @classmethod
@@ -210,7 +211,15 @@ class Problem(Setting):
         values = run_trial(
             self, generator(rng), model=model, degree=top, risk=risk, test_samples=test_samples
         )
-        return dataset(self, values, convention)
+        found = dataset(self, values, convention)
+        left = float(found.relative_test_error.min())
+        if model == "conditional_gaussian" and left < RESOLVED:
+            warnings.warn(
+                f"model = 'conditional_gaussian': {left:.1g} of the labels' variance is left, "
+                f"and the model resolves {RESOLVED:g} of it",
+                stacklevel=2,
+            )
+        return found
 
     def predict(
         self,
@@ -220,6 +229,7 @@ class Problem(Setting):
         equivalent: Choice = "auto",
         sample_sizes: Sequence[int] | None = None,
         draws: int = 8,
+        nodes: int = 256,
         convention: Convention = "full",
     ) -> xr.Dataset:
         """Predict the observables of `simulate` without training a read-out.
@@ -239,14 +249,18 @@ class Problem(Setting):
             Predict for these m, the step being as it is; a dimension ``m`` is added. The first method needs
             no second factorisation for it.
         draws : int, default 8
-            For the second method: how many batch averages the result is averaged over.
+            For the second method: how many batch averages the result is averaged over, each with quadrature
+            nodes of its own. Their spread is the prediction's error: two at least, or there is none to tell.
+        nodes : int, default 256
+            For the second method: quadrature nodes for the neurons, and as many for the inputs.
         convention : {"full", "half"}
             As in `simulate`.
 
         Returns
         -------
         xarray.Dataset
-            As `simulate`, and ``converged``.
+            As `simulate`, and ``converged``. From the second method each observable ``o`` has its standard
+            error over the draws as ``o_sem``.
         """
         check_choice("method", method, ("deterministic", "asymptotic"))
         check_choice("equivalent", equivalent, ("auto", "one covariance", "class-wise"))
@@ -260,13 +274,14 @@ class Problem(Setting):
         rng = generator(rng)
         if method == "asymptotic":
             check_count("draws", draws)
+            check_count("nodes", nodes, 64)
             with threadpool_limits(1, "blas"):  # threads cost more than they bring on matrices this small
-                values = asymptotic(
+                found = asymptotic(
                     self.mixture, self.labels, self.sigma, k=self.k, sizes=sizes,
                     m_gradient=self.gradient_samples, step_size=self.step_size, ridges=self.ridges,
-                    rng=rng, draws=draws,
+                    rng=rng, draws=int(draws), nodes=int(nodes),
                 )  # fmt: skip
-            return dataset(self, values, convention, asked, method=method)
+            return averaged([dataset(self, values, convention, asked, method=method) for values in found])
         chosen = choose_equivalent(self.mixture) if equivalent == "auto" else equivalent
         stream = Streams(rng)
         # Up to this size our threads gain more than those of BLAS, which would spin beside them.
@@ -306,7 +321,7 @@ class Problem(Setting):
             found.append(
                 Assumption(
                     "a polynomial surrogate exists at this size",
-                    "holds" if degrees.reliable == len(degrees.ratios) else "fails",
+                    "holds" if degrees.faithful else "fails",
                     f"degree {degrees.needed} needed, {degrees.reliable} reliable, largest ratio {size:.3g}",
                 )
             )
@@ -316,7 +331,8 @@ class Problem(Setting):
         """Leading terms of the work and memory of one call."""
         n, k, m, batch = self.mixture.dimension, self.k, self.m, self.gradient_samples
         if options.get("method") == "asymptotic":
-            return Cost(flops=1e9 * options.get("draws", 8), bytes=5e7)
+            nodes = options.get("nodes", 256)
+            return Cost(flops=1e9 * options.get("draws", 8) * (nodes / 256) ** 2, bytes=800.0 * nodes**2)
         step = 4.0 * k * n * batch
         if kind == "predict":
             matrices = 4 + self.mixture.classes

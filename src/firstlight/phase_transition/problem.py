@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 import xarray as xr
-from scipy.special import gammainc, gammaincinv, ndtri, stdtrit
+from scipy.special import gammainc, gammaincinv
 
 from firstlight.data.multi_index import MultiIndexSample
 from firstlight.maths.checks import check_count, check_flag, check_positive
@@ -17,6 +17,7 @@ from firstlight.phase_transition.model import Model
 from firstlight.phase_transition.theory.dmft import SCRAMBLES, dmft, memory_bytes
 from firstlight.phase_transition.theory.escape import freedom_of
 from firstlight.phase_transition.theory.path import TOLERANCE, DmftPath
+from firstlight.study.judge import standard_errors
 from firstlight.study.problem import Cost
 
 _LINEAR = 0.03  # squared cosine up to which overlaps grow as in the linear regime
@@ -136,7 +137,7 @@ class Problem(Model):
         """Return spectra of all samples, with standard errors from those of each scramble alone."""
         found = _spectra(_spectrum_rows(path))
         parts = xr.concat([xr.Dataset(_spectra(_spectrum_rows(run))) for run in path.runs], "scramble")
-        return {**found, **_sem(parts)}
+        return {**found, **standard_errors(parts, "scramble")}
 
     def simulate(self, rng: RNGLike | SeedLike = None, *, batch: int | None = None) -> xr.Dataset:
         """Train one network of finite size.
@@ -214,21 +215,13 @@ def _mean(tables: list[xr.Dataset], complete: bool) -> xr.Dataset:
     Small is `TOLERANCE`, relative for losses and norms and absolute for shares and cosines.
     """
     together = xr.concat(tables, "scramble")
-    mean, sem = together.mean("scramble"), _sem(together)
+    mean, sem = together.mean("scramble"), standard_errors(together, "scramble")
     good = xr.full_like(mean.train_loss, complete, bool)
     for name in mean.data_vars:
         level = mean[name] if name in ("train_loss", "test_loss", "norm") else 1.0
         small = sem[f"{name}_sem"] <= TOLERANCE * level
         good &= small.all("neuron") if "neuron" in small.dims else small
     return mean.assign(sem).assign(converged=good)
-
-
-def _sem(parts: xr.Dataset) -> dict[str, xr.DataArray]:
-    """Return standard errors over the scrambles; of those that found something, where not all did."""
-    count = parts.notnull().sum("scramble")
-    wide = stdtrit(np.maximum(count - 1, 1), 0.975) / ndtri(0.975)
-    sem = wide * parts.std("scramble", ddof=1) / count**0.5
-    return {f"{name}_sem": values.where(count[name] > 1) for name, values in sem.data_vars.items()}
 
 
 def _spectrum_rows(path: DmftPath) -> list[tuple[float, ...]]:

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 from numpy.typing import ArrayLike
-from scipy.special import stdtrit
+from scipy.special import ndtri, stdtrit
 
 AGREES, DIFFERS, UNDECIDED, NO_PREDICTION = "agrees", "differs", "undecided", "no prediction"
 
@@ -34,6 +34,34 @@ def trial_mean(values: xr.DataArray) -> tuple[xr.DataArray, xr.DataArray]:
     mean = values.sum("trial") / count.where(count > 0)
     spread = ((values - mean) ** 2).sum("trial") / (count - 1).where(count > 1)
     return mean, (spread / count.where(count > 0)) ** 0.5
+
+
+def standard_errors(parts: xr.Dataset, dim: str) -> dict[str, xr.DataArray]:
+    """Return the standard error of every variable's mean over independent repetitions, as ``name_sem``.
+
+    Few repetitions tell an error poorly; it is widened so that 1.96 of it hold as often as Student's interval
+    does. Where not all repetitions have a value, those that have count.
+
+    Parameters
+    ----------
+    parts : Dataset
+        With a dimension `dim` of repetitions.
+    dim : str
+
+    Returns
+    -------
+    dict of DataArray
+        NaN with fewer than two repetitions.
+
+    Examples
+    --------
+    >>> float(standard_errors(xr.Dataset({"x": ("draw", [1.0, 2.0, 3.0])}), "draw")["x_sem"])
+    1.267412
+    """
+    count = parts.notnull().sum(dim)
+    wide = stdtrit(np.maximum(count - 1, 1), 0.975) / ndtri(0.975)
+    sem = wide * parts.std(dim, ddof=1) / count**0.5
+    return {f"{name}_sem": values.where(count[name] > 1) for name, values in sem.data_vars.items()}
 
 
 def judge(

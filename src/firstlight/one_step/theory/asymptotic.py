@@ -48,11 +48,10 @@ def asymptotic(
     step_size: float,
     ridges: np.ndarray,
     rng: np.random.Generator,
-    draws: int = 8,
-    neuron_count: int = 256,
-    input_count: int = 256,
-) -> dict[str, np.ndarray]:
-    """Predict the errors of the one-step network from the laws alone.
+    draws: int,
+    nodes: int,
+) -> list[dict[str, np.ndarray]]:
+    """Predict the errors of the one-step network from the laws alone, once for each batch average.
 
     Parameters
     ----------
@@ -70,51 +69,50 @@ def asymptotic(
         λ.
     rng : Generator
         Scrambles the nodes.
-    draws : int, default 8
-        How many batch averages of y κ are averaged over; one alone varies by several percent.
-    neuron_count, input_count : int
+    draws : int
+        How many batch averages of y κ, each with nodes of its own; one alone varies by several percent.
+    nodes : int
         Nodes for the neurons, and for the inputs (all classes together, at least 64 for each class).
 
     Returns
     -------
-    dict of ndarray
-        Observables of shape (S, L) or (S, L, C), and ``converged`` of shape (S, L).
+    list of dict of ndarray
+        For each draw: observables of shape (S, L) or (S, L, C), and ``converged`` of shape (S, L).
     """
     law = reduced_law(mixture, labels)
     start_square = float(sigma.second_moment(1.0)) / k
     step = batch_average(law, m_gradient, start_square, rng)
-    directions = balanced_normal(law.rank, draws, rng)
-    nodes = []
-    for direction in directions:  # fresh nodes each time, so that averaging removes their error too
-        inputs = input_nodes(law, max(64, input_count // mixture.classes), rng)
-        normals = neuron_nodes(law.rank, neuron_count, rng)
-        nodes.append((draw_neurons(law, sigma, step, step_size / k, direction, normals, inputs), inputs))
-    table = common_table(law, sigma, nodes)
-    found: list[list[dict[str, Any]]] = []  # one list of cells for each batch average
-    for neurons, inputs in nodes:
-        functional = Functional(conditional_kernel(law, table, neurons, inputs, k))
-        start, cells = None, []
-        for m, ridge in product(sizes, ridges):
-            floor = max(float(ridge), 1e-9)
-            if ridge == 0 and m == k:  # errors grow without bound, and no iteration settles
-                nothing = np.full(inputs.weights.size, np.nan)
-                unknown = _observables(law, inputs, Errors(nothing, nothing, nothing, np.nan), floor)
-                cells.append(unknown | {"converged": False})
-                continue
-            solved = functional.solve(m, floor, start)
-            start = solved.value[0]
-            errors = functional.errors(m, *solved.value, law.noise)
-            cells.append(_observables(law, inputs, errors, floor) | {"converged": solved.converged})
-        found.append(cells)
-    averages = {
-        name: np.array([
-            (np.all if name == "converged" else np.mean)([cell[name] for cell in draws_of_cell], axis=0)
-            for draws_of_cell in zip(*found, strict=True)
-        ])
-        for name in found[0][0]
-    }  # fmt: skip
+    placed = []
+    for direction in balanced_normal(law.rank, draws, rng):
+        inputs = input_nodes(law, max(64, nodes // mixture.classes), rng)
+        normals = neuron_nodes(law.rank, nodes, rng)
+        placed.append((draw_neurons(law, sigma, step, step_size / k, direction, normals, inputs), inputs))
+    table = common_table(law, sigma, placed)
+    return [
+        _of_one_draw(law, inputs, conditional_kernel(law, table, neurons, inputs, k), sizes, ridges)
+        for neurons, inputs in placed
+    ]
+
+
+def _of_one_draw(
+    law: ReducedLaw, inputs: Inputs, kernel: Kernel, sizes: list[int], ridges: np.ndarray
+) -> dict[str, np.ndarray]:
+    functional = Functional(kernel)
+    start, cells = None, []
+    for m, ridge in product(sizes, ridges):
+        floor = max(float(ridge), 1e-9)
+        if ridge == 0 and m == kernel.width:  # errors grow without bound, and no iteration settles
+            nothing = np.full(inputs.weights.size, np.nan)
+            unknown = _observables(law, inputs, Errors(nothing, nothing, nothing, np.nan), floor)
+            cells.append(unknown | {"converged": False})
+            continue
+        solved = functional.solve(m, floor, start)
+        start = solved.value[0]
+        errors = functional.errors(m, *solved.value, law.noise)
+        cells.append(_observables(law, inputs, errors, floor) | {"converged": solved.converged})
+    table = {name: np.array([cell[name] for cell in cells]) for name in cells[0]}
     shape = (len(sizes), len(ridges))
-    return {name: value.reshape(shape + value.shape[1:]) for name, value in averages.items()}
+    return {name: value.reshape(shape + value.shape[1:]) for name, value in table.items()}
 
 
 def _observables(law: ReducedLaw, inputs: Inputs, errors: Errors, ridge: float) -> dict[str, Any]:

@@ -58,11 +58,15 @@ class Degrees:
         Highest degree worth keeping.
     reliable : int
         Highest degree before the ratios begin to grow, where a polynomial's tails take over.
+    faithful : bool
+        Whether the degrees up to `needed` are enough: none beyond outgrows them, and the highest that are
+        rated no longer stand out.
     """
 
     ratios: tuple[float, ...]
     needed: int
     reliable: int
+    faithful: bool
 
 
 def measured_degrees(
@@ -127,4 +131,5 @@ def _judge(ratios: list[float]) -> Degrees:
             reliable = after - 1
             break
     needed = max((j for j in present if j <= reliable and ratios[j - 1] >= _SMALL), default=1)
-    return Degrees(tuple(ratios), needed, reliable)
+    enough = reliable == len(ratios) and (not present or needed < present[-1])
+    return Degrees(tuple(ratios), needed, reliable, enough)

@@ -73,11 +73,21 @@ class ReducedLaw:
         return self.labels.noise**2 if isinstance(self.labels, Regression) else 0.0
 
     def place(self, normals: np.ndarray, c: int) -> tuple[np.ndarray, np.ndarray]:
-        """Turn standard normals (count, r) into κ and noiseless labels of class c."""
+        """Turn standard normals (count, r) into κ and noiseless labels of class c.
+
+        Labels are shifted and stretched until their mean and variance over the nodes are exact: every error
+        is a share of them.
+        """
         kappa = self.means[c] + normals @ self.roots[c].T
-        if isinstance(self.labels, Regression):
-            return kappa, activation(self.labels.link)(kappa @ self.index)
-        return kappa, np.full(len(kappa), self.labels.values[c])
+        if not isinstance(self.labels, Regression):
+            return kappa, np.full(len(kappa), self.labels.values[c])
+        link = activation(self.labels.link)
+        y = link(kappa @ self.index)
+        centre, std = self.means[c] @ self.index, np.linalg.norm(self.roots[c].T @ self.index)
+        mean = link.moments(np.array([centre]), np.array([std]), 0)[0, 0]
+        variance = max(float(link.mean_square(centre, std)) - mean**2, 0.0)
+        found = y.std()
+        return kappa, mean + (y - y.mean()) * (np.sqrt(variance) / found if found > 0 else 0.0)
 
     def everything(self, rng: np.random.Generator) -> tuple[np.ndarray, ...]:
         """Return many nodes over all classes: κ, y, weights and the scales outside."""
