@@ -6,7 +6,9 @@ import pytest
 from firstlight import MultiIndex, activation
 from firstlight.maths.losses import loss
 from firstlight.measure.hessian import EigenPairs, extreme_eigenpairs, hessian_operator, spectral_density
-from firstlight.phase_transition.experiment.descent import Network, descend, orthogonal_rows
+from firstlight.phase_transition.definitions import Training
+from firstlight.phase_transition.experiment.descent import descend, orthogonal_rows
+from firstlight.phase_transition.experiment.network import Network
 
 TARGET = MultiIndex("sign(abs(z1) - 1.4820733)")
 
@@ -19,18 +21,23 @@ def small(name="square", m=3):
 
 
 def risk(network, drawn, W):
-    return network.loss.value(drawn.y, network.output(drawn.X, W)).mean() + 0.5 * network.ridge * (W**2).sum()
+    mean = network.loss.value(drawn.y, network.output(drawn.X, network.start(W))).mean()
+    return mean + 0.5 * network.ridge * (W**2).sum()
+
+
+def down(network, drawn, W):
+    return network.gradient(drawn.X, drawn.y, network.start(W)).rows
 
 
 @pytest.mark.parametrize("name", ["square", "logistic"])
 def test_the_gradient_and_the_hessian_against_differences(name):
     network, drawn, W = small(name)
     step, direction = 1e-5, np.random.default_rng(1).standard_normal(W.shape)
-    up, down = W + step * direction, W - step * direction
-    slope = (risk(network, drawn, up) - risk(network, drawn, down)) / (2 * step)
+    ends = W + step * direction, W - step * direction
+    slope = (risk(network, drawn, ends[0]) - risk(network, drawn, ends[1])) / (2 * step)
     # central differences: step² and rounding over the step
-    assert (network.gradient(drawn.X, drawn.y, W) * direction).sum() == pytest.approx(slope, abs=1e-8)
-    change = (network.gradient(drawn.X, drawn.y, up) - network.gradient(drawn.X, drawn.y, down)) / (2 * step)
+    assert (down(network, drawn, W) * direction).sum() == pytest.approx(slope, abs=1e-8)
+    change = (down(network, drawn, ends[0]) - down(network, drawn, ends[1])) / (2 * step)
     H = hessian_operator(
         drawn.X, drawn.y, W, network.second_layer, network.activation, name, ridge=0.2, offset=0.1
     )
@@ -134,15 +141,15 @@ def test_descent_records_holds_and_batches():
     free = descend(network, data, data, W, drawn.directions, 0.2, 3)
     expected = W
     for _ in range(3):
-        expected = expected - 0.2 * network.gradient(*data, expected)
+        expected = expected - 0.2 * network.gradient(*data, network.start(expected)).rows
     np.testing.assert_allclose(free.weights[-1], expected)
     np.testing.assert_allclose(free.gram[-1], expected.T @ expected)
-    assert free.train_loss[0] == pytest.approx(network.loss.value(drawn.y, network.output(drawn.X, W)).mean())
-    noisy = descend(network, data, data, W, drawn.directions, 0.2, 3, batch=30, rng=5)
-    again = descend(network, data, data, W, drawn.directions, 0.2, 3, batch=30, rng=5)
+    assert free.train_loss[0] == pytest.approx(risk(network, drawn, W) - 0.1 * (W**2).sum())
+    noisy = descend(network, data, data, W, drawn.directions, Training(0.2, batch=0.25), 3, rng=5)
+    again = descend(network, data, data, W, drawn.directions, Training(0.2, batch=0.25), 3, rng=5)
     np.testing.assert_array_equal(noisy.weights, again.weights)
     assert not np.allclose(noisy.weights[-1], free.weights[-1])
-    whole = descend(network, data, data, W, drawn.directions, 0.2, 3, batch=120, rng=5)
+    whole = descend(network, data, data, W, drawn.directions, Training(0.2, batch=1.0), 3, rng=5)
     np.testing.assert_allclose(whole.weights[-1], free.weights[-1])
 
 
@@ -181,13 +188,23 @@ def test_descent_records_holds_and_batches():
         (lambda: spectral_density(small_operator(), [0.0], 0.1, probes=-1), "probes = -1"),
         (lambda: spectral_density(small_operator(), [0.0], 0.1, depth=0), "depth = 0"),
         (lambda: run_small(step_size=-1.0), "step_size = -1.0"),
-        (lambda: run_small(step_size=0.0), "step_size = 0.0: must be a positive"),
+        (lambda: run_small(step_size=0.0), "step_size = 0.0: must be a number above 0"),
         (lambda: run_small(step_size="a"), "step_size = 'a'"),
         (lambda: run_small(step_size=1e9), "diverges"),
         (lambda: run_small(batch=0), "batch = 0"),
         (lambda: run_small(batch=1.5), "batch = 1.5"),
         (lambda: run_small(batch="a"), "batch = 'a'"),
-        (lambda: run_small(batch=121), r"batch = 121: must be an integer from 1 to 120"),
+        (lambda: run_small(batch=0.005), "batch = 0.005: must leave at least one of the 120 samples"),
+        (lambda: run_small(batch=0.3, batches="cyclic"), "batch = 0.3: must be 1 over a whole number"),
+        (lambda: run_small(batches="once"), "batches = 'once'"),
+        (lambda: run_small(batch=0.5, batches="one_pass"), "supply = None: one pass needs"),
+        (lambda: run_small(momentum=1.0), "momentum = 1.0"),
+        (lambda: run_small(nesterov=1), "nesterov = 1"),
+        (lambda: run_small(schedule="warm"), "schedule = 'warm'"),
+        (lambda: run_small(schedule=(1.0, np.nan, 1.0)), "schedule = "),
+        (lambda: run_small(schedule=(1.0, 0.0)), "schedule = "),
+        (lambda: run_small(schedule=(1.0, 0.5)), "schedule = '2 factors': must have one for each of the 5"),
+        (lambda: run_small(bias_step=-1.0), "bias_step = -1.0"),
         (lambda: run_small(steps=-1), "steps = -1"),
         (lambda: run_small(steps=2.0), "steps = 2.0"),
         *[
@@ -216,9 +233,9 @@ def test_numbers_of_numpy_are_numbers():
     exact = np.linalg.eigvalsh(small_operator(ridge=0.5).dense())
     np.testing.assert_allclose(pairs.values, exact[:2], rtol=1e-6)
     path = run_small(
-        step_size=np.float32(0.125), batch=np.int64(7), steps=np.int64(3), times=np.array([0, 3])
+        step_size=np.float32(0.125), batch=np.float32(0.25), steps=np.int64(3), times=np.array([0, 3])
     )
-    same = run_small(step_size=0.125, batch=7, steps=3, times=[0, 3])
+    same = run_small(step_size=0.125, batch=0.25, steps=3, times=[0, 3])
     np.testing.assert_array_equal(path.weights, same.weights)
 
 
@@ -238,5 +255,6 @@ def small_operator(**changed):
 def run_small(step_size=0.1, steps=5, **changed):
     network, drawn, W = small()
     data = (drawn.X, drawn.y)
-    fields = {"train": data, "test": data, "start": W, "directions": drawn.directions, "rng": 0, **changed}
-    return descend(network, step_size=step_size, steps=steps, **fields)
+    algorithm = {name: changed.pop(name) for name in [*changed] if name in Training.__dataclass_fields__}
+    values = {"train": data, "test": data, "start": W, "directions": drawn.directions, "rng": 0, **changed}
+    return descend(network, training=Training(step_size, **algorithm), steps=steps, **values)

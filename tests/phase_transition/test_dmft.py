@@ -8,9 +8,10 @@ from scipy.stats import chi2
 
 from firstlight import MultiIndex
 from firstlight.measure.hessian import extreme_eigenpairs, hessian_operator
-from firstlight.phase_transition.definitions import Student
-from firstlight.phase_transition.experiment.descent import Network, orthogonal_rows
+from firstlight.phase_transition.definitions import Student, Training
 from firstlight.phase_transition.experiment.descent import descend as train
+from firstlight.phase_transition.experiment.descent import orthogonal_rows
+from firstlight.phase_transition.experiment.network import Network
 from firstlight.phase_transition.theory.criterion import last_crossing, outlier_margin
 from firstlight.phase_transition.theory.delta_nn import delta_nn
 from firstlight.phase_transition.theory.dmft import dmft, held_path
@@ -352,7 +353,7 @@ def test_an_uninformative_direction_is_like_any_other():
         drawn = draw(label_law(TARGET), 13 * student.width, 1 << 10)
         blind = replace(drawn, second=np.ones_like(drawn.second))
         start, rng = np.zeros((student.width, 0)), np.random.default_rng(0)
-        path = Process(student, blind, 3.0, 0.2, 12, start, rng).path((12,))
+        path = Process(student, blind, 3.0, Training(0.2), 12, start, rng).path((12,))
         expected = np.einsum("ttab->tab", path.covariance)
         np.testing.assert_allclose(path.hard_variance, expected, atol=1e-5)  # forces dropped at 1e-6
 
@@ -565,7 +566,7 @@ def test_free_training_has_no_hard_outliers():
         (lambda: dmft(TARGET, BASE, 3.0, 0.1, 4, times=(5,)), "times"),
         (lambda: dmft("z1**2", BASE, 3.0, 0.1, 4), "unbounded below"),
         (lambda: delta_nn(TARGET, BASE, criterion="any"), "criterion"),
-        (lambda: delta_nn(TARGET, BASE, step_size=9.0, steps=8, samples=1 << 10), "step_size"),
+        (lambda: delta_nn(TARGET, BASE, 9.0, steps=8, samples=1 << 10), "step_size"),
         (lambda: escape_of(dmft(TARGET, BASE, 3.0, 0.1, 1, 64), 1), "d = 1"),
         (lambda: empirical_law(TARGET, BASE, np.ones(3), np.ones((3, 2))), "expected"),
         (lambda: success_size(100, TARGET, BASE, 0.1, 1, [2.0, 1.0]), "deltas"),

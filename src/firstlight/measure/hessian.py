@@ -14,7 +14,7 @@ from scipy.linalg import eigh_tridiagonal
 from scipy.sparse.linalg import LinearOperator
 
 from firstlight.maths.activations import Activation, activation
-from firstlight.maths.checks import check_choice, check_count, check_matrix, check_number
+from firstlight.maths.checks import check_array, check_choice, check_count, check_matrix, check_number
 from firstlight.maths.losses import Loss, loss
 from firstlight.maths.rng import RNGLike, SeedLike, generator, stream
 from firstlight.maths.solvers import extreme_eigh
@@ -119,6 +119,7 @@ def hessian_operator(
     *,
     ridge: float = 0.0,
     offset: float = 0.0,
+    bias: ArrayLike = 0.0,
 ) -> HessianOperator:
     """Return the Hessian in the first layer of the mean loss, as a linear operator of size m d.
 
@@ -136,6 +137,8 @@ def hessian_operator(
         σ, twice differentiable, and l(y, f).
     ridge, offset : float
         λ ≥ 0 of the penalty λ/2 Σ_j |w_j|², and the constant in the output.
+    bias : float or array_like of shape (m,), default 0
+        Of the first layer.
 
     Returns
     -------
@@ -166,12 +169,17 @@ def hessian_operator(
         raise ValueError(
             f"activation = {sigma.name}: has kinks, so its Hessian has point masses; use a smooth one"
         )
-    h = (X @ W.astype(X.dtype, copy=False)).astype(float)
+    h = (X @ W.astype(X.dtype, copy=False)).astype(float) + _bias(bias, a.size)
     f = offset + sigma(h) @ a
     slope = a * sigma.derivative(h)
     bend = penalty.first(y, f)[:, None] * a * sigma.second_derivative(h)
     bow = np.broadcast_to(penalty.second(y, f), y.shape).astype(float)
     return HessianOperator(np.ascontiguousarray(X), bow, slope, bend, float(ridge))
+
+
+def _bias(bias: ArrayLike, width: int) -> np.ndarray:
+    given = np.asarray(bias)
+    return check_array("bias", given, (width,)) if given.ndim else np.array(check_number("bias", bias))
 
 
 def extreme_eigenpairs(

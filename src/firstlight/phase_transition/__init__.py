@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from firstlight.data.multi_index import MultiIndex
     from firstlight.maths.losses import Loss, loss
     from firstlight.measure.spectral import spectral_estimator
-    from firstlight.phase_transition.definitions import Student
+    from firstlight.phase_transition.definitions import Student, Training
     from firstlight.phase_transition.learning import LearningProblem
     from firstlight.phase_transition.problem import Problem
     from firstlight.phase_transition.spectrum import SpectrumProblem
@@ -44,7 +44,7 @@ _NAMES = {
     "data.multi_index": ["MultiIndex"],
     "maths.losses": ["Loss", "loss"],
     "measure.spectral": ["spectral_estimator"],
-    "phase_transition.definitions": ["Student"],
+    "phase_transition.definitions": ["Student", "Training"],
     "phase_transition.learning": ["LearningProblem"],
     "phase_transition.problem": ["Problem"],
     "phase_transition.spectrum": ["SpectrumProblem"],
@@ -81,6 +81,7 @@ __all__ = [
     "Student",
     "Subspaces",
     "ThresholdProblem",
+    "Training",
     "delta_alg",
     "delta_nn",
     "dmft",

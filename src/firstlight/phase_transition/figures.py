@@ -67,7 +67,7 @@ def learning(study: Study, found: xr.Dataset) -> "Figure":
     from firstlight.phase_transition import delta_nn
 
     first = study.build(study.point(0))
-    limits = delta_nn(first.law, first.student, first.step_size, 48, samples=1 << 12)  # type: ignore[attr-defined]
+    limits = delta_nn(first.law, first.student, first.training, 48, samples=1 << 12)  # type: ignore[attr-defined]
     experiment = next(name for name, arm in study.arms.items() if arm.kind == "simulate")
     drawn = style.new(width=6.4, height=3.8)
     ax = drawn.axes[0]

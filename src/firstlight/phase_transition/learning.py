@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from firstlight.maths.checks import check_count, check_positive
+from firstlight.maths.checks import check_count
 from firstlight.maths.rng import RNGLike, SeedLike, generator
-from firstlight.phase_transition.model import SUCCESS, Model
+from firstlight.phase_transition.model import SUCCESS, TrainedModel
 from firstlight.phase_transition.theory.dmft import memory_bytes
 from firstlight.phase_transition.theory.escape import success_chance
 from firstlight.phase_transition.theory.labels import label_law
@@ -16,7 +16,7 @@ from firstlight.study.problem import Cost
 
 
 @dataclass(frozen=True, eq=False)
-class LearningProblem(Model):
+class LearningProblem(TrainedModel):
     """Whether and when gradient descent in d dimensions finds the hidden directions.
 
     Parameters
@@ -25,14 +25,12 @@ class LearningProblem(Model):
         δ = n/d.
     d : int
         Number of dimensions.
-    step_size : float
-        η.
     steps : int
         Steps of the experiment.
     theory_steps : int
         Steps of the theory; V(t) beyond is continued as the power of t with which it grows at the end.
 
-    The other fields are those of `Model`.
+    The other fields are those of `TrainedModel`.
 
     Examples
     --------
@@ -43,17 +41,14 @@ class LearningProblem(Model):
 
     delta: float = 3.0
     d: int = 500
-    step_size: float = 0.25
     steps: int = 400
     theory_steps: int = 64
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        for name in ("delta", "step_size"):
-            check_positive(name, getattr(self, name))
         for name in ("steps", "theory_steps"):
             check_count(name, getattr(self, name), 2)
-        self.check_dimension(self.d)
+        self.check_sizes(self.delta, self.d, max(self.steps, self.theory_steps))
 
     def predict(self, rng: RNGLike | SeedLike = 0, *, samples: int = 1 << 12) -> xr.Dataset:
         """Predict from V(t), without a fit: a rule of thumb for finite d.
@@ -70,7 +65,7 @@ class LearningProblem(Model):
         """
         rng = generator(rng)
         found = success_chance(
-            label_law(self.law, rng), self.student, self.delta, self.step_size, self.d, self.steps,
+            label_law(self.law, rng), self.student, self.delta, self.training, self.d, self.steps,
             followed=self.theory_steps, samples=samples, level=SUCCESS, rng=rng,
         )  # fmt: skip
         return xr.Dataset(
@@ -85,7 +80,7 @@ class LearningProblem(Model):
 
     def simulate(self, rng: RNGLike | SeedLike = None) -> xr.Dataset:
         """Train one network until it has found the hard directions; success is 0 or 1."""
-        time = self.found_at(self.delta, self.d, self.step_size, self.steps, generator(rng))
+        time = self.found_at(self.delta, self.d, self.steps, generator(rng))
         success = xr.DataArray(float(np.isfinite(time)), attrs={"binary": True})
         return xr.Dataset({"success": success, "escape_time": time})
 

@@ -1,17 +1,19 @@
 """What all Problems of the theory share: a target, a network, and the sizes."""
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from firstlight.data.multi_index import MultiIndex
-from firstlight.maths.checks import check_count, check_memory, check_numbers
+from firstlight.data.multi_index import MultiIndex, MultiIndexSample
+from firstlight.maths.checks import check_count, check_memory, check_numbers, check_positive
 from firstlight.maths.equality import ByValue
 from firstlight.maths.losses import Loss
-from firstlight.phase_transition.definitions import Student
-from firstlight.phase_transition.experiment.descent import Network, descend, orthogonal_rows
+from firstlight.phase_transition.definitions import Student, Training
+from firstlight.phase_transition.experiment.descent import descend, orthogonal_rows
+from firstlight.phase_transition.experiment.network import Network
 from firstlight.phase_transition.theory.conditional import far_labels
 from firstlight.phase_transition.theory.relevant import relevant_directions
 from firstlight.phase_transition.theory.subspaces import complement, subspaces
@@ -48,7 +50,7 @@ class Model(ByValue):
     activation : str
         σ; twice differentiable where a Hessian is asked for.
     second_layer : float or tuple of float
-        a_j, fixed. A single number is repeated `width` times.
+        a_j at the start. A single number is repeated `width` times.
     width : int
         m, when `second_layer` is a single number.
     init_scale : float
@@ -62,7 +64,7 @@ class Model(ByValue):
     """
 
     theory: ClassVar[str] = "phase_transition"
-    version: ClassVar[int] = 5
+    version: ClassVar[int] = 6
     references: ClassVar[tuple[str, ...]] = ("montanari2026phase",)
 
     target: str = "sign(abs(z1) - 1.4820733)"
@@ -121,21 +123,6 @@ class Model(ByValue):
         easy = subspaces(self.law).easy
         return Directions(easy, complement(easy, relevant_directions(self.law)))
 
-    def found_at(self, delta: float, d: int, step_size: float, steps: int, rng: np.random.Generator) -> float:
-        """Train one network; return the step at which it has found the hard directions, or NaN."""
-        drawn = self.law.sample(round(delta * d), d, rng)
-        W = orthogonal_rows(d, self.student.width, self.init_scale, rng)
-        hard = drawn.directions @ self.directions.hard
-
-        def found(W: np.ndarray) -> bool:
-            return bool(((W.T @ hard) ** 2).sum() >= SUCCESS * (W**2).sum())
-
-        path = descend(
-            self.network, (drawn.X, drawn.y), (drawn.X[:1], drawn.y[:1]), W, drawn.directions, step_size,
-            steps, times=(), until=found,
-        )  # fmt: skip
-        return float(path.times[-1]) if found(path.weights[-1]) else np.nan
-
     def assumptions(self) -> tuple[Assumption, ...]:
         """Return what the theory assumes, each checked for this problem."""
         hard = self.directions.hard.shape[1]
@@ -157,3 +144,65 @@ class Model(ByValue):
             ),
             Assumption("dimension and samples go to infinity", "not checkable", "gaps shrink as d^-1/2"),
         )  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False)
+class TrainedModel(Model):
+    """A target, a network, and how it is trained.
+
+    Parameters
+    ----------
+    step_size, momentum, nesterov, batch, batches, second_layer_step, bias_step, offset_step, schedule
+        As for `Training`.
+
+    The other fields are those of `Model`.
+    """
+
+    step_size: float = 0.25
+    momentum: float = 0.0
+    nesterov: bool = False
+    batch: float = 1.0
+    batches: str = "fresh"
+    second_layer_step: float = 0.0
+    bias_step: float = 0.0
+    offset_step: float = 0.0
+    schedule: str | tuple[float, ...] = "constant"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.training  # noqa: B018 - bad fields are refused now
+
+    @cached_property
+    def training(self) -> Training:
+        """The algorithm."""
+        return Training(**{item.name: getattr(self, item.name) for item in fields(Training)})
+
+    def check_sizes(self, delta: float, d: int, steps: int) -> None:
+        """Refuse sizes that leave no room for the directions, for a batch, or for the schedule."""
+        self.check_dimension(d)
+        self.training.batch_size(round(check_positive("delta", delta) * d))
+        self.training.factors(check_count("steps", steps, 1))
+
+    def supply(self, drawn: MultiIndexSample, rng: np.random.Generator) -> Callable[[int], tuple]:
+        """Return what draws so many new samples with the same hidden directions."""
+
+        def more(count: int) -> tuple[np.ndarray, np.ndarray]:
+            new = self.law.sample(count, len(drawn.directions), rng, drawn.directions)
+            return new.X, new.y
+
+        return more
+
+    def found_at(self, delta: float, d: int, steps: int, rng: np.random.Generator) -> float:
+        """Train one network; return the step at which it has found the hard directions, or NaN."""
+        drawn = self.law.sample(round(delta * d), d, rng)
+        W = orthogonal_rows(d, self.student.width, self.init_scale, rng)
+        hard = drawn.directions @ self.directions.hard
+
+        def found(W: np.ndarray) -> bool:
+            return bool(((W.T @ hard) ** 2).sum() >= SUCCESS * (W**2).sum())
+
+        path = descend(
+            self.network, (drawn.X, drawn.y), (drawn.X[:1], drawn.y[:1]), W, drawn.directions, self.training,
+            steps, times=(), supply=self.supply(drawn, rng), until=found, rng=rng,
+        )  # fmt: skip
+        return float(path.times[-1]) if found(path.weights[-1]) else np.nan

@@ -8,12 +8,12 @@ import xarray as xr
 from scipy.special import gammainc, gammaincinv
 
 from firstlight.data.multi_index import MultiIndexSample
-from firstlight.maths.checks import check_count, check_flag, check_positive
+from firstlight.maths.checks import check_flag
 from firstlight.maths.rng import RNGLike, SeedLike, generator
 from firstlight.measure.hessian import extreme_eigenpairs, hessian_operator
-from firstlight.phase_transition.definitions import default_times
+from firstlight.phase_transition.definitions import Training, default_times
 from firstlight.phase_transition.experiment.descent import DescentPath, descend, orthogonal_rows
-from firstlight.phase_transition.model import Model
+from firstlight.phase_transition.model import TrainedModel
 from firstlight.phase_transition.theory.dmft import SCRAMBLES, dmft, memory_bytes
 from firstlight.phase_transition.theory.escape import freedom_of
 from firstlight.phase_transition.theory.path import TOLERANCE, DmftPath
@@ -25,7 +25,7 @@ _LOWEST = 6  # eigenpairs among which the informative one is looked for
 
 
 @dataclass(frozen=True, eq=False)
-class Problem(Model):
+class Problem(TrainedModel):
     """Gradient descent of a two-layer network on multi-index data.
 
     Parameters
@@ -34,8 +34,6 @@ class Problem(Model):
         δ = n/d, samples per dimension.
     d : int
         Number of dimensions of the experiment.
-    step_size : float
-        η.
     steps : int
         T.
     hold_hard : bool
@@ -44,7 +42,7 @@ class Problem(Model):
     spectrum : bool
         Whether to compute the Hessian's spectrum at the recorded steps.
 
-    The other fields are those of `Model`.
+    The other fields are those of `TrainedModel`.
 
     Examples
     --------
@@ -56,19 +54,15 @@ class Problem(Model):
 
     delta: float = 3.0
     d: int = 1000
-    step_size: float = 0.25
     steps: int = 64
     hold_hard: bool = True
     spectrum: bool = True
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_positive("delta", self.delta)
-        check_positive("step_size", self.step_size)
-        check_count("steps", self.steps, 1)
         check_flag("hold_hard", self.hold_hard)
         check_flag("spectrum", self.spectrum)
-        self.check_dimension(self.d)
+        self.check_sizes(self.delta, self.d, self.steps)
         if self.spectrum and self.hold_hard:
             self.student.require_smooth()
 
@@ -86,11 +80,12 @@ class Problem(Model):
         -------
         Dataset
             Over ``time``: train_loss, test_loss, train_error, test_error, cosine (squared, with the hidden
-            directions), norm (over ``neuron``), and with `spectrum` smallest_eigenvalue, largest_eigenvalue
-            (the bulk's edges, or outliers beyond them), hidden_eigenvalue (lowest outlier in the hard
-            directions; NaN if there is none) and hidden_overlap (0 if there is none). Each ``o`` has its
-            standard error over eight independent scrambles as ``o_sem``; converged tells where those of
-            losses and norms are below 5 %, and those of shares and cosines below 0.05.
+            directions), norm (over ``neuron``), second_layer, biases and offset if they are trained, and with
+            `spectrum` smallest_eigenvalue, largest_eigenvalue (the bulk's edges, or outliers beyond them),
+            hidden_eigenvalue (lowest outlier in the hard directions; NaN if there is none) and hidden_overlap
+            (0 if there is none). Each ``o`` has its standard error over eight independent scrambles as
+            ``o_sem``; converged tells where those of losses and norms are below 5 %, and those of shares and
+            cosines below 0.05.
         """
         rng = generator(rng)
         if not self.hold_hard and self.directions.hard.shape[1]:
@@ -107,7 +102,7 @@ class Problem(Model):
     ) -> DmftPath:
         """Follow training with the hard overlaps held, or from those overlaps (m, k) at the start."""
         return dmft(
-            self.law, self.student, self.delta, self.step_size, self.steps, samples, rng, start is None,
+            self.law, self.student, self.delta, self.training, self.steps, samples, rng, start is None,
             start_overlap=0.0 if start is None else start, scrambles=scrambles,
         )  # fmt: skip
 
@@ -139,15 +134,13 @@ class Problem(Model):
         parts = xr.concat([xr.Dataset(_spectra(_spectrum_rows(run))) for run in path.runs], "scramble")
         return {**found, **standard_errors(parts, "scramble")}
 
-    def simulate(self, rng: RNGLike | SeedLike = None, *, batch: int | None = None) -> xr.Dataset:
+    def simulate(self, rng: RNGLike | SeedLike = None) -> xr.Dataset:
         """Train one network of finite size.
 
         Parameters
         ----------
         rng : SPEC 7 rng, optional
-            Draws data and initialisation.
-        batch : int, optional
-            Samples per step; by default all.
+            Draws data, initialisation and batches.
 
         Returns
         -------
@@ -162,13 +155,13 @@ class Problem(Model):
         W = orthogonal_rows(self.d, self.student.width, self.init_scale, rng)
         hard = drawn.directions @ self.directions.hard
         path = descend(
-            self.network, (drawn.X, drawn.y), (fresh.X, fresh.y), W, drawn.directions, self.step_size,
+            self.network, (drawn.X, drawn.y), (fresh.X, fresh.y), W, drawn.directions, self.training,
             self.steps, times=default_times(self.steps), held=hard if self.hold_hard else None,
-            batch=batch, rng=rng,
+            supply=self.supply(drawn, rng), rng=rng,
         )  # fmt: skip
         norm = np.einsum("taa->ta", path.gram)
         cosine = (path.overlap**2).sum(axis=(1, 2)) / norm.sum(axis=1)
-        found = _table(path.times, path, slice(None), norm, cosine)
+        found = _table(path.times, path, slice(None), norm, cosine, self.training)
         if self.spectrum and self.hold_hard:
             found = found.assign(self._measured_spectra(path, drawn))
         return found
@@ -176,10 +169,10 @@ class Problem(Model):
     def _measured_spectra(self, path: DescentPath, drawn: MultiIndexSample) -> dict[str, Any]:
         rows, m = [], self.student.width
         hard, easy = drawn.directions @ self.directions.hard, drawn.directions @ self.directions.easy
-        for W in path.weights:
+        for W, a, bias, offset in zip(path.weights, path.second_layer, path.biases, path.offset, strict=True):
             H = hessian_operator(
-                drawn.X, drawn.y, W, self.student.a, self.student.sigma, self.student.penalty,
-                ridge=self.ridge, offset=self.offset,
+                drawn.X, drawn.y, W, a, self.student.sigma, self.student.penalty, ridge=self.ridge,
+                offset=float(offset), bias=bias,
             )  # fmt: skip
             low = extreme_eigenpairs(H, m, min(_LOWEST, m * self.d - 1), tolerance=1e-4)
             high = extreme_eigenpairs(H, m, 1, "right", tolerance=1e-4)
@@ -206,7 +199,7 @@ def _quarters(freedom: float) -> np.ndarray:
 def _predicted(path: DmftPath) -> xr.Dataset:
     at = np.array(path.times)
     cosine = (path.overlap[at] ** 2).sum(axis=(1, 2)) / path.norm[at].sum(axis=1)
-    return _table(at, path, at, path.norm[at], cosine)
+    return _table(at, path, at, path.norm[at], cosine, path.training)
 
 
 def _mean(tables: list[xr.Dataset], complete: bool) -> xr.Dataset:
@@ -235,14 +228,16 @@ def _spectrum_rows(path: DmftPath) -> list[tuple[float, ...]]:
 
 
 def _table(
-    times: np.ndarray, path: DmftPath | DescentPath, at: Any, norm: np.ndarray, cosine: np.ndarray
-) -> xr.Dataset:
-    curves = {
-        name: ("time", getattr(path, name)[at])
-        for name in ("train_loss", "test_loss", "train_error", "test_error")
-    }
+    times: np.ndarray, path: DmftPath | DescentPath, at: Any, norm: np.ndarray, cosine: np.ndarray,
+    training: Training,
+) -> xr.Dataset:  # fmt: skip
+    names = ["train_loss", "test_loss", "train_error", "test_error"]
+    names += ["offset"] * bool(training.offset_step)
+    curves = {name: ("time", getattr(path, name)[at]) for name in names}
+    layers = ["second_layer"] * bool(training.second_layer_step) + ["biases"] * bool(training.bias_step)
+    both = {name: (("time", "neuron"), getattr(path, name)[at]) for name in layers}
     return xr.Dataset(
-        {**curves, "norm": (("time", "neuron"), norm), "cosine": ("time", cosine)},
+        {**curves, "norm": (("time", "neuron"), norm), "cosine": ("time", cosine), **both},
         {"time": times, "neuron": np.arange(norm.shape[1])},
     )
 

@@ -1,6 +1,7 @@
 """Thresholds as Problems: delta_alg beside Monte-Carlo, delta_NN beside where gradient descent succeeds."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
@@ -10,7 +11,8 @@ from firstlight.data.multi_index import MultiIndex
 from firstlight.maths.checks import check_count, check_increasing, check_number
 from firstlight.maths.equality import ByValue
 from firstlight.maths.rng import RNGLike, SeedLike, generator
-from firstlight.phase_transition.model import SUCCESS, Model
+from firstlight.phase_transition.definitions import Training
+from firstlight.phase_transition.model import SUCCESS, TrainedModel
 from firstlight.phase_transition.theory.alg import delta_alg
 from firstlight.phase_transition.theory.delta_nn import delta_nn
 from firstlight.phase_transition.theory.dmft import memory_bytes
@@ -100,7 +102,7 @@ class AlgProblem(ByValue):
 
 
 @dataclass(frozen=True, eq=False)
-class ThresholdProblem(Model):
+class ThresholdProblem(TrainedModel):
     """delta_NN of a network, beside the samples per dimension at which gradient descent succeeds.
 
     Parameters
@@ -116,8 +118,8 @@ class ThresholdProblem(Model):
     deltas : tuple of float
         Increasing samples per dimension at which the experiment trains.
 
-    The other fields are those of `Model`. At the sizes of experiments success comes 15 to 30 per cent below
-    delta_NN, and moves up with d: growth by a power of time is enough there.
+    The other fields are those of `TrainedModel`. At the sizes of experiments success comes 15 to 30 per cent
+    below delta_NN, and moves up with d: growth by a power of time is enough there.
 
     Examples
     --------
@@ -127,7 +129,6 @@ class ThresholdProblem(Model):
     """
 
     steps: int = 64
-    step_size: float = 0.25
     d: int = 300
     train_steps: int = 400
     deltas: tuple[float, ...] = (1.2, 1.5, 1.9, 2.4, 3.0, 3.8, 4.8)
@@ -137,9 +138,14 @@ class ThresholdProblem(Model):
         self.student.require_smooth()
         check_count("steps", self.steps, 8)
         check_count("train_steps", self.train_steps, 1)
-        check_number("step_size", self.step_size, 0)
-        self.check_dimension(self.d)
         check_increasing("deltas", self.deltas)
+        self.check_sizes(self.deltas[0], self.d, max(self.steps, self.train_steps))
+
+    @cached_property
+    def training(self) -> Training:
+        """The algorithm, of descents and of theory at finite size."""
+        eta = check_number("step_size", self.step_size, 0) or _STEP
+        return replace(self, step_size=eta).training if eta != self.step_size else super().training
 
     def predict(
         self, rng: RNGLike | SeedLike = 0, *, samples: int = 1 << 13, finite: bool = False
@@ -152,7 +158,8 @@ class ThresholdProblem(Model):
         """
         if finite:
             return self._finite(generator(rng), samples)
-        found = delta_nn(self.law, self.student, self.step_size or None, self.steps, samples=samples, rng=rng)
+        chosen = self.training if self.step_size else None
+        found = delta_nn(self.law, self.student, chosen, self.steps, samples=samples, rng=rng)
         good = found.converged
         return xr.Dataset(
             {
@@ -170,15 +177,14 @@ class ThresholdProblem(Model):
     def simulate(self, rng: RNGLike | SeedLike = None) -> xr.Dataset:
         """Train at each of `deltas` and report where success sets in (the middle in log delta)."""
         rng = generator(rng)
-        eta = self.step_size or _STEP
-        times = [self.found_at(delta, self.d, eta, self.train_steps, rng) for delta in self.deltas]
+        times = [self.found_at(delta, self.d, self.train_steps, rng) for delta in self.deltas]
         return xr.Dataset({"delta_nn": self._onset(float(np.isfinite(times).sum()))})
 
     def _finite(self, rng: np.random.Generator, samples: int) -> xr.Dataset:
-        labels, eta = label_law(self.law, rng), self.step_size or _STEP
+        labels = label_law(self.law, rng)
         chances = [
             success_chance(
-                labels, self.student, delta, eta, self.d, self.train_steps,
+                labels, self.student, delta, self.training, self.d, self.train_steps,
                 followed=_FOLLOWED, samples=samples, level=SUCCESS, rng=rng,
             )
             for delta in self.deltas

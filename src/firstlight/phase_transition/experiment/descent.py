@@ -1,60 +1,16 @@
-"""Gradient descent of a two-layer network's first layer on multi-index data, with what it learns recorded."""
+"""Training of a two-layer network on multi-index data, with what it learns recorded."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from firstlight.maths.activations import Activation
 from firstlight.maths.checks import check_count, check_matrix, check_number, check_orthonormal
-from firstlight.maths.losses import Loss
 from firstlight.maths.rng import RNGLike, SeedLike, generator
+from firstlight.phase_transition.definitions import Training, as_training
+from firstlight.phase_transition.experiment.network import Network, Parameters
 
-
-@dataclass(frozen=True)
-class Network:
-    """f(x) = offset + Σ_j a_j σ(w_j·x), of which only the rows w_j are trained.
-
-    Attributes
-    ----------
-    activation : Activation
-        σ.
-    second_layer : ndarray of shape (m,)
-        a.
-    loss : Loss
-        l(y, f).
-    ridge : float
-        λ of the penalty λ/2 Σ_j |w_j|².
-    offset : float
-        Added to the output.
-    """
-
-    activation: Activation
-    second_layer: np.ndarray
-    loss: Loss
-    ridge: float = 0.0
-    offset: float = 0.0
-
-    def output(self, X: np.ndarray, W: np.ndarray) -> np.ndarray:
-        """f(x) of each row of X; W has shape (d, m)."""
-        h = np.concatenate([X[part] @ W for part in _blocks(X)])
-        return self.offset + self.activation(h) @ self.second_layer
-
-    def gradient(self, X: np.ndarray, y: np.ndarray, W: np.ndarray) -> np.ndarray:
-        """Return the gradient of the mean loss plus penalty in W, shape (d, m)."""
-        total = np.zeros(W.shape[::-1])
-        for part in _blocks(X):  # each block of rows is used twice while in the cache: one pass over X
-            h = X[part] @ W
-            f = self.offset + self.activation(h) @ self.second_layer
-            force = self.loss.first(y[part], f)[:, None] * (self.second_layer * self.activation.derivative(h))
-            total += force.T @ X[part]
-        return total.T / len(y) + self.ridge * W
-
-
-def _blocks(X: np.ndarray) -> list[slice]:
-    """Cut the rows of X into blocks of about 1 MB."""
-    rows = max(8, (1 << 17) // X.shape[1])
-    return [slice(first, first + rows) for first in range(0, len(X), rows)]
+Data = tuple[np.ndarray, np.ndarray]
 
 
 @dataclass(frozen=True)
@@ -65,13 +21,17 @@ class DescentPath:
     ----------
     times : ndarray of shape (r,)
     train_loss, test_loss : ndarray of shape (r,)
-        Mean losses, without the penalty.
+        Mean losses, without the penalty; in one pass, train_loss is that of the batch that comes next.
     train_error, test_error : ndarray of shape (r,)
         Shares of samples with sign f ≠ sign y.
     gram : ndarray of shape (r, m, m)
         WᵀW.
     overlap : ndarray of shape (r, m, k)
         w_j·θ_a.
+    second_layer, biases : ndarray of shape (r, m)
+        a, and the first layer's biases.
+    offset : ndarray of shape (r,)
+        The output's offset.
     weights : ndarray of shape (r, d, m)
         W.
     """
@@ -83,6 +43,9 @@ class DescentPath:
     test_error: np.ndarray
     gram: np.ndarray
     overlap: np.ndarray
+    second_layer: np.ndarray
+    biases: np.ndarray
+    offset: np.ndarray
     weights: np.ndarray
 
 
@@ -106,20 +69,20 @@ def orthogonal_rows(d: int, m: int, scale: float, rng: RNGLike | SeedLike = None
 
 def descend(
     network: Network,
-    train: tuple[np.ndarray, np.ndarray],
-    test: tuple[np.ndarray, np.ndarray],
+    train: Data,
+    test: Data,
     start: np.ndarray,
     directions: np.ndarray,
-    step_size: float,
+    training: Training | float,
     steps: int,
     *,
     times: Sequence[int] | None = None,
     held: np.ndarray | None = None,
-    batch: int | None = None,
+    supply: Callable[[int], Data] | None = None,
     until: Callable[[np.ndarray], bool] | None = None,
     rng: RNGLike | SeedLike = None,
 ) -> DescentPath:
-    """Run gradient descent on the first layer.
+    """Train the network.
 
     Parameters
     ----------
@@ -131,16 +94,16 @@ def descend(
         Initial first layer.
     directions : ndarray of shape (d, k)
         Hidden directions Θ, for the record only.
-    step_size : float
-        η, positive.
+    training : Training or float
+        The algorithm; a number is the step size of plain gradient descent.
     steps : int
         Number of steps.
     times : sequence of int, optional
         Steps to record; by default all. Empty only with `until`.
     held : ndarray of shape (d, ·), optional
         Orthonormal directions along which W is kept at zero.
-    batch : int, optional
-        Samples per step, drawn afresh without replacement; by default all of them.
+    supply : callable, optional
+        Draws so many new samples (X, y); needed for one pass, which never looks at `train` itself.
     until : callable, optional
         Asked of W at each step; the descent ends where it holds. Its last step is then always recorded.
     rng : SPEC 7 rng, optional
@@ -161,37 +124,71 @@ def descend(
     >>> bool(path.train_loss[-1] < path.train_loss[0])
     True
     """
-    check_number("step_size", step_size, 0)
-    if step_size == 0:
-        raise ValueError(f"step_size = {step_size!r}: must be a positive number")
-    if isinstance(steps, bool) or not isinstance(steps, (int, np.integer)) or steps < 0:
-        raise ValueError(f"steps = {steps!r}: must be an integer of at least 0")
+    training = as_training(training)
+    check_count("steps", steps, 0)
     kept = set(range(steps + 1)) if times is None else _kept(times, steps, until is None)
     W, directions = check_matrix("start", start).copy(), check_matrix("directions", directions)
     shape = len(W), np.size(network.second_layer)
     if W.shape != shape or len(directions) != len(W):
         raise ValueError(f"start: shape {W.shape}, directions: {directions.shape}; expected {shape}, (d, k)")
-    X, y = train = _samples("train", train, len(W))
-    test = _samples("test", test, len(W))
-    if batch is not None:
-        check_count("batch", batch, 1, len(y))
-    rng, record = generator(rng), []
+    train, test = _samples("train", train, len(W)), _samples("test", test, len(W))
     if held is not None:
         held = check_orthonormal("held", held, (len(W), np.size(held) // len(W)))
         W -= held @ (held.T @ W)
+    batches, record = _batches(train, training, supply, generator(rng)), []
+    factors = training.factors(steps)
+    at = network.start(W)
+    velocity = at.times(0.0)
     for t in range(steps + 1):
-        last = t == steps or (until is not None and until(W))
+        last = t == steps or (until is not None and until(at.rows))
+        batch = next(batches)
         if t in kept or (last and until is not None):
-            record.append((t, *_observe(network, train, test, W, directions)))
+            seen = batch if training.one_pass else train
+            record.append((t, *_observe(network, seen, test, at, directions)))
         if last:
             break
-        rows = slice(None) if batch is None else rng.choice(len(y), batch, replace=False)
-        W = W - step_size * network.gradient(X[rows], y[rows], W)
+        velocity = _push(network, batch, training, float(factors[t]), at, velocity)
+        at = at.plus((1.0,) * 4, velocity)
         if held is not None:
-            W -= held @ (held.T @ W)
-        if not np.abs(W).max() < 1e6:
-            raise ValueError(f"step_size = {step_size}: gradient descent diverges at step {t + 1}")
+            at.rows[:] -= held @ (held.T @ at.rows)
+            velocity.rows[:] -= held @ (held.T @ velocity.rows)
+        if not np.abs(at.rows).max() < 1e6:
+            raise ValueError(f"step_size = {training.step_size}: gradient descent diverges at step {t + 1}")
     return DescentPath(*(np.array(column) for column in zip(*record, strict=True)))
+
+
+def _push(
+    network: Network, batch: Data, training: Training, factor: float, at: Parameters, velocity: Parameters
+) -> Parameters:
+    """Return the next velocity."""
+    where = at.plus((training.momentum,) * 4, velocity) if training.nesterov else at
+    steps = training.step_size, training.second_layer_step, training.bias_step, training.offset_step
+    down = network.gradient(*batch, where)
+    return velocity.times(training.momentum).plus(tuple(-factor * step for step in steps), down)
+
+
+def _batches(
+    train: Data, training: Training, supply: Callable[[int], Data] | None, rng: np.random.Generator
+) -> Iterator[Data]:
+    """Yield the samples of each step."""
+    X, y = train
+    size = training.batch_size(len(y))
+    if training.one_pass:
+        if supply is None:
+            raise ValueError("supply = None: one pass needs a function that draws new samples")
+        while True:
+            yield supply(size)
+    if training.batches == "cyclic":
+        parts = np.array_split(rng.permutation(len(y)), training.cycle)
+    t = 0
+    while True:
+        if training.whole:
+            yield X, y
+        else:
+            cyclic = training.batches == "cyclic"
+            rows = parts[t % len(parts)] if cyclic else rng.choice(len(y), size, replace=False)
+            yield X[rows], y[rows]
+        t += 1
 
 
 def _kept(times: Sequence[int], steps: int, some: bool) -> set[int]:
@@ -209,8 +206,9 @@ def _samples(name: str, data: tuple[np.ndarray, np.ndarray], d: int) -> tuple[np
     return X, check_matrix(f"{name} labels", y[:, None])[:, 0]
 
 
-def _observe(network: Network, train: tuple, test: tuple, W: np.ndarray, directions: np.ndarray) -> tuple:
-    outputs = [(y, network.output(X, W)) for X, y in (train, test)]
+def _observe(network: Network, train: Data, test: Data, at: Parameters, directions: np.ndarray) -> tuple:
+    outputs = [(y, network.output(X, at)) for X, y in (train, test)]
     losses = [float(network.loss.value(y, f).mean()) for y, f in outputs]
     errors = [float((np.sign(f) != np.sign(y)).mean()) for y, f in outputs]
-    return *losses, *errors, W.T @ W, W.T @ directions, W.copy()
+    W = at.rows
+    return *losses, *errors, W.T @ W, W.T @ directions, at.second_layer, at.bias, at.offset, W.copy()

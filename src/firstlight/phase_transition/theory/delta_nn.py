@@ -13,10 +13,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from firstlight.data.multi_index import MultiIndex
-from firstlight.maths.checks import check_count, check_positive
+from firstlight.maths.checks import check_count
 from firstlight.maths.rng import RNGLike, SeedLike, generator
 from firstlight.maths.solvers import Solved
-from firstlight.phase_transition.definitions import Student, as_student
+from firstlight.phase_transition.definitions import Student, Training, as_student, as_training
 from firstlight.phase_transition.theory.alg import conditional_threshold
 from firstlight.phase_transition.theory.conditional import as_informative, as_target
 from firstlight.phase_transition.theory.criterion import CRITERIA, last_crossing, outlier_margin
@@ -70,7 +70,7 @@ class NetworkThreshold(Solved[float]):
 def delta_nn(
     target: MultiIndex | str,
     student: Student,
-    step_size: float | None = None,
+    training: Training | float | None = None,
     steps: int = 128,
     criterion: str = "bbp+sign",
     *,
@@ -85,8 +85,10 @@ def delta_nn(
         The law of the label.
     student : Student
         The network.
-    step_size : float, optional
-        η; by default a stable one, chosen from the Hessian's right edge.
+    training : Training or float, optional
+        The algorithm, or the step size of plain gradient descent; by default a stable one of these, chosen
+        from the Hessian's right edge. The static equations know nothing of batches and of other parameters
+        than the first layer's: with these, what T steps show is extrapolated.
     steps : int, default 128
         T up to which training is followed.
     criterion : {"bbp+sign", "bbp", "block+sign"}
@@ -112,8 +114,7 @@ def delta_nn(
     target, student, rng = as_target(target), as_student(student), generator(rng)
     if criterion not in CRITERIA:
         raise ValueError(f"criterion = {criterion!r}: must be one of {', '.join(CRITERIA)}")
-    if step_size is not None:
-        check_positive("step_size", step_size)
+    given = None if training is None else as_training(training)
     check_count("steps", steps, 8)
     check_count("samples", samples, 128)
     student.require_smooth()
@@ -124,12 +125,12 @@ def delta_nn(
     if np.isinf(floor):
         return NetworkThreshold(np.inf, np.inf, 0, True, "nothing to find", none, none, none, np.nan, floor)
     scan = _Scan(student, labels, criterion, floor, rng)
-    if criterion == "bbp+sign":
+    if criterion == "bbp+sign" and (given is None or (given.whole and given.only_rows)):
         found = static_threshold(student, labels, floor, max(samples // 2, 1 << 11), scan.seeds)
         if found is not None:
             value, error, good = found
             return NetworkThreshold(value, error, _SCRAMBLES, good, "static", none, none, none, np.nan, floor)
-    return scan.dynamic(step_size, steps, samples)
+    return scan.dynamic(given, steps, samples)
 
 
 class _Scan:
@@ -142,19 +143,21 @@ class _Scan:
         self.criterion, self.floor = criterion, floor
         self.seeds = [int(seed) for seed in rng.integers(1 << 31, size=_SCRAMBLES)]
 
-    def dynamic(self, step_size: float | None, steps: int, samples: int) -> NetworkThreshold:
+    def dynamic(self, given: Training | None, steps: int, samples: int) -> NetworkThreshold:
         """Follow training, and extrapolate; NaN where the static equations hold and say otherwise."""
-        chosen = float(step_size or f"{0.75 / self._right_edge(2 * self.floor):.2g}")
+        training = given or Training(float(f"{0.75 / self._right_edge(2 * self.floor):.2g}"))
         for _ in range(4):
             try:
-                found = self._at_step(chosen, steps, samples)
+                found = self._at_step(training, steps, samples)
                 break
             except ValueError as error:
-                if step_size is not None or "step_size" not in str(error):
+                if given is not None or "step_size" not in str(error):
                     raise
-                chosen *= 0.5
+                training = Training(0.5 * training.step_size)
         else:
             raise ValueError("step_size: no stable step was found; give one")
+        if not (training.whole and training.only_rows):
+            return found
         if found.route == "extrapolated" and np.isfinite(found.value):
             coarse = [draw(self.labels, self.student.width, 1 << 11, seed) for seed in self.seeds[:4]]
             above = static_margins(self.student, coarse, 1.1 * found.value, 400)
@@ -167,14 +170,17 @@ class _Scan:
         law = starting_law(self.labels, self.student, 1 << 11, self.seeds[0])
         return self.student.ridge - Bulk(law.D, law.weight, delta).mirrored.left_edge().value
 
-    def _at_step(self, eta: float, steps: int, samples: int) -> NetworkThreshold:
+    def _at_step(self, training: Training, steps: int, samples: int) -> NetworkThreshold:
+        eta, largest = training.step_size, 0.95 * training.largest_curvature
         early = min(steps, 32)
         times = [t for t in (4, 8, 16, 24, 32) if early / 4 <= t <= early] or [early]
         grid = self.floor * np.geomspace(1.0, _REACH, 14)
-        grid = grid[[eta * self._right_edge(x) < 1.9 for x in grid]]  # few samples bend the loss more
+        grid = grid[[self._right_edge(x) < largest for x in grid]]  # few samples bend the loss more
         if grid.size < 2:
             raise ValueError(f"step_size = {eta}: unstable at the start; take a smaller one")
-        margins, _ = self._table(grid, eta, early, times, max(samples // 4, 1 << 10), self.seeds[:1], False)
+        margins, _ = self._table(
+            grid, training, early, times, max(samples // 4, 1 << 10), self.seeds[:1], False
+        )
         roots = [last_crossing(grid, row) for row in margins[0].T]
         if not np.isfinite(roots).any():
             empty = np.full(len(times), np.nan)
@@ -185,7 +191,7 @@ class _Scan:
         times = sorted({0, *window(steps)})
         for _ in range(3):
             grid = np.geomspace(low, high, 8)
-            margins, edges = self._table(grid, eta, steps, times, samples // 2, self.seeds[:2], True)
+            margins, edges = self._table(grid, training, steps, times, samples // 2, self.seeds[:2], True)
             curves = np.array([[last_crossing(grid, row) for row in half.T] for half in margins])
             late = curves[:, -3:]
             if np.isfinite(late).all():
@@ -209,16 +215,18 @@ class _Scan:
         return crossing(near * np.linspace(0.92, 1.08, 7), 1 << 13) if np.isfinite(near) else (near, near)
 
     def _table(
-        self, grid: np.ndarray, eta: float, steps: int, times: Sequence[int], samples: int,
+        self, grid: np.ndarray, training: Training, steps: int, times: Sequence[int], samples: int,
         seeds: Sequence[int], guard: bool,
     ) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
         """Margins and left edges, each (seeds, deltas, times)."""
 
         def job(pair: tuple[int, float]) -> list[tuple[float, float]]:
             seed, delta = pair
-            path = held_path(self.labels, self.student, delta, eta, steps, samples, seed, times)
+            path = held_path(self.labels, self.student, delta, training, steps, samples, seed, times)
             if guard and path.stability(len(times) - 1) >= 1.9:
-                raise ValueError(f"step_size = {eta}: unstable at delta = {delta:.4g}; take a smaller one")
+                raise ValueError(
+                    f"step_size = {training.step_size}: unstable at delta = {delta:.4g}; take a smaller one"
+                )
             ridge = self.student.ridge
             laws = (path.law(i, known=False) for i in range(len(times)))
             return [outlier_margin(law, delta, ridge, self.criterion) for law in laws]

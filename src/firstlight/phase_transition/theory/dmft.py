@@ -13,7 +13,13 @@ from firstlight.data.multi_index import MultiIndex
 from firstlight.maths.checks import check_count, check_memory, check_positive
 from firstlight.maths.rng import RNGLike, SeedLike, generator
 from firstlight.maths.sobol import sobol_normal
-from firstlight.phase_transition.definitions import Student, as_student, default_times
+from firstlight.phase_transition.definitions import (
+    Student,
+    Training,
+    as_student,
+    as_training,
+    default_times,
+)
 from firstlight.phase_transition.theory.conditional import as_target
 from firstlight.phase_transition.theory.labels import SOBOL, LabelLaw, LabelSample, draw, label_law
 from firstlight.phase_transition.theory.path import DmftPath, joined
@@ -29,7 +35,7 @@ def dmft(
     target: MultiIndex | str,
     student: Student,
     delta: float,
-    step_size: float,
+    training: Training | float,
     steps: int,
     samples: int = 1 << 14,
     rng: RNGLike | SeedLike = 0,
@@ -39,7 +45,7 @@ def dmft(
     start_overlap: float | np.ndarray = 0.0,
     scrambles: int = SCRAMBLES,
 ) -> DmftPath:
-    """Follow gradient descent W ← W - η ∇R(W) in the limit of many dimensions.
+    """Follow training, by default W ← W - η ∇R(W), in the limit of many dimensions.
 
     Parameters
     ----------
@@ -49,8 +55,9 @@ def dmft(
         The network.
     delta : float
         Samples per dimension, positive.
-    step_size : float
-        η; below 2 over the Hessian's largest eigenvalue.
+    training : Training or float
+        The algorithm; a number is the step size η of plain gradient descent, below 2 over the Hessian's
+        largest eigenvalue. Errors of small batches grow as b^(-1/2).
     steps : int
         T. Time and memory grow with T m times the number of directions that training needs, at most T m.
     samples : int, default 16384
@@ -80,6 +87,7 @@ def dmft(
     True
     """
     target, student, rng = as_target(target), as_student(student), generator(rng)
+    training = as_training(training)
     start = _start(start_overlap, student, target.k)
     if not isinstance(hold_hard, (bool, np.bool_)):
         raise ValueError(f"hold_hard = {hold_hard!r}: must be True or False")
@@ -87,25 +95,25 @@ def dmft(
         raise ValueError(f"start_overlap = {start_overlap}: must be 0 unless hold_hard is False")
     if hold_hard:
         return held_path(
-            label_law(target, rng), student, delta, step_size, steps, samples, rng, times, scrambles
+            label_law(target, rng), student, delta, training, steps, samples, rng, times, scrambles
         )
-    kept = _check(student, delta, step_size, steps, samples, scrambles, times)
+    kept = _check(student, delta, training, steps, samples, scrambles, times)
     hard = subspaces(target, rng).hard
     probe = _joint(target, hard, student.width, _PROBES, np.random.default_rng(0))
     student.require_loss(probe.y, target.expression)
-    _check_step(student, probe, delta, step_size)
+    _check_step(student, probe, delta, training)
 
     def drawn(count: int, rng: np.random.Generator) -> LabelSample:
         return _joint(target, hard, min((steps + 1) * student.width, SOBOL), count, rng)
 
-    return _runs(drawn, student, delta, step_size, steps, samples, scrambles, kept, start, rng)
+    return _runs(drawn, student, delta, training, steps, samples, scrambles, kept, start, rng)
 
 
 def held_path(
     labels: LabelLaw,
     student: Student,
     delta: float,
-    step_size: float,
+    training: Training | float,
     steps: int,
     samples: int,
     rng: RNGLike | SeedLike,
@@ -113,20 +121,21 @@ def held_path(
     scrambles: int = 1,
 ) -> DmftPath:
     """Follow gradient descent with the hard overlaps held, from a label law that is known already."""
-    kept = _check(student, delta, step_size, steps, samples, scrambles, times)
+    training = as_training(training)
+    kept = _check(student, delta, training, steps, samples, scrambles, times)
     student.require_labels(labels.y, labels.far, labels.name)
-    _check_step(student, draw(labels, student.width, _PROBES, 0), delta, step_size)
+    _check_step(student, draw(labels, student.width, _PROBES, 0), delta, training)
 
     def drawn(count: int, rng: np.random.Generator) -> LabelSample:
         return draw(labels, min((steps + 1) * student.width, SOBOL), count, rng)
 
     start = np.zeros((student.width, labels.easy.shape[1]))
-    return _runs(drawn, student, delta, step_size, steps, samples, scrambles, kept, start, generator(rng))
+    return _runs(drawn, student, delta, training, steps, samples, scrambles, kept, start, generator(rng))
 
 
 def _runs(
     drawn: Callable[[int, np.random.Generator], LabelSample], student: Student, delta: float,
-    step_size: float, steps: int, samples: int, scrambles: int, times: tuple[int, ...], start: np.ndarray,
+    training: Training, steps: int, samples: int, scrambles: int, times: tuple[int, ...], start: np.ndarray,
     rng: np.random.Generator,
 ) -> DmftPath:  # fmt: skip
     """Run independent scrambles, which share the samples, and join them."""
@@ -134,9 +143,7 @@ def _runs(
     for one in rng.spawn(scrambles):
         sample = drawn(max(samples // scrambles, 16), one)
         student.require_loss(sample.y, "this target")
-        runs.append(
-            Process(student, sample, float(delta), float(step_size), int(steps), start, one).path(times)
-        )
+        runs.append(Process(student, sample, float(delta), training, int(steps), start, one).path(times))
     return joined(runs)
 
 
@@ -149,14 +156,15 @@ def _joint(
     would push small overlaps, which then grow.
     """
     noisy, twice = int(target.noise > 0), 1 + bool(hard.size)
-    points = np.tile(sobol_normal(target.k + noisy + dim, -(-count // twice), rng), (twice, 1))[:count]
+    half = -(-count // twice)
+    points = np.tile(sobol_normal(target.k + noisy + dim, half, rng), (twice, 1))[:count]
     g, rest = points[:, : target.k], points[:, target.k :]
     if twice == 2:
-        g[(count + 1) // 2 :] -= 2 * (g[(count + 1) // 2 :] @ hard) @ hard.T
+        g[half:] -= 2 * (g[half:] @ hard) @ hard.T
     y = target.law(g) + (target.noise * rest[:, 0] if noisy else 0.0)
     order = np.argsort(y, kind="stable")
-    weight, second = np.full(count, 1 / count), np.zeros((count, 0, 0))
-    return LabelSample(y[order], weight, g[order], second, rest[order, noisy:])
+    weight, second, twin = np.full(count, 1 / count), np.zeros((count, 0, 0)), np.arange(count) % half
+    return LabelSample(y[order], weight, g[order], second, rest[order, noisy:], twin[order])
 
 
 def memory_bytes(student: Student, steps: int, samples: int) -> int:
@@ -165,12 +173,11 @@ def memory_bytes(student: Student, steps: int, samples: int) -> int:
 
 
 def _check(
-    student: Student, delta: float, step_size: float, steps: int, samples: int, scrambles: int,
+    student: Student, delta: float, training: Training, steps: int, samples: int, scrambles: int,
     times: Sequence[int] | None,
 ) -> tuple[int, ...]:  # fmt: skip
     check_positive("delta", delta)
-    check_positive("step_size", step_size)
-    check_count("steps", steps, 1)
+    training.factors(check_count("steps", steps, 1))
     check_count("samples", samples, 64)
     check_count("scrambles", scrambles, 1)
     sizes = f"steps = {steps}, samples = {samples}"
@@ -195,10 +202,13 @@ def _start(overlap: float | np.ndarray, student: Student, k: int) -> np.ndarray:
     return start
 
 
-def _check_step(student: Student, drawn: LabelSample, delta: float, step_size: float) -> None:
+def _check_step(student: Student, drawn: LabelSample, delta: float, training: Training) -> None:
+    """Refuse a first step that is unstable with all samples; batches need a smaller one still."""
     D = student.curvature(drawn.y, student.init_scale * drawn.normals)
     right = student.ridge - Bulk(D, drawn.weight, delta).mirrored.left_edge().value
-    if step_size * right >= 2:
+    largest = training.largest_curvature / training.factors(1)[0]
+    if right >= largest:
         raise ValueError(
-            f"step_size = {step_size}: unstable at the start, must be below 2/{right:.3g} = {2 / right:.3g}"
+            f"step_size = {training.step_size}: unstable at the start, must be below "
+            f"{largest * training.step_size:.3g}/{right:.3g} = {largest * training.step_size / right:.3g}"
         )

@@ -10,7 +10,7 @@ from firstlight.maths.checks import check_count, check_increasing, check_positiv
 from firstlight.maths.rng import RNGLike, SeedLike, generator
 from firstlight.maths.shown import Shown
 from firstlight.maths.solvers import Solved
-from firstlight.phase_transition.definitions import Student, as_student
+from firstlight.phase_transition.definitions import Student, Training, as_student
 from firstlight.phase_transition.theory.conditional import as_target
 from firstlight.phase_transition.theory.dmft import SCRAMBLES, dmft, held_path
 from firstlight.phase_transition.theory.labels import LabelLaw, label_law
@@ -144,7 +144,7 @@ def success_chance(
     labels: LabelLaw,
     student: Student,
     delta: float,
-    step_size: float,
+    training: Training | float,
     d: int,
     steps: int,
     *,
@@ -162,7 +162,7 @@ def success_chance(
     steps_known, seed = min(steps, followed), int(rng.integers(1 << 31))
     for doubling in range(_DOUBLINGS + 1):
         path = held_path(
-            labels, student, delta, step_size, steps_known, samples << doubling, seed + doubling, (0,),
+            labels, student, delta, training, steps_known, samples << doubling, seed + doubling, (0,),
             SCRAMBLES,
         )  # fmt: skip
         chances = np.array([chance_of(run, d, steps, level) for run in path.runs])
@@ -190,7 +190,7 @@ def escape_time(
     target: MultiIndex | str,
     student: Student,
     delta: float,
-    step_size: float,
+    training: Training | float,
     d: int,
     *,
     steps: int = 128,
@@ -202,7 +202,7 @@ def escape_time(
 
     Parameters
     ----------
-    target, student, delta, step_size
+    target, student, delta, training
         As for `dmft`.
     d : int
         Number of dimensions; the time grows as log d.
@@ -225,7 +225,7 @@ def escape_time(
     True
     """
     _check(d, level)
-    path = dmft(target, student, delta, step_size, steps, samples, rng, times=(0,))
+    path = dmft(target, student, delta, training, steps, samples, rng, times=(0,))
     return escape_of(path, d, level)
 
 
@@ -233,7 +233,7 @@ def success_size(
     d: int,
     target: MultiIndex | str,
     student: Student,
-    step_size: float,
+    training: Training | float,
     steps: int,
     deltas: np.ndarray,
     *,
@@ -250,7 +250,7 @@ def success_size(
     ----------
     d : int
         Number of dimensions.
-    target, student, step_size, steps, samples, rng
+    target, student, training, steps, samples, rng
         As for `dmft`.
     deltas : array_like
         Increasing samples per dimension to try.
@@ -276,7 +276,7 @@ def success_size(
     labels, seed = label_law(as_target(target), rng), int(rng.integers(1 << 31))  # one scramble for all delta
     best = []
     for delta in deltas:
-        path = held_path(labels, student, float(delta), step_size, steps, samples, seed, (0,))
+        path = held_path(labels, student, float(delta), training, steps, samples, seed, (0,))
         best.append(float(_grown(path, d).max()))
         if best[-1] >= logit(level):
             break

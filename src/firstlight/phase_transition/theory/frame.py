@@ -13,14 +13,12 @@ This is gradient descent itself, at so many samples, with all directions that no
 out. No derivative of a force occurs, so activations may have kinks.
 """
 
-from itertools import pairwise
-
 import numpy as np
+from scipy.linalg import solve_triangular
 
 from firstlight.phase_transition.theory.labels import LabelSample
 
 _DEPENDENT = 1e-6  # share of a force's square outside the earlier ones below which it is dropped
-_FEW = 4  # labels of so many values are made orthonormal one by one
 _JITTER = 1e-10  # relative: combinations of what is known that hardly occur need no care
 
 
@@ -39,6 +37,8 @@ class Frame:
         Most forces that can come.
     rng : Generator
         For the further normals.
+    runs : list of slice
+        Samples that are alike: normals are made uncorrelated with what is known in each.
 
     Attributes
     ----------
@@ -48,14 +48,15 @@ class Frame:
     """
 
     def __init__(
-        self, sample: LabelSample, width: int, delta: float, capacity: int, rng: np.random.Generator
-    ) -> None:
+        self, sample: LabelSample, width: int, delta: float, capacity: int, rng: np.random.Generator,
+        runs: list[slice],
+    ) -> None:  # fmt: skip
         n, followed = sample.easy.shape
         self.sample, self.rng, self.shrink = sample, rng, delta**-0.5
         self.first = 1 + followed + width  # where the forces begin
         self._known = np.empty((self.first + 2 * capacity, n))
         self.size, self._drawn, self.dropped = 0, 0, 0.0
-        self._parts = [_Part(where, sample, len(self._known)) for where in _alike(sample.y)]
+        self._parts = [_Part(where, sample, len(self._known)) for where in runs]
         for row in (np.ones(n), *sample.easy.T):
             self._append(row)
         for _ in range(width):
@@ -99,12 +100,37 @@ class Frame:
             rest -= part @ self.forces
             factors += part
         square, whole = float(weight @ rest**2), float(weight @ psi**2)
-        if not square > _DEPENDENT * whole or any(part.full(self.size) for part in self._parts):
+        if not square > _DEPENDENT * whole or self._full:
             self.dropped = max(self.dropped, square / whole if whole else 0.0)
             return factors
         self._append(rest / square**0.5)
         self._append(self._normal())
         return np.append(factors, square**0.5)
+
+    def add_drawn(self, psi: np.ndarray, drawn: np.ndarray, share: float) -> np.ndarray:
+        """Take in forces ψ (m, n) of a batch that is independent of the past; return their factors on χ.
+
+        The batch is a share of all samples, those where `drawn` = s/b is not 0. Averages with what is known
+        are taken over all samples, since <s/b> = 1; the squares have <s²/b²> = 1/b, and at least (1 - 1/b)
+        of <ψψᵀ> lies outside the past. New directions appear for each force.
+        """
+        weighted, old = self.sample.weight * psi, self.forces
+        inner, square = weighted @ old.T, weighted @ psi.T
+        if self._full:
+            self.dropped = 1.0
+            return inner
+        least = (1 / share - 1) * square
+        values, axes = np.linalg.eigh(square - inner @ inner.T)
+        rest = least + (axes * np.maximum(values, 0.0)) @ axes.T
+        root = np.linalg.cholesky(rest + 1e-13 * np.trace(rest) * np.eye(len(psi)))
+        for row in solve_triangular(root, drawn * psi - inner @ old, lower=True):
+            self._append(row)
+            self._append(self._normal())
+        return np.hstack([inner, root])
+
+    @property
+    def _full(self) -> bool:
+        return any(part.full(self.size) for part in self._parts)
 
     def _append(self, row: np.ndarray) -> None:
         self._known[self.size] = row
@@ -159,10 +185,3 @@ class _Part:
         factors = np.linalg.solve(gram + jitter, inner.ravel()).reshape(q, p)
         z -= ((factors @ known) * self.times).sum(axis=0)
         z *= (z.size / (z @ z)) ** 0.5
-
-
-def _alike(y: np.ndarray) -> list[slice]:
-    """Return the runs of equal labels if they are few, otherwise everything in one."""
-    ends = [0, *(np.flatnonzero(np.diff(y)) + 1).tolist(), len(y)]
-    ends = ends if len(ends) <= _FEW + 1 else [0, len(y)]
-    return [slice(a, b) for a, b in pairwise(ends)]

@@ -4,6 +4,7 @@ import numpy as np
 from scipy.linalg import solve_triangular
 
 from firstlight.phase_transition.theory.frame import Frame
+from firstlight.phase_transition.theory.rule import Rows, Rule
 
 
 class HardOverlaps:
@@ -16,8 +17,9 @@ class HardOverlaps:
 
     Attributes
     ----------
-    u : ndarray of shape (m, h, columns · h)
-        Factors on independent normals; the first m h belong to the start.
+    state : Rows
+        u and its velocity, each of shape (m, h, columns · h): factors on independent normals, of which the
+        first m h belong to the start.
     """
 
     def __init__(self, frame: Frame, width: int, scale: float, capacity: int) -> None:
@@ -25,11 +27,18 @@ class HardOverlaps:
         self.C = frame.sample.second
         self.h = h = self.C.shape[1]
         size = (width + capacity) * h
-        self.u = scale * np.eye(width * h, size).reshape(width, h, size)
+        start = scale * np.eye(width * h, size).reshape(width, h, size)
+        self.state = Rows(start, np.zeros_like(start))
         self.X = np.zeros((width + capacity, h, size))
         self.X[:width] = np.eye(width * h, size).reshape(width, h, size)
-        self.root = np.zeros((capacity * h, capacity * h))  # of E[C χ χᵀ]
+        self.root = np.zeros((capacity * h, capacity * h))  # of E[C χ χᵀ], or of E[C φ φᵀ] for batches
+        self.factors = np.zeros((capacity, capacity))  # of φ on χ
         self.taken = 0
+
+    @property
+    def flat(self) -> np.ndarray:
+        """The overlaps, shape (m h, columns · h)."""
+        return self.state.position.reshape(self.m * self.h, -1)
 
     def drift(self, psi: np.ndarray) -> np.ndarray:
         """Return E[C ψ Zᵀ] X, before the forces ψ (m, n) are taken into the frame."""
@@ -41,34 +50,60 @@ class HardOverlaps:
     def noise(self, factors: np.ndarray) -> np.ndarray:
         """Return the noise of forces with these factors on χ, shape (m, number of χ)."""
         for new in range(self.taken, factors.shape[1]):
-            self._take(new)
+            chi = self.frame.forces[: new + 1]
+            self._grow(new, self._products(chi[new], chi), 1e-12)
         self.taken = factors.shape[1]
-        rows = self.root.reshape(-1, self.h, self.root.shape[1])[: self.taken]
-        noise = np.zeros_like(self.u)
-        noise[:, :, self.m * self.h :] = np.einsum("jc,cax->jax", factors, rows)
-        return self.frame.shrink * noise
+        return self._spread(factors)
 
-    def move(self, u: np.ndarray, W: np.ndarray, new: list[int | None]) -> None:
-        """Set the overlaps that belong to the rows W; `new` has each row's own new column, if any.
+    def noise_of_drawn(self, psi: np.ndarray, factors: np.ndarray, old: int, share: float) -> np.ndarray:
+        """Return the noise of forces of a batch, taken in by `Frame.add_drawn` where it had `old` others.
+
+        With earlier forces it is E[C ψ φ], with itself E[C ψ ψ]/b.
+        """
+        for j, one in enumerate(psi):
+            past = self._products(one, self.frame.forces[:old]) @ self.factors[: self.taken, :old].T
+            now = self._products(one, psi[: j + 1]) / share
+            self._grow(self.taken + j, np.concatenate([past, now], axis=2), 1 - share)
+        self.factors[self.taken : self.taken + len(psi), : factors.shape[1]] = factors
+        self.taken += len(psi)
+        return self._spread(np.eye(len(psi), self.taken, self.taken - len(psi)))
+
+    def move(self, gradient: np.ndarray, rule: Rule, rows: Rows, new: list[int | None]) -> None:
+        """Move the overlaps as the rows were moved; `new` has each row's own new column, if any.
 
         A row without one lies in the span of the past, and so do its overlaps.
         """
-        W = W[:, -len(self.frame.forces) - self.m :]
+        own = slice(-len(self.frame.forces) - self.m, None)
+        rows = Rows(rows.position[:, own], rows.velocity[:, own])
+        self.state = state = rule.moved(self.state, gradient)
+        ahead, seen = rule.ahead(rows), rule.ahead(state)
         for j, column in enumerate(new):
             if column is None:
-                u[j] = np.tensordot(W[j], self.X[: W.shape[1]], 1)
+                for part, row in zip(state, rows, strict=True):
+                    part[j] = np.tensordot(row[j], self.X[: row.shape[1]], 1)
             else:
-                past = np.tensordot(W[j, :column], self.X[:column], 1)
-                self.X[column] = (u[j] - past) / W[j, column]
-        self.u = u
+                past = np.tensordot(ahead[j, :column], self.X[:column], 1)
+                self.X[column] = (seen[j] - past) / ahead[j, column]
 
-    def _take(self, new: int) -> None:
-        """Let the root of E[C χ χᵀ] grow by the force `new`."""
-        h, chi = self.h, self.frame.forces[: new + 1]
-        weighted = np.einsum("n,n,nab->abn", chi[new], self.frame.sample.weight, self.C)
-        rows = np.einsum("abc->acb", (weighted.reshape(h * h, -1) @ chi.T).reshape(h, h, new + 1))
-        for a, row in enumerate(rows.reshape(h, -1)):
-            i = new * h + a
-            before = self.root[:i, :i]
-            self.root[i, :i] = solve_triangular(before, row[:i], lower=True) if i else 0.0
-            self.root[i, i] = max(row[i] - self.root[i, :i] @ self.root[i, :i], 1e-12 * row[i]) ** 0.5
+    def _products(self, one: np.ndarray, others: np.ndarray) -> np.ndarray:
+        """Return E[C one others], shape (h, h, number of others)."""
+        weighted = np.einsum("n,n,nab->abn", one, self.frame.sample.weight, self.C)
+        return (weighted.reshape(self.h**2, -1) @ others.T).reshape(self.h, self.h, -1)
+
+    def _spread(self, factors: np.ndarray) -> np.ndarray:
+        rows = self.root.reshape(-1, self.h, self.root.shape[1])[: self.taken]
+        noise = np.zeros_like(self.state.position)
+        noise[:, :, self.m * self.h :] = np.einsum("jc,cax->jax", factors, rows)
+        return self.frame.shrink * noise
+
+    def _grow(self, new: int, products: np.ndarray, least: float) -> None:
+        """Let the root of the covariance grow by row `new`, from its products with those up to itself.
+
+        At least a share `least` of its square is known to be independent of the others.
+        """
+        for a, row in enumerate(products.transpose(0, 2, 1).reshape(self.h, -1)):
+            i = new * self.h + a
+            shared = solve_triangular(self.root[:i, :i], row[:i], lower=True) if i else np.zeros(0)
+            shared *= min(1.0, ((1 - least) * row[i]) ** 0.5 / max(float(np.linalg.norm(shared)), 1e-300))
+            self.root[i, :i] = shared
+            self.root[i, i] = (row[i] - shared @ shared) ** 0.5

@@ -73,13 +73,17 @@ def label_law(target: MultiIndex, rng: RNGLike | SeedLike = 0) -> LabelLaw:
 
 @dataclass(frozen=True)
 class LabelSample(Shown):
-    """Samples of a label law beside independent normals; fields as in `LabelLaw`, and `normals` (n, dim)."""
+    """Samples of a label law beside independent normals; fields as in `LabelLaw`, and `normals` (n, dim).
+
+    Samples of equal `twin` (n,) mirror each other and go to the same batches.
+    """
 
     y: np.ndarray
     weight: np.ndarray
     easy: np.ndarray
     second: np.ndarray
     normals: np.ndarray
+    twin: np.ndarray
 
 
 def draw(law: LabelLaw, dim: int, count: int, rng: RNGLike | SeedLike = 0) -> LabelSample:
@@ -118,7 +122,10 @@ def draw(law: LabelLaw, dim: int, count: int, rng: RNGLike | SeedLike = 0) -> La
         place = np.searchsorted(np.cumsum(law.weight), ndtr(points[:, 0]))
         index, normals = np.minimum(place, atoms - 1), points[:, 1:]
         weight = np.full(count, 1 / count)
-    return LabelSample(law.y[index], weight, law.easy[index], law.second[index], normals)
+    return LabelSample(
+        law.y[index], weight, law.easy[index], law.second[index], normals,
+        np.arange(len(index)),
+    )  # fmt: skip
 
 
 def _normals(dim: int, count: int, rng: np.random.Generator) -> np.ndarray:

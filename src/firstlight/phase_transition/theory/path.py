@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 from scipy.special import ndtri, stdtrit
 
 from firstlight.maths.shown import Shown
-from firstlight.phase_transition.definitions import Student
+from firstlight.phase_transition.definitions import Student, Training
 from firstlight.phase_transition.theory.hessian import HessianSpectrum, spectrum_of
 from firstlight.phase_transition.theory.labels import LabelSample
 from firstlight.phase_transition.theory.law import CurvatureLaw
@@ -24,8 +24,10 @@ class DmftPath(Shown):
 
     Attributes
     ----------
-    delta, step_size : float
-        Samples per dimension, and the step.
+    delta : float
+        Samples per dimension.
+    training : Training
+        The algorithm.
     train_loss, test_loss : ndarray of shape (steps + 1,)
         Mean loss on the training samples and on fresh ones, without the ridge penalty.
     train_error, test_error : ndarray of shape (steps + 1,)
@@ -38,10 +40,18 @@ class DmftPath(Shown):
         V(t) = lim d·E[u uᵀ] of the hard overlaps u = (w_j·θ_a), in the linear regime.
     start_response : ndarray of shape (steps + 1, m h, m h)
         What the hard overlaps at the start are multiplied with, in the linear regime; data add to that.
+    second_layer, biases : ndarray of shape (steps + 1, m)
+        a and the first layer's biases.
+    offset : ndarray of shape (steps + 1,)
+        The output's offset.
     times : tuple of int
         The steps whose laws and spectra are asked for.
+    student : Student
+        The network at the start.
     fields : ndarray of shape (steps + 1, n, m)
-        h^t of each sample.
+        h^t of each sample, with its biases.
+    drawn : ndarray of shape (steps, n) or None
+        Each sample's share in the batch of each step, of mean 1; None if each step uses all.
     dropped : float
         Largest share of a force's square that was left out, for want of samples or because it is negligible.
     runs : tuple of DmftPath
@@ -49,7 +59,7 @@ class DmftPath(Shown):
     """
 
     delta: float
-    step_size: float
+    training: Training
     train_loss: np.ndarray
     test_loss: np.ndarray
     train_error: np.ndarray
@@ -58,10 +68,14 @@ class DmftPath(Shown):
     overlap: np.ndarray
     hard_variance: np.ndarray
     start_response: np.ndarray
+    second_layer: np.ndarray
+    biases: np.ndarray
+    offset: np.ndarray
     times: tuple[int, ...]
     student: Student
     sample: LabelSample
     fields: np.ndarray
+    drawn: np.ndarray | None
     dropped: float
     runs: tuple["DmftPath", ...] = ()
 
@@ -99,6 +113,11 @@ class DmftPath(Shown):
         """Squared norms |w_j|² at each step, shape (steps + 1, m)."""
         return np.einsum("ttaa->ta", self.covariance)
 
+    def student_at(self, t: int) -> Student:
+        """Return the network at step t, with the second layer and offset that it has there."""
+        moved = not self.training.only_rows
+        return self.student.moved(self.second_layer[t], self.offset[t]) if moved else self.student
+
     def law(self, index: int, *, known: bool = True) -> CurvatureLaw:
         """Return the law of the curvature at the recorded step ``times[index]``.
 
@@ -109,44 +128,71 @@ class DmftPath(Shown):
             raise ValueError(f"index = {index}: must be one of the {len(self.times)} recorded steps")
         self.student.require_smooth()
         t = self.times[index]
-        D = self.student.curvature(self.sample.y, self.fields[t])
+        D = self.student_at(t).curvature(self.sample.y, self.fields[t])
         latent, force = self._known(t) if known else (None, None)
         return CurvatureLaw(D, self.sample.weight, self.sample.second, latent, force)
 
     def _known(self, t: int) -> tuple[np.ndarray, np.ndarray]:
         """Return the inputs' components along all w^s, s ≤ t, and the easy directions; and the past forces.
 
-        The gradients Xᵀψ/n = (κ w^s - w^{s+1})/η are much alike: combinations that hardly occur are dropped,
-        the same ones of forces and of gradients.
+        The gradients Xᵀφ/n follow from the weights, Γ^s = (β (w^s - w^{s-1}) - (w^{s+1} - w^s))/η - λ w^s.
+        They are much alike: combinations that hardly occur are dropped, the same ones of forces and of
+        gradients. Samples that are seen once carry no trace of earlier forces.
         """
-        student, sample, m = self.student, self.sample, self.student.width
-        h = np.hstack(list(self.fields[: t + 1]))
+        sample, m = self.sample, self.student.width
+        first = t if self.training.one_pass else 0
+        h = np.hstack(list(self.fields[first : t + 1] - self.biases[first : t + 1, None]))
         size = h.shape[1]
-        square = self.covariance[: t + 1, : t + 1].transpose(0, 2, 1, 3).reshape(size, size)
-        pick, force = np.eye(size)[:, :m], np.zeros((len(h), 0))
-        if t:
-            psi = np.hstack([student.force(sample.y, field) for field in self.fields[:t]])
-            strength, axes = np.linalg.eigh((sample.weight[:, None] * psi).T @ psi)
+        square = self.covariance[first : t + 1, first : t + 1].transpose(0, 2, 1, 3).reshape(size, size)
+        pick, force = np.eye(size)[:, -m:], np.zeros((len(h), 0))
+        if t > first:
+            phi, change = self._forces(t), np.kron(self._gradients(t), np.eye(m))
+            strength, axes = np.linalg.eigh((sample.weight[:, None] * phi).T @ phi)
             axes = (axes / np.sqrt(np.maximum(strength, 1e-300)))[:, strength > _ALIKE * strength[-1]]
-            change = (
-                (1 - self.step_size * student.ridge) * np.eye(size)[:, :-m] - np.eye(size)[:, m:]
-            ) @ axes
-            pick, force = np.hstack([pick, change / self.step_size]), psi @ axes
-        cross = pick.T @ self.overlap[: t + 1].reshape(size, -1)
+            pick, force = np.hstack([pick, change @ axes]), phi @ axes
+        cross = pick.T @ self.overlap[first : t + 1].reshape(size, -1)
         gram = np.block([[pick.T @ square @ pick, cross], [cross.T, np.eye(cross.shape[1])]])
         length, axes = np.linalg.eigh(gram)
         kept = length > 1e-8 * length[-1]
         return np.hstack([h @ pick, sample.easy]) @ (axes[:, kept] / np.sqrt(length[kept])), force
+
+    def _ahead(self, values: np.ndarray, s: int) -> np.ndarray:
+        """Return where the gradient of step s is taken, for what changes linearly with the weights."""
+        training = self.training
+        back = values[s] - values[max(s - 1, 0)]
+        return values[s] + training.momentum * back if training.nesterov else values[s]
+
+    def _forces(self, t: int) -> np.ndarray:
+        """Return the forces φ^s of the steps before t, side by side, shape (n, t m)."""
+        forces = []
+        for s in range(t):
+            student = self.student
+            if not self.training.only_rows:
+                student = student.moved(self._ahead(self.second_layer, s), float(self._ahead(self.offset, s)))
+            psi = student.force(self.sample.y, self._ahead(self.fields, s))
+            forces.append(psi if self.drawn is None else psi * self.drawn[s][:, None])
+        return np.hstack(forces)
+
+    def _gradients(self, t: int) -> np.ndarray:
+        """Return the factors of Xᵀφ^s/n, one column for each s < t, on w^0, ..., w^t."""
+        training, unit = self.training, np.eye(t + 1)
+        steps = training.step_size * training.factors(len(self.fields) - 1)
+        columns = []
+        for s in range(t):
+            back = unit[s] - unit[max(s - 1, 0)]
+            moved = (training.momentum * back - (unit[s + 1] - unit[s])) / steps[s]
+            columns.append(moved - self.student.ridge * self._ahead(unit, s))
+        return np.array(columns).T
 
     def spectrum(self, index: int) -> HessianSpectrum:
         """Return the Hessian's spectrum at the recorded step ``times[index]``."""
         return spectrum_of(self.law(index), self.delta, self.student.ridge)
 
     def stability(self, index: int) -> float:
-        """Return step size × right edge at a recorded step; gradient descent is stable below 2."""
+        """Return twice the right edge over what is stable for full batches: training is so below 2."""
         law = self.law(index, known=False)
         right = -Bulk(law.D, law.weight, self.delta).mirrored.left_edge().value
-        return self.step_size * (right + self.student.ridge)
+        return 2 * (right + self.student.ridge) / self.training.largest_curvature
 
 
 def spread(values: np.ndarray) -> np.ndarray:
@@ -167,7 +213,7 @@ def spread(values: np.ndarray) -> np.ndarray:
 
 _MEANS = (
     "train_loss", "train_error", "test_loss", "test_error", "covariance", "overlap", "hard_variance",
-    "start_response",
+    "start_response", "second_layer", "biases", "offset",
 )  # fmt: skip
 
 
@@ -179,8 +225,12 @@ def joined(runs: Sequence[DmftPath]) -> DmftPath:
     sample = LabelSample(
         **{f.name: np.concatenate([getattr(one, f.name) for one in samples]) for f in fields(LabelSample)}
     )
+    masks = [run.drawn for run in runs if run.drawn is not None]
     means = {name: np.mean([getattr(run, name) for run in runs], axis=0) for name in _MEANS}
     sample = replace(sample, weight=sample.weight / len(runs))
     every = np.concatenate([run.fields for run in runs], axis=1)
     dropped = max(run.dropped for run in runs)
-    return replace(runs[0], sample=sample, fields=every, dropped=dropped, runs=tuple(runs), **means)
+    drawn = np.concatenate(masks, axis=1) if masks else None
+    return replace(
+        runs[0], sample=sample, fields=every, drawn=drawn, dropped=dropped, runs=tuple(runs), **means
+    )

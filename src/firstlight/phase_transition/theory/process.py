@@ -1,81 +1,149 @@
-"""Gradient descent in a growing frame, step by step: one scramble of the DMFT."""
+"""Training in a growing frame, step by step: one scramble of the DMFT."""
 
 import numpy as np
 
-from firstlight.phase_transition.definitions import Student
+from firstlight.phase_transition.definitions import Student, Training
+from firstlight.phase_transition.theory.batches import Batches
 from firstlight.phase_transition.theory.frame import Frame
 from firstlight.phase_transition.theory.hard import HardOverlaps
 from firstlight.phase_transition.theory.labels import LabelSample
 from firstlight.phase_transition.theory.path import DmftPath
+from firstlight.phase_transition.theory.rule import Rows, Rule
 
 
 class Process:
-    """The weights in the frame, and what is recorded of them; m neurons, k followed coordinates."""
+    """The weights in the frame, and what is recorded of them; m neurons, k followed coordinates.
+
+    The second layer, the biases and the output's offset are few numbers: a sample moves them by a share that
+    vanishes with their number, so that they follow averages.
+    """
 
     def __init__(
-        self, student: Student, sample: LabelSample, delta: float, step_size: float, steps: int,
+        self, student: Student, sample: LabelSample, delta: float, training: Training, steps: int,
         start: np.ndarray, rng: np.random.Generator,
     ) -> None:  # fmt: skip
         m, capacity, r = student.width, steps * student.width, student.init_scale
-        self.student, self.sample, self.delta, self.eta = student, sample, delta, step_size
-        self.steps, self.kappa = steps, 1 - step_size * student.ridge
-        self.frame = Frame(sample, m, delta, capacity, rng)
-        self.W = np.hstack([start, np.linalg.cholesky(r**2 * np.eye(m) - start @ start.T)])
+        self.start, self.training, self.delta, self.steps = student, training, delta, steps
+        self.batches = Batches(training, sample, rng)
+        self.sample = sample = self.batches.sample
+        known = 1 + sample.easy.shape[1] + m + 2 * capacity
+        self.frame = Frame(sample, m, delta, capacity, rng, self.batches.runs(4 * known))
+        W = np.hstack([start, np.linalg.cholesky(r**2 * np.eye(m) - start @ start.T)])
+        self.state = {
+            name: Rows(value, np.zeros_like(value))
+            for name, value in (
+                ("rows", W), ("bias", np.zeros(m)), ("head", student.a),
+                ("offset", np.array([student.offset])),
+            )
+        }  # fmt: skip
         self.hard = HardOverlaps(self.frame, m, r, capacity) if sample.second.shape[1] else None
 
     def path(self, times: tuple[int, ...]) -> DmftPath:
         """Run all steps."""
-        k, m, T = self.sample.easy.shape[1], self.student.width, self.steps
-        table, fields = np.zeros((4, T + 1)), np.zeros((T + 1, len(self.sample.y), m))
-        weights, overlaps = np.zeros((T + 1, m, k + (T + 1) * m)), []
+        k, m, T = self.sample.easy.shape[1], self.start.width, self.steps
+        n = len(self.sample.y)
+        table, fields, heads = np.zeros((4, T + 1)), np.zeros((T + 1, n, m)), np.zeros((T + 1, 2 * m + 1))
+        weights, overlaps, drawn = np.zeros((T + 1, m, k + (T + 1) * m)), [], []
+        factors = self.training.factors(T)
         for t in range(T + 1):
-            h = fields[t] = self.frame.fields(self.W).T
-            table[:, t] = np.ravel([self._scores(h), self._scores(self._fresh())], "F")
+            here = {name: state.position for name, state in self.state.items()}
+            student = self._student(here)
+            h = fields[t] = self._fields(here)
+            table[:, t] = np.ravel([self._scores(student, x) for x in (h, self._fresh(here))], "F")
             if not np.isfinite(table[:, t]).all() or np.abs(h).max() > 1e6:
                 raise ValueError(
-                    f"step_size = {self.eta}: gradient descent diverges at step {t}; take a smaller step"
+                    f"step_size = {self.training.step_size}: gradient descent diverges at step {t}; take a "
+                    "smaller step"
                 )
-            weights[t, :, : self.W.shape[1]] = self.W
-            overlaps.append(self.hard.u.reshape(-1, self.hard.u.shape[2]) if self.hard else np.zeros((0, 0)))
+            weights[t, :, : here["rows"].shape[1]] = here["rows"]
+            heads[t] = np.concatenate([here[name] for name in ("head", "bias", "offset")])
+            overlaps.append(self.hard.flat if self.hard else np.zeros((0, 0)))
             if t < T:
-                self._step(h)
+                batch = self.batches.drawn(t)
+                drawn.append(np.ones(n) if batch is None else batch)
+                self._step(batch, float(factors[t]))
         hard = np.array(overlaps)
         flat = weights.reshape((T + 1) * m, -1)
         square = (flat @ flat.T).reshape(T + 1, m, T + 1, m).transpose(0, 2, 1, 3)
-        response = hard[:, :, : hard.shape[1]] / self.student.init_scale
+        response = hard[:, :, : hard.shape[1]] / self.start.init_scale
         return DmftPath(
-            self.delta, self.eta, table[0], table[1], table[2], table[3], square, weights[:, :, :k],
-            hard @ hard.transpose(0, 2, 1), response, times, self.student, self.sample, fields,
+            self.delta, self.training, table[0], table[1], table[2], table[3], square, weights[:, :, :k],
+            hard @ hard.transpose(0, 2, 1), response, heads[:, :m], heads[:, m : 2 * m], heads[:, -1], times,
+            self.start, self.sample, fields, None if self.training.whole else np.array(drawn, np.float32),
             self.frame.dropped,
         )  # fmt: skip
 
-    def _scores(self, h: np.ndarray) -> tuple[float, float]:
+    def _student(self, at: dict[str, np.ndarray]) -> Student:
+        return self.start if self.training.only_rows else self.start.moved(at["head"], at["offset"][0])
+
+    def _fields(self, at: dict[str, np.ndarray]) -> np.ndarray:
+        return self.frame.fields(at["rows"]).T + at["bias"]
+
+    def _scores(self, student: Student, h: np.ndarray) -> tuple[float, float]:
         """Mean loss, and the share of wrong signs."""
-        y, weight, f = self.sample.y, self.sample.weight, self.student.output(h)
-        return float(weight @ self.student.penalty.value(y, f)), float(weight @ (np.sign(f) != np.sign(y)))
+        y, weight, f = self.sample.y, self.sample.weight, student.output(h)
+        return float(weight @ student.penalty.value(y, f)), float(weight @ (np.sign(f) != np.sign(y)))
 
-    def _fresh(self) -> np.ndarray:
+    def _fresh(self, at: dict[str, np.ndarray]) -> np.ndarray:
         """Pre-activations of samples that were not trained on: no memory."""
-        k, m = self.sample.easy.shape[1], self.student.width
-        covariance = self.W[:, k:] @ self.W[:, k:].T
+        k, m, W = self.sample.easy.shape[1], self.start.width, at["rows"]
+        covariance = W[:, k:] @ W[:, k:].T
         root = np.linalg.cholesky(covariance + 1e-14 * np.trace(covariance) * np.eye(m))
-        return (root @ self.frame.known[1 + k : 1 + k + m] + self.W[:, :k] @ self.sample.easy.T).T
+        return (root @ self.frame.known[1 + k : 1 + k + m] + W[:, :k] @ self.sample.easy.T).T + at["bias"]
 
-    def _step(self, h: np.ndarray) -> None:
-        frame, m = self.frame, self.student.width
-        psi = np.ascontiguousarray(self.student.force(self.sample.y, h).T)
-        gradient = frame.normals((self.sample.weight * psi) @ frame.known.T)
-        drift = self.hard.drift(psi) if self.hard else None
+    def _step(self, drawn: np.ndarray | None, factor: float) -> None:
+        training, steps = self.training, {
+            "rows": self.training.step_size, "bias": self.training.bias_step,
+            "head": self.training.second_layer_step, "offset": self.training.offset_step,
+        }  # fmt: skip
+        rules = {
+            name: Rule(factor * step, training.momentum, training.nesterov) for name, step in steps.items()
+        }
+        at = {name: rules[name].ahead(state) for name, state in self.state.items()}
+        student, h, y, weight = self._student(at), self._fields(at), self.sample.y, self.sample.weight
+        share = None if drawn is None or self.batches.averaged else drawn  # of a batch averaged over as it is
+        pull = student.force(y, h) if share is None else student.force(y, h) * share[:, None]
+        if not training.only_rows:
+            slope = student.penalty.first(y, student.output(h)) * (
+                weight if share is None else weight * share
+            )
+            gradient = {
+                "bias": weight @ pull, "head": slope @ student.sigma(h), "offset": np.array([slope.sum()]),
+            }  # fmt: skip
+            self.state |= {name: rules[name].moved(self.state[name], gradient[name]) for name in gradient}
+        self._move_rows(np.ascontiguousarray(pull.T), drawn, rules["rows"])
+
+    def _move_rows(self, psi: np.ndarray, drawn: np.ndarray | None, rule: Rule) -> None:
+        """Move the first layer by its forces ψ (m, n), and with it the hard overlaps."""
+        frame, before = self.frame, len(self.frame.forces)
+        inner = frame.normals((self.sample.weight * psi) @ frame.known.T)
+        drift = self.hard.drift(psi) if self.hard else 0.0
+        factors, new = self._taken_in(psi, drawn)
+        state = self.state["rows"].widened(frame.columns)
+        gradient = self.start.ridge * rule.ahead(state)
+        gradient[:, : inner.shape[1]] += inner
+        gradient[:, frame.first - 1 :] += frame.shrink * factors
+        self.state["rows"] = rule.moved(state, gradient)
+        if self.hard:
+            noise = (
+                self.hard.noise_of_drawn(psi, factors, before, self.training.batch)
+                if self.batches.averaged
+                else self.hard.noise(factors)
+            )
+            pull = self.start.ridge * rule.ahead(self.hard.state) + drift + noise
+            self.hard.move(pull, rule, self.state["rows"], new)
+
+    def _taken_in(self, psi: np.ndarray, drawn: np.ndarray | None) -> tuple[np.ndarray, list[int | None]]:
+        """Take forces into the frame; return their factors on χ, and the column that each brought."""
+        frame, m = self.frame, self.start.width
+        before = len(frame.forces)
+        if self.batches.averaged and drawn is not None:
+            factors = frame.add_drawn(psi, drawn, self.training.batch)
+            grown = len(frame.forces) > before
+            return factors, [m + before + j if grown else None for j in range(m)]
         found, new = [], []
         for one in psi:
             before = len(frame.forces)
             found.append(frame.add(one))
             new.append(m + before if len(frame.forces) > before else None)
-        factors = np.array([np.pad(one, (0, len(frame.forces) - one.size)) for one in found])
-        W = np.zeros((m, frame.columns))
-        W[:, : self.W.shape[1]] = self.kappa * self.W - self.eta * gradient
-        W[:, frame.first - 1 :] -= self.eta * frame.shrink * factors
-        self.W = W
-        if self.hard:
-            moved = self.kappa * self.hard.u - self.eta * (drift + self.hard.noise(factors))
-            self.hard.move(moved, W, new)
+        return np.array([np.pad(one, (0, len(frame.forces) - one.size)) for one in found]), new

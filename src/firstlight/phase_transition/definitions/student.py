@@ -1,7 +1,7 @@
-"""The network whose training is studied: f(h) = offset + Σ_j a_j σ(h_j), only its first layer trained."""
+"""The network whose training is studied: f(h) = offset + Σ_j a_j σ(h_j), h = W x + biases."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -26,7 +26,7 @@ class Student(Shown):
     activation : str, callable or Activation
         σ. With kinks (ReLU) training can be followed; what needs the Hessian, and so σ'', refuses it.
     second_layer : float or sequence of float
-        a_1, ..., a_m, fixed and not zero; the width is their number.
+        a_1, ..., a_m at the start, not zero; the width is their number.
     init_scale : float
         Length r > 0 of the first-layer rows at initialisation, which are orthogonal.
     loss : {"square", "logistic"} or Loss
@@ -87,6 +87,13 @@ class Student(Shown):
     def width(self) -> int:
         """m, the number of neurons."""
         return self.a.size
+
+    def moved(self, second_layer: np.ndarray, offset: float) -> "Student":
+        """Return the network with another second layer and offset, as training leaves them."""
+        other = replace(self, second_layer=tuple(second_layer.tolist()), offset=float(offset))
+        for name in ("sigma", "penalty", "_derivatives"):  # tables are made once
+            other.__dict__[name] = getattr(self, name)
+        return other
 
     def output(self, h: np.ndarray) -> np.ndarray:
         """f(h) for pre-activations of shape (n, m)."""
