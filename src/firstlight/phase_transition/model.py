@@ -12,8 +12,8 @@ from firstlight.maths.checks import check_count, check_memory, check_numbers, ch
 from firstlight.maths.equality import ByValue
 from firstlight.maths.losses import Loss
 from firstlight.phase_transition.definitions import Student, Training
-from firstlight.phase_transition.experiment.descent import descend, orthogonal_rows
 from firstlight.phase_transition.experiment.network import Network
+from firstlight.phase_transition.experiment.pilot import escape_steps
 from firstlight.phase_transition.theory.conditional import far_labels
 from firstlight.phase_transition.theory.relevant import relevant_directions
 from firstlight.phase_transition.theory.subspaces import complement, subspaces
@@ -194,15 +194,8 @@ class TrainedModel(Model):
 
     def found_at(self, delta: float, d: int, steps: int, rng: np.random.Generator) -> float:
         """Train one network; return the step at which it has found the hard directions, or NaN."""
-        drawn = self.law.sample(round(delta * d), d, rng)
-        W = orthogonal_rows(d, self.student.width, self.init_scale, rng)
-        hard = drawn.directions @ self.directions.hard
-
-        def found(W: np.ndarray) -> bool:
-            return bool(((W.T @ hard) ** 2).sum() >= SUCCESS * (W**2).sum())
-
-        path = descend(
-            self.network, (drawn.X, drawn.y), (drawn.X[:1], drawn.y[:1]), W, drawn.directions, self.training,
-            steps, times=(), supply=self.supply(drawn, rng), until=found, rng=rng,
+        times, _ = escape_steps(
+            self.network, self.law, self.directions.hard, self.training, (round(delta * d), d), steps,
+            SUCCESS, scale=self.init_scale, rng=rng,
         )  # fmt: skip
-        return float(path.times[-1]) if found(path.weights[-1]) else np.nan
+        return float(times[0])

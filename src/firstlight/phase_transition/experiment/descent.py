@@ -135,26 +135,44 @@ def descend(
     if held is not None:
         held = check_orthonormal("held", held, (len(W), np.size(held) // len(W)))
         W -= held @ (held.T @ W)
-    batches, record = _batches(train, training, supply, generator(rng)), []
-    factors = training.factors(steps)
-    at = network.start(W)
-    velocity = at.times(0.0)
-    for t in range(steps + 1):
+    record, last = [], False
+    for t, at, batch in follow(network, train, W, training, steps, held=held, supply=supply, rng=rng):
         last = t == steps or (until is not None and until(at.rows))
-        batch = next(batches)
         if t in kept or (last and until is not None):
             seen = batch if training.one_pass else train
             record.append((t, *_observe(network, seen, test, at, directions)))
         if last:
             break
+    return DescentPath(*(np.array(column) for column in zip(*record, strict=True)))
+
+
+def follow(
+    network: Network,
+    train: Data,
+    start: np.ndarray,
+    training: Training,
+    steps: int,
+    *,
+    held: np.ndarray | None = None,
+    supply: Callable[[int], Data] | None = None,
+    rng: RNGLike | SeedLike = None,
+) -> Iterator[tuple[int, Parameters, Data]]:
+    """Yield step, parameters and coming batch of one network, or of several with starts (d, ..., m)."""
+    batches, factors = _batches(train, training, supply, generator(rng)), training.factors(steps)
+    at = network.start(start)
+    velocity = at.times(0.0)
+    for t in range(steps + 1):
+        batch = next(batches)
+        yield t, at, batch
+        if t == steps:
+            return
         velocity = _push(network, batch, training, float(factors[t]), at, velocity)
         at = at.plus((1.0,) * 4, velocity)
         if held is not None:
-            at.rows[:] -= held @ (held.T @ at.rows)
-            velocity.rows[:] -= held @ (held.T @ velocity.rows)
+            for part in (at.rows, velocity.rows):
+                part -= held @ (held.T @ part)
         if not np.abs(at.rows).max() < 1e6:
             raise ValueError(f"step_size = {training.step_size}: gradient descent diverges at step {t + 1}")
-    return DescentPath(*(np.array(column) for column in zip(*record, strict=True)))
 
 
 def _push(
@@ -211,4 +229,4 @@ def _observe(network: Network, train: Data, test: Data, at: Parameters, directio
     losses = [float(network.loss.value(y, f).mean()) for y, f in outputs]
     errors = [float((np.sign(f) != np.sign(y)).mean()) for y, f in outputs]
     W = at.rows
-    return *losses, *errors, W.T @ W, W.T @ directions, at.second_layer, at.bias, at.offset, W.copy()
+    return *losses, *errors, W.T @ W, W.T @ directions, at.second_layer, at.bias, float(at.offset), W.copy()

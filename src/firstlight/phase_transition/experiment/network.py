@@ -10,22 +10,22 @@ from firstlight.maths.losses import Loss
 
 
 class Parameters(NamedTuple):
-    """Everything that training may move.
+    """Everything that training may move, of one network or of several on the same data, side by side.
 
     Attributes
     ----------
-    rows : ndarray of shape (d, m)
+    rows : ndarray of shape (d, ..., m)
         W, the first layer.
-    second_layer, bias : ndarray of shape (m,)
+    second_layer, bias : ndarray of shape (..., m)
         a, and the first layer's biases.
-    offset : float
+    offset : ndarray of shape (...)
         Added to the output.
     """
 
     rows: np.ndarray
     second_layer: np.ndarray
     bias: np.ndarray
-    offset: float
+    offset: np.ndarray
 
     def plus(self, factors: tuple[float, ...], other: "Parameters") -> "Parameters":
         """Return these plus factors, one for each, times others."""
@@ -65,29 +65,33 @@ class Network:
 
     def start(self, W: np.ndarray) -> Parameters:
         """Return the parameters at the start, with the first layer W and no biases."""
-        a = np.asarray(self.second_layer, float)
-        return Parameters(W, a, np.zeros(len(a)), float(self.offset))
+        shape = W.shape[1:]
+        a = np.broadcast_to(np.asarray(self.second_layer, float), shape)
+        return Parameters(W, a, np.zeros(shape), np.full(shape[:-1], float(self.offset)))
 
     def output(self, X: np.ndarray, at: Parameters) -> np.ndarray:
-        """f(x) of each row of X."""
-        h = np.concatenate([X[part] @ at.rows for part in _blocks(X)])
-        return at.offset + self.activation(h + at.bias) @ at.second_layer
+        """f(x) of each row of X, shape (n, ...)."""
+        return np.concatenate([self._hidden(X[part], at)[2] for part in _blocks(X)])
+
+    def _hidden(self, X: np.ndarray, at: Parameters) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return pre-activations, hidden units and outputs."""
+        h = (X @ at.rows.reshape(len(at.rows), -1)).reshape(len(X), *at.bias.shape) + at.bias
+        hidden = self.activation(h)
+        return h, hidden, at.offset + (hidden * at.second_layer).sum(axis=-1)
 
     def gradient(self, X: np.ndarray, y: np.ndarray, at: Parameters) -> Parameters:
         """Return the gradient of the mean loss plus penalty in each of the parameters."""
-        rows, head = np.zeros(at.rows.shape[::-1]), np.zeros_like(at.second_layer)
-        bias, offset = np.zeros_like(at.bias), 0.0
+        total = at.times(0.0)
+        ones, n = (1.0,) * len(at), len(y)
         for part in _blocks(X):  # each block of rows is used twice while in the cache: one pass over X
-            h = X[part] @ at.rows + at.bias
-            hidden = self.activation(h)
-            slope = self.loss.first(y[part], at.offset + hidden @ at.second_layer)
-            force = slope[:, None] * (at.second_layer * self.activation.derivative(h))
-            rows += force.T @ X[part]
-            head += slope @ hidden
-            bias += force.sum(axis=0)
-            offset += float(slope.sum())
-        n = len(y)
-        return Parameters(rows.T / n + self.ridge * at.rows, head / n, bias / n, offset / n)
+            h, hidden, f = self._hidden(X[part], at)
+            labels = y[part].reshape(-1, *(1,) * (f.ndim - 1))
+            slope = self.loss.first(labels, f) / n
+            force = slope[..., None] * (at.second_layer * self.activation.derivative(h))
+            rows = (X[part].T @ force.reshape(len(force), -1)).reshape(at.rows.shape)
+            head = (slope[..., None] * hidden).sum(axis=0)
+            total = total.plus(ones, Parameters(rows, head, force.sum(axis=0), slope.sum(axis=0)))
+        return total.plus((self.ridge, 0.0, 0.0, 0.0), at)
 
 
 def _blocks(X: np.ndarray) -> list[slice]:
