@@ -22,8 +22,8 @@ class Shown:
     --------
     >>> from firstlight.data.covariance import Spiked
     >>> Spiked([3.0], np.eye(300)[:, :1])
-    Spiked(strengths=[3], directions=<300 × 1 numbers>)
-    >>> "<td>[3]</td>" in Spiked([3.0], np.eye(300)[:, :1])._repr_html_()
+    Spiked(strengths=[3.0], directions=<300 × 1 numbers>)
+    >>> "<td>[3.0]</td>" in Spiked([3.0], np.eye(300)[:, :1])._repr_html_()
     True
     """
 
@@ -64,7 +64,7 @@ def _text(value: Any) -> str:
     if isinstance(value, str):
         return shown(value, _NESTED)
     if isinstance(value, (float, np.floating)):
-        return f"{value:.6g}"
+        return repr(float(f"{value:.6g}"))
     if isinstance(value, np.ndarray):
         few = value.size <= _FEW and value.ndim < 2
         return _text(value.tolist()) if few else f"<{' × '.join(map(str, value.shape))} numbers>"
