@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import xarray as xr
 
+from firstlight.maths.drawing import THEORY
 from firstlight.show import style
 from firstlight.study.registry import resolve
 from firstlight.study.summary import observables, planned, summarise
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _LINES = ("-", "--", ":", "-.")
-_THEORY = "#333333"
 _POINTS = 25  # a curve of many points is thinned to about that many; the table has all
 
 
@@ -145,7 +145,7 @@ def _legend(drawn: "Figure", study: Study, families: Mapping[str, str]) -> None:
 
     entries = {}
     for arm, spec in study.arms.items():
-        colour = _THEORY if families else _arm_colour(study, arm)
+        colour = THEORY if families else _arm_colour(study, arm)
         look = {"linestyle": "none", "marker": _look(study, arm)}
         if spec.kind == "predict":
             look = {"linestyle": _look(study, arm)}
@@ -230,7 +230,7 @@ def _palette(count: int) -> Sequence[str]:
 def _arm_colour(study: Study, arm: str) -> str:
     """Keep the colours for the experiments, so that points stand out on a dark line of theory."""
     kind = study.arms[arm].kind
-    colours = (_THEORY, "#999999", "#c9a227") if kind == "predict" else style.COLOURS
+    colours = (THEORY, "#999999", "#c9a227") if kind == "predict" else style.COLOURS
     alike = [name for name, other in study.arms.items() if other.kind == kind]
     return colours[alike.index(arm) % len(colours)]
 

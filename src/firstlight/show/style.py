@@ -4,10 +4,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from firstlight.maths.drawing import COLOURS as COLOURS
+
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-COLOURS = ("#0b5394", "#cc4125", "#38761d", "#7b3fa0", "#b45f06", "#0f8b8d", "#8c564b", "#555555")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 HEAT = "viridis"
 

@@ -7,6 +7,7 @@ import numpy as np
 import xarray as xr
 
 from firstlight.maths.checks import check_count
+from firstlight.maths.drawing import Comparison
 from firstlight.maths.rng import RNGLike, SeedLike, generator, stream
 from firstlight.study.judge import judge, trial_mean
 from firstlight.study.problem import Problem, is_conditional
@@ -24,7 +25,7 @@ def compare(
     tolerance: float = 0.05,
     absolute: float = 0.0,
     progress: bool = False,
-) -> xr.Dataset:
+) -> Comparison:
     """Predict, simulate a number of trials, and say whether they agree.
 
     Parameters
@@ -51,7 +52,8 @@ def compare(
 
     Returns
     -------
-    xarray.Dataset
+    Comparison
+        A Dataset that can draw itself (``.plot()``).
         For each observable ``o`` that both sides return: ``o`` (trials first), ``o_predicted``, ``o_mean``,
         ``o_sem``, ``o_z``, ``o_gap`` (relative, signed), ``o_gap_sem``, ``o_verdict`` and
         ``o_trials_needed`` (see `judge`), and ``o_predicted_sem`` if the prediction has an error of its own.
@@ -84,7 +86,7 @@ def compare(
     settings = {"trials": trials, "tolerance": tolerance, "absolute": absolute, **options}
     call = ", ".join(f"{name}={value!r}" for name, value in settings.items())
     command = f"firstlight.compare(problem, rng={seed}, {call})"
-    return found.assign_attrs(provenance({"problem": problem, **settings}, seed, command))
+    return Comparison(found, attrs=provenance({"problem": problem, **settings}, seed, command))
 
 
 def seed_of(rng: RNGLike | SeedLike) -> int:

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from functools import partial
 from itertools import combinations
+from typing import TYPE_CHECKING
 
 import numpy as np
 import xarray as xr
@@ -12,6 +13,7 @@ from scipy.stats import rankdata
 from firstlight.data.labelled import MEMORY
 from firstlight.data.unseen import UnseenData
 from firstlight.maths.checks import check_memory
+from firstlight.maths.drawing import COLOURS, THEORY, axes
 from firstlight.maths.intervals import across_bounds, mean_bounds, pair_bounds, share_bounds
 from firstlight.unseen_classes.definitions.step import Step
 from firstlight.unseen_classes.theory.bulk import step_bulk
@@ -19,10 +21,32 @@ from firstlight.unseen_classes.theory.kernel import predicted_movement, spiked_k
 from firstlight.unseen_classes.theory.retrieval import Metric, check_retrieval, rivals_ahead
 from firstlight.unseen_classes.theory.similarity import train_unseen_similarity
 
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
 RANKED = ("similarity", "alignment", "elasticity", "recall")
 
 
-def analyse(data: UnseenData, step: Step, *, level: float = 0.95) -> xr.Dataset:
+class Analysis(xr.Dataset):
+    """What `analyse` says: a Dataset that can draw itself."""
+
+    __slots__ = ()
+
+    def plot(self, ax: "Axes | None" = None) -> "Axes":  # type: ignore[override]
+        """Draw each class's Recall@k, before the step and after it with its interval, against similarity."""
+        ax = axes(ax)
+        t, recall = self["similarity"].values, self["recall"].values
+        spread = np.abs(self["recall_interval"].values.T - recall)
+        ax.errorbar(t, recall, spread, fmt="o", capsize=2, color=COLOURS[0], label="after the step")
+        ax.plot(t, self["recall_before"].values, "_", color=THEORY, label="before")
+        for name, *place in zip(self["class"].values, t, recall, strict=True):
+            ax.annotate(str(name), place, xytext=(4, 4), textcoords="offset points")
+        ax.set(xlabel="similarity to the training direction", ylabel="predicted recall")
+        ax.legend()
+        return ax
+
+
+def analyse(data: UnseenData, step: Step, *, level: float = 0.95) -> Analysis:
     """Predict, class by class and pair by pair, what one step would do to classes that it never sees.
 
     Parameters
@@ -36,8 +60,8 @@ def analyse(data: UnseenData, step: Step, *, level: float = 0.95) -> xr.Dataset:
 
     Returns
     -------
-    Dataset
-        By ``class``: ``samples``, ``similarity``, ``cosine``, ``snr``, ``side``; ``alignment``,
+    Analysis
+        A Dataset that can draw itself (``.plot()``). By ``class``: ``samples``, ``similarity``, ``cosine``, ``snr``, ``side``; ``alignment``,
         ``elasticity`` and ``recall`` after the step (``…_before``, ``…_interval`` along ``bound``,
         ``…_rank``, 1 is the largest; the similarity is ranked by size). By ``pair``: ``same_side``,
         ``product`` t t', ``distance`` |t - t'| over the pooled spread; ``pair_alignment`` (mean cosine
@@ -94,7 +118,7 @@ def analyse(data: UnseenData, step: Step, *, level: float = 0.95) -> xr.Dataset:
     for name in ("pair_alignment", "pair_recall"):
         found[f"{name}_rank"] = ("pair", _rank(found[name].values))
     found["excluded"] = int((~asked).sum())
-    return found.drop_vars(["norm", "bulk"]).assign_attrs(level=level)
+    return Analysis(found.drop_vars(["norm", "bulk"]), attrs={**found.attrs, "level": level})
 
 
 def _put(found: xr.Dataset, name: str, values: list[float] | np.ndarray, bounds: ArrayLike) -> None:

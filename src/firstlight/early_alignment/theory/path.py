@@ -1,12 +1,17 @@
 """What the alignment phase is, once walked: fates, times, events, and every neuron at any time."""
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from firstlight.maths.checks import check_reals
+from firstlight.maths.drawing import COLOURS, axes, steps
 from firstlight.maths.shown import Shown
 from firstlight.maths.solvers import bracketing_root
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 _FATES = {"in S₊": 1, "in S₋": -1, "dead": 0, "elsewhere": 2}
 _EVENT = np.dtype([("time", "f8"), ("neuron", "i8"), ("datum", "i8"), ("level", "f8")])
@@ -58,6 +63,16 @@ class AlignmentPath(Shown):
         ends = ", ".join(f"{count} {name}" for name, count in counts.items() if count)
         events = f"{self._count.sum()} events to t = {self.last_event:.4g}"
         return f"AlignmentPath({len(self.fate)} neurons: {ends}; {events})"
+
+    def plot(self, ax: "Axes | None" = None) -> "Axes":
+        """Draw how many neurons have reached S₊, S₋ or the dead region by each time."""
+        ax = axes(ax)
+        for colour, (name, code) in zip(COLOURS, _FATES.items(), strict=False):
+            if (of := self.fate == code).any():
+                steps(ax, np.minimum(self.entry_time, self.death_time)[of], name, colour)
+        ax.set(xlabel="time", ylabel="neurons")
+        ax.legend()
+        return ax
 
     @property
     def events(self) -> np.ndarray:

@@ -3,12 +3,14 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.spatial import cKDTree
 
 from firstlight.data.multi_index import MultiIndex
 from firstlight.maths.checks import check_count, check_memory, check_positive
+from firstlight.maths.drawing import COLOURS, THEORY, axes
 from firstlight.maths.rng import RNGLike, SeedLike, generator
 from firstlight.maths.shown import Shown
 from firstlight.maths.solvers import bracketing_root
@@ -21,6 +23,9 @@ from firstlight.phase_transition.theory.relevant import relevant_directions
 from firstlight.phase_transition.theory.resolvent import Branch, Bulk, Edge
 from firstlight.phase_transition.theory.stacks import inverse
 from firstlight.phase_transition.theory.subspaces import complement, subspaces
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 _ATOMS = 16  # label laws with at most so many values are discrete
 
@@ -86,6 +91,19 @@ class HessianSpectrum(Shown):
     def density(self, x: np.ndarray, width: float = 1e-3) -> np.ndarray:
         """Return the density of the bulk at the points x, smoothed over `width` times the bulk's size."""
         return self.bulk.thinned(4096).density(np.asarray(x, float) - self.shift, width)
+
+    def plot(self, ax: "Axes | None" = None) -> "Axes":
+        """Draw the density of the bulk, and the outliers; those in the hard directions are solid."""
+        ax, size = axes(ax), self.right_edge - self.left_edge
+        x = np.linspace(self.left_edge - 0.02 * size, self.right_edge + 0.02 * size, 400)
+        ax.plot(x, self.density(x), color=THEORY, label="bulk")
+        for found, look, label in ((self.outliers, "-", "hard"), (self.other_outliers, ":", "other")):
+            for place, outlier in enumerate(found):
+                told = None if place else f"outlier, {label} directions"
+                ax.axvline(outlier.value, linestyle=look, color=COLOURS[1], label=told)
+        ax.set(xlabel="eigenvalue", ylabel="density")
+        ax.legend()
+        return ax
 
 
 def initial_law(

@@ -2,17 +2,22 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import ndtri, stdtrit
 
+from firstlight.maths.drawing import COLOURS, axes
 from firstlight.maths.shown import Shown
 from firstlight.phase_transition.definitions import Student, Training
 from firstlight.phase_transition.theory.hessian import HessianSpectrum, spectrum_of
 from firstlight.phase_transition.theory.labels import LabelSample
 from firstlight.phase_transition.theory.law import CurvatureLaw
 from firstlight.phase_transition.theory.resolvent import Bulk
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 TOLERANCE = 0.05  # relative standard error up to which a prediction has converged
 _ALIKE = 1e-4  # share of the forces' variance below which a combination of them is dropped
@@ -78,6 +83,15 @@ class DmftPath(Shown):
     drawn: np.ndarray | None
     dropped: float
     runs: tuple["DmftPath", ...] = ()
+
+    def plot(self, ax: "Axes | None" = None) -> "Axes":
+        """Draw the losses on the training samples and on fresh ones, step by step."""
+        ax = axes(ax)
+        ax.plot(self.train_loss, color=COLOURS[0], label="training loss")
+        ax.plot(self.test_loss, color=COLOURS[1], label="test loss")
+        ax.set(xlabel="step", ylabel="loss")
+        ax.legend()
+        return ax
 
     @property
     def converged(self) -> bool:

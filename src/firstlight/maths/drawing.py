@@ -1,0 +1,95 @@
+"""Quick pictures of single results: theory is a line, experiment is points with error bars."""
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import xarray as xr
+from numpy.typing import ArrayLike
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+COLOURS = ("#0b5394", "#cc4125", "#38761d", "#7b3fa0", "#b45f06", "#0f8b8d", "#8c564b", "#555555")
+THEORY = "#333333"
+
+
+def axes(ax: "Axes | None" = None) -> "Axes":
+    """Return the axes to draw on: those given, or new ones, which a notebook shows by itself.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> ax = Figure().subplots()
+    >>> axes(ax) is ax
+    True
+    """
+    if ax is not None:
+        return ax
+    from matplotlib import pyplot as plt
+
+    return plt.subplots(layout="constrained")[1]
+
+
+def steps(ax: "Axes", times: ArrayLike, label: str, colour: str) -> None:
+    """Draw how many of some events have happened by each time; those at infinity never do.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> ax = Figure().subplots()
+    >>> steps(ax, [2.0, 1.0, np.inf], "arrived", "black")
+    >>> ax.lines[0].get_ydata().tolist()
+    [0.0, 1.0, 2.0]
+    """
+    given = np.asarray(times, dtype=float)
+    known = np.sort(given[np.isfinite(given)])
+    ax.step([0.0, *known], np.arange(len(known) + 1), where="post", color=colour, label=label)
+
+
+class Comparison(xr.Dataset):
+    """What `firstlight.compare` found: a Dataset that can draw itself."""
+
+    __slots__ = ()
+
+    def plot(self, ax: "Axes | None" = None, *, observable: str | None = None) -> "Axes":  # type: ignore[override]
+        """Draw one observable, theory beside the mean of the trials ± its standard error.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Default: new ones.
+        observable : str, optional
+            Default: the first.
+
+        Returns
+        -------
+        matplotlib Axes
+        """
+        known = [str(name)[: -len("_verdict")] for name in self.data_vars if str(name).endswith("_verdict")]
+        name = known[0] if observable is None else observable
+        if name not in known:
+            raise ValueError(f"observable = {name!r}: must be one of {', '.join(known)}")
+        theory = self[f"{name}_predicted"]
+        theory = theory.mean("trial") if "trial" in theory.dims else theory
+        parts = [_rows(part) for part in (theory, self[f"{name}_mean"], self[f"{name}_sem"])]
+        ax, along = axes(ax), theory.dims[0] if theory.dims else None
+        x = np.zeros(1) if along is None else theory[along].values
+        place = x if x.dtype.kind in "iuf" else np.arange(len(x))
+        several = len(parts[0]) > 1
+        for row, (line, mean, sem) in enumerate(zip(*parts, strict=True)):
+            colour, label = COLOURS[row % len(COLOURS)], row == 0
+            style = "_" if along is None else "-"
+            drawn = {"color": colour if several else THEORY, "label": "theory" if label else None}
+            ax.plot(place, line, style, markersize=30, **drawn)  # type: ignore[arg-type]
+            told = "experiment" if label else None
+            ax.errorbar(place, mean, np.nan_to_num(sem), fmt="o", capsize=2, color=colour, label=told)
+        if along is None or place is not x:
+            ax.set_xticks(place, [""] if along is None else [str(one) for one in x])
+        ax.set(xlabel=str(along).replace("_", " ") if along else "", ylabel=name.replace("_", " "))
+        ax.legend()
+        return ax
+
+
+def _rows(values: xr.DataArray) -> np.ndarray:
+    """Return one row per line to draw, along the first dimension."""
+    return values.values.reshape(values.shape[0], -1).T if values.ndim else values.values.reshape(1, 1)
