@@ -1,4 +1,4 @@
-"""Results draw themselves: on the axes given or on new ones, with theory as lines and experiment as points."""
+"""Results draw themselves: on axes given or new, theory as lines and experiment as points."""
 
 import matplotlib as mpl
 import numpy as np
@@ -69,7 +69,7 @@ def test_a_spectrum_and_a_path(ax):
     x, density = ax.lines[0].get_data()
     assert np.trapezoid(density, x) == pytest.approx(1, abs=0.05)  # 400 points; the edges are smoothed
     assert labels(ax) == ["bulk", "outlier, hard directions", "outlier, other directions"]
-    path = phase_transition.dmft(target, student, 3.0, steps=2, step_size=0.1)
+    path = phase_transition.dmft(target, student, 3.0, 0.1, 2)
     drawn = path.plot(Figure().subplots())
     assert drawn.lines[1].get_ydata().tolist() == path.test_loss.tolist()
 

@@ -39,7 +39,7 @@ def steps(ax: "Axes", times: ArrayLike, label: str, colour: str) -> None:
     >>> ax = Figure().subplots()
     >>> steps(ax, [2.0, 1.0, np.inf], "arrived", "black")
     >>> ax.lines[0].get_ydata().tolist()
-    [0.0, 1.0, 2.0]
+    [0, 1, 2]
     """
     given = np.asarray(times, dtype=float)
     known = np.sort(given[np.isfinite(given)])

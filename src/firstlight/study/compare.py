@@ -86,7 +86,8 @@ def compare(
     settings = {"trials": trials, "tolerance": tolerance, "absolute": absolute, **options}
     call = ", ".join(f"{name}={value!r}" for name, value in settings.items())
     command = f"firstlight.compare(problem, rng={seed}, {call})"
-    return Comparison(found, attrs=provenance({"problem": problem, **settings}, seed, command))
+    attrs = provenance({"problem": problem, **settings}, seed, command)
+    return Comparison(found.data_vars, found.coords, attrs)
 
 
 def seed_of(rng: RNGLike | SeedLike) -> int:

@@ -40,7 +40,7 @@ class Analysis(xr.Dataset):
         ax.errorbar(t, recall, spread, fmt="o", capsize=2, color=COLOURS[0], label="after the step")
         ax.plot(t, self["recall_before"].values, "_", color=THEORY, label="before")
         for name, *place in zip(self["class"].values, t, recall, strict=True):
-            ax.annotate(str(name), place, xytext=(4, 4), textcoords="offset points")
+            ax.annotate(str(name), tuple(place), xytext=(4, 4), textcoords="offset points")
         ax.set(xlabel="similarity to the training direction", ylabel="predicted recall")
         ax.legend()
         return ax
@@ -61,7 +61,8 @@ def analyse(data: UnseenData, step: Step, *, level: float = 0.95) -> Analysis:
     Returns
     -------
     Analysis
-        A Dataset that can draw itself (``.plot()``). By ``class``: ``samples``, ``similarity``, ``cosine``, ``snr``, ``side``; ``alignment``,
+        A Dataset that can draw itself (``.plot()``).
+        By ``class``: ``samples``, ``similarity``, ``cosine``, ``snr``, ``side``; ``alignment``,
         ``elasticity`` and ``recall`` after the step (``…_before``, ``…_interval`` along ``bound``,
         ``…_rank``, 1 is the largest; the similarity is ranked by size). By ``pair``: ``same_side``,
         ``product`` t t', ``distance`` |t - t'| over the pooled spread; ``pair_alignment`` (mean cosine
@@ -118,7 +119,8 @@ def analyse(data: UnseenData, step: Step, *, level: float = 0.95) -> Analysis:
     for name in ("pair_alignment", "pair_recall"):
         found[f"{name}_rank"] = ("pair", _rank(found[name].values))
     found["excluded"] = int((~asked).sum())
-    return Analysis(found.drop_vars(["norm", "bulk"]), attrs={**found.attrs, "level": level})
+    found = found.drop_vars(["norm", "bulk"])
+    return Analysis(found.data_vars, found.coords, {**found.attrs, "level": level})
 
 
 def _put(found: xr.Dataset, name: str, values: list[float] | np.ndarray, bounds: ArrayLike) -> None:
