@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from firstlight.maths.losses import Loss, loss
     from firstlight.measure.spectral import spectral_estimator
     from firstlight.phase_transition.definitions import Student, Training
+    from firstlight.phase_transition.finite_size import Onset, onset
     from firstlight.phase_transition.learning import LearningProblem
     from firstlight.phase_transition.problem import Problem
     from firstlight.phase_transition.spectrum import SpectrumProblem
@@ -46,6 +47,7 @@ _NAMES = {
     "measure.spectral": ["spectral_estimator"],
     "phase_transition.definitions": ["Student", "Training"],
     "phase_transition.learning": ["LearningProblem"],
+    "phase_transition.finite_size": ["Onset", "onset"],
     "phase_transition.problem": ["Problem"],
     "phase_transition.spectrum": ["SpectrumProblem"],
     "phase_transition.theory.alg": ["AlgorithmicThreshold", "delta_alg"],
@@ -73,6 +75,7 @@ __all__ = [
     "Loss",
     "MultiIndex",
     "NetworkThreshold",
+    "Onset",
     "Outlier",
     "Problem",
     "SpectralThreshold",
@@ -89,6 +92,7 @@ __all__ = [
     "escape_time",
     "hessian_spectrum",
     "loss",
+    "onset",
     "optimal_preprocessing",
     "spectral_estimator",
     "spectral_threshold",

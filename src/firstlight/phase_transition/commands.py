@@ -1,4 +1,4 @@
-"""`firstlight delta-alg`, `delta-nn` and `staircase`: thresholds of a target typed on the command line."""
+"""`firstlight delta-alg`, `staircase`, `delta-nn`, `onset`: thresholds of a target typed as a text."""
 
 import json
 from typing import Annotated, Any
@@ -107,15 +107,35 @@ def staircase(
     _show(as_json, facts, lines)
 
 
+Sigma = Annotated[str, typer.Option(help="Activation.")]
+Head = Annotated[str, typer.Option(help="Second layer, numbers separated by commas.")]
+Length = Annotated[float, typer.Option(help="Length of the first-layer rows at the start.")]
+Penalty = Annotated[str, typer.Option(help="square or logistic.")]
+Ridge = Annotated[float, typer.Option(help="Ridge penalty.")]
+Offset = Annotated[float, typer.Option(help="Constant in the output.")]
+
+
+def _student(
+    activation: str, second_layer: str, init_scale: float, loss: str, ridge: float, offset: float
+) -> Any:
+    from firstlight.phase_transition.definitions import Student
+
+    try:
+        a = tuple(float(part) for part in second_layer.split(","))
+    except ValueError:
+        raise ValueError(f"second_layer = {second_layer!r}: expected numbers separated by commas") from None
+    return Student(activation, a, init_scale, loss, ridge, offset)
+
+
 @app.command("delta-nn", context_settings=_ANY_TARGET)
 def delta_nn(
     target: Target,
-    activation: Annotated[str, typer.Option(help="Activation, twice differentiable.")] = "tanh_squared",
-    second_layer: Annotated[str, typer.Option(help="Second layer, numbers separated by commas.")] = "1",
-    init_scale: Annotated[float, typer.Option(help="Length of the first-layer rows at the start.")] = 1.0,
-    loss: Annotated[str, typer.Option(help="square or logistic.")] = "square",
-    ridge: Annotated[float, typer.Option(help="Ridge penalty.")] = 0.0,
-    offset: Annotated[float, typer.Option(help="Constant in the output.")] = 0.0,
+    activation: Sigma = "tanh_squared",
+    second_layer: Head = "1",
+    init_scale: Length = 1.0,
+    loss: Penalty = "square",
+    ridge: Ridge = 0.0,
+    offset: Offset = 0.0,
     step_size: Annotated[float | None, typer.Option(help="Step size; default: a stable one.")] = None,
     steps: Annotated[int, typer.Option(help="Steps of training to follow.")] = 128,
     criterion: Annotated[str, typer.Option(help="bbp+sign, bbp or block+sign.")] = "bbp+sign",
@@ -125,17 +145,10 @@ def delta_nn(
     as_json: Json = False,
 ) -> None:
     """Print the samples per dimension above which gradient descent finds a hard direction."""
-    from firstlight.phase_transition.definitions import Student
     from firstlight.phase_transition.theory.delta_nn import delta_nn
 
     try:
-        try:
-            a = tuple(float(part) for part in second_layer.split(","))
-        except ValueError:
-            raise ValueError(
-                f"second_layer = {second_layer!r}: expected numbers separated by commas"
-            ) from None
-        student = Student(activation, a, init_scale, loss, ridge, offset)
+        student = _student(activation, second_layer, init_scale, loss, ridge, offset)
         found = delta_nn(
             _law(target, noise), student, step_size, steps, criterion=criterion, samples=samples, rng=seed
         )
@@ -157,3 +170,44 @@ def delta_nn(
         ),
     ]
     _show(as_json, facts, lines)
+
+
+@app.command("onset", context_settings=_ANY_TARGET)
+def onset(
+    target: Target,
+    dimension: Annotated[int, typer.Option(help="Dimensions of the inputs.")] = 1000,
+    steps: Annotated[int, typer.Option(help="Steps of training.")] = 100,
+    activation: Sigma = "tanh_squared",
+    second_layer: Head = "1",
+    init_scale: Length = 1.0,
+    loss: Penalty = "square",
+    ridge: Ridge = 0.0,
+    offset: Offset = 0.0,
+    step_size: Annotated[float, typer.Option(help="Step size.")] = 0.25,
+    momentum: Annotated[float, typer.Option(help="Momentum, from 0 to below 1.")] = 0.0,
+    batch: Annotated[float, typer.Option(help="Share of the samples in each step.")] = 1.0,
+    level: Annotated[float, typer.Option(help="Squared cosine that counts as success.")] = 0.2,
+    method: Annotated[str, typer.Option(help="pilot or theory.")] = "pilot",
+    noise: Noise = 0.0,
+    seed: Seed = 0,
+    as_json: Json = False,
+) -> None:
+    """Print the samples per dimension at which half of the descents of a size succeed."""
+    from firstlight.phase_transition.definitions import Training
+    from firstlight.phase_transition.finite_size import onset
+
+    try:
+        student = _student(activation, second_layer, init_scale, loss, ridge, offset)
+        training = Training(step_size, momentum=momentum, batch=batch)
+        found = onset(
+            _law(target, noise), student, training, dimension, steps, level=level, method=method, rng=seed
+        )
+    except ValueError as error:
+        raise _refuse(error) from None
+    facts = {
+        "target": target, "dimension": dimension, "steps": steps, "onset": found.value, "error": found.error,
+        "route": found.route, "refused": found.refused, "freedom": found.freedom, **found.details,
+    }  # fmt: skip
+    size = f"{dimension} dimensions, {steps} steps"
+    line = f"onset = {found.value:.4g} ± {found.error:.2g} samples per dimension   ({found.route}; {size})"
+    _show(as_json, facts, [f"no onset is given: {found.refused}" if found.refused else line])

@@ -27,7 +27,10 @@ class EscapeTime(Shown):
     ----------
     time : float
         First step at which the expected squared cosine with the hard space reaches the level; infinity if not
-        within the steps that were followed.
+        within the steps that were followed. Most starts take longer: their shares of V(t) spread as χ².
+    median, mean : float
+        Over starts: when half of them have reached it, infinity beyond the steps that were followed; and the
+        mean, NaN if a tenth or more of the starts take more than twice those.
     cosine : ndarray of shape (steps + 1,)
         v / (1 + v) with v = tr V(t) / (d tr C(t, t)), at each step: the hard part of the weights grows as in
         the linear regime, while the rest is as if it were held.
@@ -36,6 +39,8 @@ class EscapeTime(Shown):
     """
 
     time: float
+    median: float
+    mean: float
     cosine: np.ndarray
     error: float = np.nan
 
@@ -58,25 +63,44 @@ def escape_of(path: DmftPath, d: int, level: float = 0.2) -> EscapeTime:
         Linear interpolation between steps in the logarithm of v.
     """
     _check(d, level)
-    grown = _grown(path, d)
-    times = [_crossing(_grown(run, d), level) for run in path.runs]
+    grown, needed = _grown(path, d), float(logit(level))
+    times = [_crossing(_grown(run, d), needed) for run in path.runs]
     error = spread(np.array(times)) if np.isfinite(times).all() else np.inf
-    return EscapeTime(_crossing(grown, level), expit(grown), float(error))
+    median = _crossing(grown, needed - np.log(median_share(freedom_of(path, len(grown) - 1))))
+    return EscapeTime(
+        _crossing(grown, needed), median, mean_escape(path, d, level), expit(grown), float(error)
+    )
 
 
-def _crossing(grown: np.ndarray, level: float) -> float:
-    """Return when log v reaches the level; infinity if it does not."""
-    above = np.flatnonzero(grown >= logit(level))
+def median_share(freedom: float) -> float:
+    """Return the median of a chi-square of mean 1: of shares of V(t) over starts.
+
+    Examples
+    --------
+    >>> median_share(1.0), median_share(2.0)
+    (0.455, 0.693)
+    """
+    return float(2 * gammaincinv(freedom / 2, 0.5) / freedom)
+
+
+def _crossing(grown: np.ndarray, needed: float) -> float:
+    """Return when log v reaches what is needed; infinity if it does not."""
+    above = np.flatnonzero(grown >= needed)
     if not above.size or above[0] == 0:
         return 0.0 if above.size else np.inf
     t = int(above[0])
     before, after = grown[t - 1 : t + 1]
-    return float(t - 1 + (logit(level) - before) / (after - before))
+    return float(t - 1 + (needed - before) / (after - before))
+
+
+def log_growth(path: DmftPath) -> np.ndarray:
+    """Return log(tr V/tr C) at each step: d times the mean square of the hard part beside the rest."""
+    return np.log(np.einsum("taa->t", path.hard_variance) / path.norm.sum(axis=1))
 
 
 def _grown(path: DmftPath, d: int) -> np.ndarray:
     """Return log v, v the mean square of the hard part of the weights beside the rest, at each step."""
-    return np.log(np.einsum("taa->t", path.hard_variance) / (d * path.norm.sum(axis=1)))
+    return log_growth(path) - np.log(d)
 
 
 def _check(d: int, level: float) -> None:
@@ -241,10 +265,11 @@ def success_size(
     level: float = 0.2,
     rng: RNGLike | SeedLike = 0,
 ) -> float:
-    """Return the smallest delta at which V(t) escapes within `steps` in d dimensions: a rule of thumb.
+    """Return the smallest delta at which half of the starts escape within `steps` in d dimensions, by V(t).
 
     At the sizes of experiments gradient descent succeeds 15 to 30 per cent below delta_NN, because growth by
-    a power of time suffices there; this counts how far V(t) grows and has no proof behind it.
+    a power of time suffices there; this counts how far V(t) grows. `onset` is the better answer: it knows
+    how growth ends, and tells its error.
 
     Parameters
     ----------
@@ -274,16 +299,16 @@ def success_size(
     check_increasing("deltas", deltas)
     student, rng = as_student(student), generator(rng)
     labels, seed = label_law(as_target(target), rng), int(rng.integers(1 << 31))  # one scramble for all delta
-    best = []
+    best, needed = [], float(logit(level))
     for delta in deltas:
         path = held_path(labels, student, float(delta), training, steps, samples, seed, (0,))
-        best.append(float(_grown(path, d).max()))
-        if best[-1] >= logit(level):
+        best.append(float(_grown(path, d).max()) + np.log(median_share(freedom_of(path, steps))))
+        if best[-1] >= needed:
             break
-    if best[-1] < logit(level):
+    if best[-1] < needed:
         return np.inf
     if len(best) == 1:
         return float(deltas[0])
-    share = (logit(level) - best[-2]) / (best[-1] - best[-2])
+    share = (needed - best[-2]) / (best[-1] - best[-2])
     low, high = np.log(deltas[len(best) - 2]), np.log(deltas[len(best) - 1])
     return float(np.exp(low + share * (high - low)))
