@@ -144,7 +144,7 @@ def run() -> list[Row]:
             50, 20, 200, 5e-5, ">= 300", {"RK23": [1e-6, 1e-7, 1e-8], "DOP853": [1e-5, 1e-6]}
         ),
         against_integrators(500, 100, 1000, 1e-3, ">= 10", CHEAP),
-        against_integrators(500, 100, 1000, 1e-3, ">= 10", CHEAP, outputs=32),
+        against_integrators(500, 100, 1000, 1e-3, ">= 10", CHEAP, observations=32),
         against_integrators(500, 100, 1000, 5e-5, ">= 10", {"RK23": [1e-6, 1e-7]}),
         *mnist(),
         late_flow("toy", *toy(), h=50),

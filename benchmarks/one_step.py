@@ -45,8 +45,10 @@ def _peak(job) -> float:
 
 
 def run():
-    problem = Problem.scaled(n=N, k=N, m=N, alpha=0.5, beta=0.74)
-    path = Problem.scaled(n=N, k=N, m=N, alpha=0.5, beta=0.74, ridge=tuple(np.logspace(-6, 0, 10)))
+    problem = Problem.scaled(dimension=N, width=N, samples=N, alpha=0.5, beta=0.74)
+    path = Problem.scaled(
+        dimension=N, width=N, samples=N, alpha=0.5, beta=0.74, ridge=tuple(np.logspace(-6, 0, 10))
+    )
     sizes = [N // 2, N, 2 * N, 4 * N]
     calls = _floor(np.random.default_rng(0))
     calls(), problem.simulate(0), path.predict(0), problem.predict(0, method="asymptotic")  # warm up
@@ -56,8 +58,8 @@ def run():
     turns = np.array([[best_of(job, 2) for job in jobs] for _ in range(9)])
     floor, trial, prediction = np.median(turns, axis=0)
     ratios = np.median(turns[:, 1:] / turns[:, :2], axis=0)
-    far = Problem.scaled(n=10**5, k=10**5, m=10**5, alpha=0.5, beta=0.74)
-    full = Problem.scaled(n=N, k=N, m=N, alpha=1.0, beta=1.0, label_direction="spikes")
+    far = Problem.scaled(dimension=10**5, width=10**5, samples=10**5, alpha=0.5, beta=0.74)
+    full = Problem.scaled(dimension=N, width=N, samples=N, alpha=1.0, beta=1.0, label_direction="spikes")
     free = max(best_of(partial(p.predict, 0, method="asymptotic"), 2) for p in (problem, far, full))
     # what must be alive at once while the step is taken: the batch, F, the pull on each neuron, the gradient
     held = 4 * 8 * N * N / 2**20

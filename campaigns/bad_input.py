@@ -34,7 +34,7 @@ from firstlight.data.structured import structured_data
 from firstlight.data.unseen import UnseenData, split_classes
 from firstlight.maths.activations import activation
 from firstlight.maths.losses import Loss
-from firstlight.one_step.families import by_share, by_width, of_images
+from firstlight.one_step.families import by_share, by_width, images
 from firstlight.study.spec import Arm, FigureSpec, Range, Refine, Scale
 from firstlight.study.sweep import Study
 
@@ -42,16 +42,16 @@ SECONDS = 10.0
 
 _MIXTURE, _LABELS = structured_data(6, 2.0)
 _SPIKE = np.eye(4)[:, :1]
-_SCALED = {"n": 8, "k": 4, "m": 6, "alpha": 0.5, "beta": 0.5}
+_SCALED = {"dimension": 8, "width": 4, "samples": 6, "alpha": 0.5, "beta": 0.5}
 _FOUR, _TWO = np.arange(8.0).reshape(4, 2), np.array([0, 1, 0, 1])
 
 # what is built, and arguments that are right; those not named here have defaults and are replaced too
 TARGETS: list[tuple[Callable[..., Any], dict[str, Any]]] = [
-    (one_step.Problem, {"mixture": _MIXTURE, "labels": _LABELS, "k": 4, "m": 6}),
+    (one_step.Problem, {"mixture": _MIXTURE, "labels": _LABELS, "width": 4, "samples": 6}),
     (one_step.Problem.scaled, _SCALED),
-    (by_width, {"ratio": 0.5, **{name: _SCALED[name] for name in ("n", "m", "alpha", "beta")}}),
+    (by_width, {"ratio": 0.5, **{name: _SCALED[name] for name in ("dimension", "samples", "alpha", "beta")}}),
     (by_share, {"share": 0.5, **_SCALED}),
-    (of_images, {"ratio": 0.5, "m": 6, "first": 0, "second": 1, "images": "digits"}),
+    (images, {"ratio": 0.5, "samples": 6, "classes": "0,1", "images": "digits"}),
     (early_alignment.Problem, {}),
     (phase_transition.Problem, {}),
     (phase_transition.LearningProblem, {}),
@@ -74,12 +74,12 @@ TARGETS: list[tuple[Callable[..., Any], dict[str, Any]]] = [
     (Dense, {"matrix": np.eye(3)}),
     (Regression, {"direction": [1.0, 0.0]}),
     (Classification, {}),
-    (structured_data, {"n": 8, "strength": 2.0}),
+    (structured_data, {"dimension": 8, "strength": 2.0}),
     (MultiIndex, {"target": "z1*z2"}),
-    (MultiIndex("z1*z2").sample, {"n": 4, "d": 3}),
+    (MultiIndex("z1*z2").sample, {"samples": 4, "dimension": 3}),
     (Formula, {"text": "z1"}),
-    (separable, {"n": 4, "d": 3, "mu": 0.3}),
-    (two_points, {"delta": 0.1}),
+    (separable, {"samples": 4, "dimension": 3, "mu": 0.3}),
+    (two_points, {"separation": 0.1}),
     (toy, {}),
     (noisy_images, {"name": "digits", "first": 0, "second": 1}),
     (UnseenData, {"train": _FOUR, "train_labels": _TWO, "unseen": _FOUR, "unseen_labels": _TWO + 2}),

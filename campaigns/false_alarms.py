@@ -21,9 +21,9 @@ from firstlight import early_alignment, one_step, phase_transition, unseen_class
 
 NOMINAL = 0.025  # one side of a 95 % interval
 
-_SCALED = {"n": 60, "k": 60, "m": 60, "alpha": 0.5, "beta": 0.5}
+_SCALED = {"dimension": 60, "width": 60, "samples": 60, "alpha": 0.5, "beta": 0.5}
 _CLASSES = {"dimension": 60, "samples": 60, "width": 80, "unseen_samples": 10}
-_TRAINING = {"d": 150, "steps": 6, "spectrum": False}
+_TRAINING = {"dimension": 150, "steps": 6, "spectrum": False}
 
 
 @dataclass(frozen=True)
@@ -43,17 +43,18 @@ CASES = {
         {"method": "asymptotic", "draws": 4, "nodes": 64},
     ),
     "early_alignment": Case(
-        lambda: early_alignment.Problem(samples=8, dimension=4, width=8, horizon=2.0, outputs=5)
+        lambda: early_alignment.Problem(samples=8, dimension=4, width=8, horizon=2.0, observations=5)
     ),
     "phase_transition, training": Case(
-        lambda: phase_transition.Problem(delta=3.0, **_TRAINING), {"samples": 512}
+        lambda: phase_transition.Problem(samples_per_dimension=3.0, **_TRAINING), {"draws": 512}
     ),
     "phase_transition, free training": Case(
-        lambda: phase_transition.Problem(delta=6.0, **_TRAINING, hold_hard=False), {"samples": 512}
+        lambda: phase_transition.Problem(samples_per_dimension=6.0, **_TRAINING, hold_hard=False),
+        {"draws": 512},
     ),
     "unseen_classes": Case(lambda: unseen_classes.Problem(**_CLASSES)),
     "unseen_classes, cosine": Case(lambda: unseen_classes.ClassProblem(cosine=0.5, **_CLASSES)),
-    "unseen_classes, norm": Case(lambda: unseen_classes.NormProblem(size=64, mean=4.0)),
+    "unseen_classes, norm": Case(lambda: unseen_classes.NormProblem(dimension=64, mean=4.0)),
 }
 
 

@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 from firstlight.cli import app
 from firstlight.data.files import load
-from firstlight.data.unseen import prepared, split_classes
+from firstlight.data.unseen import split_classes, standardised
 from firstlight.early_alignment import Problem as Alignment
 from firstlight.early_alignment import align
 from firstlight.measure.hessian import extreme_eigenpairs
@@ -74,7 +74,7 @@ def test_the_kernel_by_tiles_gives_what_the_whole_gives(metric, head, monkeypatc
     rng = np.random.default_rng(3)
     y = np.append(rng.integers(0, 6, 90), 6)  # a class of one
     x = rng.standard_normal((91, 5)) + rng.standard_normal((7, 5))[y]
-    data, step = prepared(split_classes(x, y, [0, 1])), Step(metric=metric, head=head, width=32)
+    data, step = standardised(split_classes(x, y, [0, 1])), Step(metric=metric, head=head, width=32)
     whole = analysis.analyse(data, step)
     monkeypatch.setattr(analysis, "MEMORY", 1.0)
     tiles = analysis.analyse(data, step)
@@ -92,7 +92,7 @@ def test_align_says_what_memory_it_needs():
 def test_too_many_steps_or_pictures_are_refused_at_once(tmp_path):
     problem = Alignment(data="toy", start="gaussian", reduction="mean", step_size=1e-9, horizon=5.0)
     with pytest.raises(ValueError, match=r"step_size = 1e-09: 5e\+09 steps to the horizon = 5.0"):
-        problem.simulate(0, by="descent")
+        problem.simulate(0, method="descent")
     done = CliRunner().invoke(app, ["animate", str(tmp_path / "x.gif"), "--frames", "1000000000"])
     assert done.exit_code == 2
     assert "frames" in done.output
@@ -110,7 +110,7 @@ def test_eigenvalues_where_arpack_gives_up():
 
 
 def test_no_penalty_at_the_interpolation_threshold_says_so():
-    problem = OneStep.scaled(n=60, k=40, m=40, alpha=0.5, beta=0.5, ridge=(0.0, 0.1))
+    problem = OneStep.scaled(dimension=60, width=40, samples=40, alpha=0.5, beta=0.5, ridge=(0.0, 0.1))
     found = problem.predict(0, method="asymptotic", draws=1)
     assert found.converged.values.tolist() == [False, True]
     assert np.isnan(found.test_error.values).tolist() == [True, False]

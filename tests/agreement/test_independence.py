@@ -27,8 +27,8 @@ EXCEPTIONS = {
     ("one_step", "simulate", "hermite"): DEGREE,
 }
 
-SCALED = {"n": 40, "k": 30, "m": 50, "alpha": 0.5, "beta": 0.5}
-SMALL = {"samples": 8, "dimension": 4, "width": 8, "horizon": 2.0, "outputs": 5}
+SCALED = {"dimension": 40, "width": 30, "samples": 50, "alpha": 0.5, "beta": 0.5}
+SMALL = {"samples": 8, "dimension": 4, "width": 8, "horizon": 2.0, "observations": 5}
 CLASSES = {"dimension": 24, "samples": 24, "width": 32, "unseen_samples": 6}
 
 PROBLEMS = {
@@ -39,48 +39,56 @@ PROBLEMS = {
         **SMALL, start="gaussian", reduction="mean", step_size=0.05
     ),
     "two points": lambda: early_alignment.Problem(
-        data="two-points", start="angle", log_scale=-30.0, horizon=5.0, outputs=5
+        data="two-points", start="angle", log_scale=-30.0, horizon=5.0, observations=5
     ),
-    "training": lambda: phase_transition.Problem(delta=4.0, d=40, steps=2, step_size=0.1),
+    "training": lambda: phase_transition.Problem(
+        samples_per_dimension=4.0, dimension=40, steps=2, step_size=0.1
+    ),
     "training, free": lambda: phase_transition.Problem(
-        delta=4.0, d=40, steps=2, step_size=0.1, hold_hard=False, spectrum=False
+        samples_per_dimension=4.0, dimension=40, steps=2, step_size=0.1, hold_hard=False, spectrum=False
     ),
-    "learning": lambda: phase_transition.LearningProblem(delta=6.0, d=40, steps=8, theory_steps=8),
-    "spectrum": lambda: phase_transition.SpectrumProblem(delta=4.0, d=40, bins=4),
+    "learning": lambda: phase_transition.LearningProblem(
+        samples_per_dimension=6.0, dimension=40, steps=8, theory_steps=8
+    ),
+    "spectrum": lambda: phase_transition.SpectrumProblem(samples_per_dimension=4.0, dimension=40, bins=4),
     "algorithmic": lambda: phase_transition.AlgProblem(draws=4000),
-    "threshold": lambda: phase_transition.ThresholdProblem(steps=8, d=40, train_steps=8, deltas=(1.0, 8.0)),
+    "threshold": lambda: phase_transition.ThresholdProblem(
+        theory_steps=8, dimension=40, steps=8, samples_per_dimension=(1.0, 8.0)
+    ),
     "cosines": lambda: unseen_classes.Problem(**CLASSES),
     "cosine": lambda: unseen_classes.ClassProblem(cosine=0.5, **CLASSES),
     "sides": lambda: unseen_classes.SideProblem(side="opposite", along=1.0, **CLASSES),
     "rotations": lambda: unseen_classes.RotationProblem(tau=0.1, **CLASSES),
-    "images": lambda: unseen_classes.ImageProblem(images="digits", train="3,8", width=32, per_class=6),
+    "images": lambda: unseen_classes.ImageProblem(images="digits", classes="3,8", width=32, per_class=6),
     "softmax": lambda: unseen_classes.ImageProblem(
-        images="digits", train="3,5,8", width=32, per_class=6, loss="softmax"
+        images="digits", classes="3,5,8", width=32, per_class=6, loss="softmax"
     ),
     "sets": lambda: unseen_classes.SetsProblem(sets="0,1;3,8", per_class=6, width=32),
-    "gradient": lambda: unseen_classes.GradientProblem(size=16),
-    "norm": lambda: unseen_classes.NormProblem(size=16),
-    "deep": lambda: unseen_classes.DeepProblem(images="digits", train="0,1", per_class=6, epochs=1, width=4),
+    "gradient": lambda: unseen_classes.GradientProblem(dimension=16),
+    "norm": lambda: unseen_classes.NormProblem(dimension=16),
+    "deep": lambda: unseen_classes.DeepProblem(
+        images="digits", classes="0,1", per_class=6, epochs=1, width=4
+    ),
 }
 
-FEW = {"samples": 128}
+FEW = {"draws": 128}
 UNSEEN = (
     "cosines", "cosine", "sides", "rotations", "images", "softmax", "sets", "gradient", "norm", "deep",
 )  # fmt: skip
 CALLS = [
     *(("one_step", "predict", {"equivalent": e}) for e in ("auto", "class-wise")),
     ("one_step", "predict", {"method": "asymptotic", "draws": 1}),
-    *(("one_step", "simulate", {"model": m}) for m in ("network", "hermite", "conditional_gaussian")),
+    *(("one_step", "simulate", {"method": m}) for m in ("network", "hermite", "conditional_gaussian")),
     ("one_step", "simulate", {"risk": "population"}),
     *(("one_step, classes", kind, {}) for kind in ("predict", "simulate")),
-    *(("alignment", "predict", {"form": f}) for f in ("exact", "limit", "rate", "paper", "path", "sharp")),
+    *(("alignment", "predict", {"method": f}) for f in ("exact", "limit", "rate", "paper", "path", "sharp")),
     ("alignment", "simulate", {}),
     ("alignment, descent", "predict", {}),
-    *(("alignment, descent", "simulate", {"by": "descent", "batch": b}) for b in (None, 4)),
-    ("two points", "predict", {"form": "law"}),
+    *(("alignment, descent", "simulate", {"method": "descent", "batch_size": b}) for b in (None, 4)),
+    ("two points", "predict", {"method": "law"}),
     ("two points", "simulate", {}),
     *((name, "predict", FEW) for name in ("training", "training, free", "learning", "spectrum", "threshold")),
-    ("threshold", "predict", {**FEW, "finite": True}),
+    ("threshold", "predict", {**FEW, "method": "finite"}),
     *((name, "simulate", {}) for name in ("training", "training, free", "learning", "spectrum", "threshold")),
     *(("algorithmic", kind, {}) for kind in ("predict", "simulate")),
     *((name, kind, {}) for name in UNSEEN for kind in ("predict", "simulate")),
@@ -129,7 +137,7 @@ def test_no_code_of_the_other_side_runs(everything_imported, name, kind, options
         getattr(problem, "directions", None)  # of the question: both sides are told which are hard
         files = executed(lambda: getattr(problem, kind)(np.random.default_rng(0), **options))
     other = "experiment" if kind == "predict" else "theory"
-    allowed = EXCEPTIONS.get((name, kind, options.get("model")), set())
+    allowed = EXCEPTIONS.get((name, kind, options.get("method")), set())
     assert {file for file in files if side_of(file) == other} == allowed
 
 

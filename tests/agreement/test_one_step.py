@@ -25,7 +25,7 @@ SETTINGS = {
 
 
 def _problem(name, n=N):
-    return Problem.scaled(n=n, k=n, m=n, **SETTINGS[name])
+    return Problem.scaled(dimension=n, width=n, samples=n, **SETTINGS[name])
 
 
 def _trials(problem, seeds=SEEDS, **options):
@@ -42,7 +42,7 @@ def _exact(name):
 
 @cache
 def _sampled(name, model="network", degree=None):
-    return _trials(_problem(name), model=model, degree=degree, test_samples=TEST)[0]
+    return _trials(_problem(name), method=model, degree=degree, test_samples=TEST)[0]
 
 
 def _gap(found, reference):
@@ -86,7 +86,7 @@ def test_asymptotic_prediction(name):
 @pytest.mark.parametrize("alpha", [0.0, 0.5, 1.0])
 def test_asymptotic_prediction_at_full_strength(alpha):
     # β = 1, beyond what the specification asks for; trials and batch averages vary most here
-    problem = Problem.scaled(n=N, k=N, m=N, alpha=alpha, beta=1.0, label_direction="spikes")
+    problem = Problem.scaled(dimension=N, width=N, samples=N, alpha=alpha, beta=1.0, label_direction="spikes")
     test, _ = _trials(problem, risk="population")
     error = np.std(test) / (np.mean(test) * np.sqrt(SEEDS))
     found = float(problem.predict(0, method="asymptotic", draws=24).test_error)
@@ -95,7 +95,9 @@ def test_asymptotic_prediction_at_full_strength(alpha):
 
 @pytest.mark.parametrize("ratio", [0.3, 2.0])
 def test_asymptotic_prediction_off_the_diagonal(ratio):
-    problem = Problem.scaled(n=400, k=int(400 * ratio), m=400, alpha=0.5, beta=0.74, noise=0.2)
+    problem = Problem.scaled(
+        dimension=400, width=int(400 * ratio), samples=400, alpha=0.5, beta=0.74, noise=0.2
+    )
     test, _ = _trials(problem, risk="population")
     assert abs(_gap(float(problem.predict(0, method="asymptotic").test_error), test)) < 0.05
 
@@ -103,7 +105,14 @@ def test_asymptotic_prediction_off_the_diagonal(ratio):
 def test_asymptotic_prediction_where_the_mean_activation_vanishes():
     # He_2 tells a constant only by the unequal lengths of its rows: 9 % off without them
     problem = Problem.scaled(
-        n=200, k=200, m=200, alpha=0.5, beta=0.7, activation="He_2", ridge=1e-2, label_direction="spikes"
+        dimension=200,
+        width=200,
+        samples=200,
+        alpha=0.5,
+        beta=0.7,
+        activation="He_2",
+        ridge=1e-2,
+        label_direction="spikes",
     )
     test, _ = _trials(problem, 10, risk="population")
     assert abs(_gap(float(problem.predict(0, method="asymptotic").test_error), test)) < 0.03
@@ -126,7 +135,9 @@ def test_gap_shrinks_with_the_size(method):
 
 def test_misclassification():
     # under the conditional Gaussian law the score is normal given class and κ
-    problem = Problem.scaled(n=400, k=400, m=400, alpha=0.0, beta=0.9, task="classification")
+    problem = Problem.scaled(
+        dimension=400, width=400, samples=400, alpha=0.0, beta=0.9, task="classification"
+    )
     seen = [float(problem.simulate(seed, test_samples=3000).misclassification) for seed in range(12)]
     error = np.std(seen) / np.sqrt(12)
     found = np.mean([float(problem.predict(seed).misclassification) for seed in range(12)])
@@ -140,7 +151,9 @@ def test_classes_with_unequal_traces_need_their_own_equations():
     n = 300
     axes = np.eye(n)
     laws = [Spiked([8.0], axes[:, :1]), Spiked([8.0], axes[:, 1:2], scale=0.5)]
-    problem = Problem(GaussianMixture([0.5, 0.5], None, laws), Classification(), k=n, m=n, step_size=3.0)
+    problem = Problem(
+        GaussianMixture([0.5, 0.5], None, laws), Classification(), width=n, samples=n, step_size=3.0
+    )
     _, train = _trials(problem, risk="population")
     gaps = {}
     for kind in ("one covariance", "class-wise"):
@@ -155,7 +168,9 @@ def test_asymptotic_prediction_of_unequal_traces_and_means():
     axes = np.eye(n)
     laws = [Spiked([8.0], axes[:, :1]), Spiked([4.0], axes[:, 1:2], scale=0.6)]
     means = np.outer([1.0, -1.0], axes[2])
-    problem = Problem(GaussianMixture([0.6, 0.4], means, laws), Classification(), k=n, m=n, step_size=4.0)
+    problem = Problem(
+        GaussianMixture([0.6, 0.4], means, laws), Classification(), width=n, samples=n, step_size=4.0
+    )
     found = problem.predict(0, method="asymptotic")
     exact = [problem.simulate(seed, risk="population") for seed in range(SEEDS)]
     assert abs(_gap(float(found.test_error), [float(data.test_error) for data in exact])) < 0.05

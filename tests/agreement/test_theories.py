@@ -21,18 +21,21 @@ THEORIES = {**registry.theories(), "ridge": RIDGE}
 # theory -> fields of its default problem at two sizes, the second nearer to the limit; what is judged there
 CASES = {
     "one_step": (
-        [{"n": size, "k": size, "m": size, "alpha": 0.0, "beta": 0.6, "ridge": 0.01} for size in (100, 200)],
+        [
+            {"dimension": size, "width": size, "samples": size, "alpha": 0.0, "beta": 0.6, "ridge": 0.01}
+            for size in (100, 200)
+        ],
         ("test_error", "train_error", "weight_norm"),
     ),
     "early_alignment": (
         [
-            {"samples": 8, "dimension": 4, "width": 6, "outputs": 5, "horizon": 2.0, "log_scale": scale}
+            {"samples": 8, "dimension": 4, "width": 6, "observations": 5, "horizon": 2.0, "log_scale": scale}
             for scale in (-6.0, -12.0)
         ],
         ("cosine_plus", "cosine_minus", "margin_plus", "margin_minus", "alignment_time"),
     ),
     "phase_transition": (
-        [{"d": size, "steps": 4, "spectrum": False} for size in (100, 400)],
+        [{"dimension": size, "steps": 4, "spectrum": False} for size in (100, 400)],
         ("train_loss", "test_loss", "train_error", "test_error", "norm"),
     ),
     "unseen_classes": (

@@ -57,7 +57,9 @@ def test_class_level_predictions_with_bulk(name, networks):
     for _ in range(networks):
         network = uc.draw_network(D, N, sigma, rng)
         before = network.features(unseen)
-        after = network.step(train, y, uc.step_size_from_tau(tau, sigma, N, network.scale)).features(unseen)
+        after = network.step(train, y, uc.step_size_from_tau(tau, sigma, N, network.head_scale)).features(
+            unseen
+        )
         measured += [
             np.diag(uc.alignment(after, labels)) / N,
             np.diag(uc.alignment(after, labels, "cosine")),
@@ -81,7 +83,9 @@ def test_rademacher_heads_need_their_own_law():
     train, y, beta, unseen, labels, rng = samples(sigma, seed=2)
     tau = 0.5
     network = uc.draw_network(D, 4096, sigma, rng, head="rademacher")
-    after = network.step(train, y, uc.step_size_from_tau(tau, sigma, 4096, network.scale)).features(unseen)
+    after = network.step(train, y, uc.step_size_from_tau(tau, sigma, 4096, network.head_scale)).features(
+        unseen
+    )
     measured = np.diag(uc.alignment(after, labels)) / 4096
     moments = uc.train_unseen_similarity(
         beta, unseen, labels, uc.bulk_covariance(train, y, sigma, "diagonal")
@@ -99,7 +103,7 @@ def fluctuation(network, x):
     squares = (features**2) @ (features**2).T + inner**2 * ((slopes**2) @ (slopes**2).T)
     squares += 2 * inner * ((features * slopes) @ (features * slopes).T)
     variance = squares - (own + inner * mixed) ** 2 / features.shape[1]
-    return network.scale**2 * np.sqrt(variance.sum())
+    return network.head_scale**2 * np.sqrt(variance.sum())
 
 
 @pytest.mark.parametrize("width", [1024, 4096])
@@ -117,8 +121,8 @@ def test_kernel_and_updates_after_the_step(width):
     for tangent_of, strength in ((network, 0.0), (trained, tau)):
         measured = uc.local_elasticity(tangent_of, x, np.ones(len(x)), step_size=1e-3)
         expected = uc.tangent_kernel(
-            x, None, beta, strength, sigma, "diagonal", width=width, scale=scale, train=train, residual=y,
-            head=network.heads,  # else the sum of α⁴ over neurons fluctuates as a whole, by √(96/9N)
+            x, None, beta, strength, sigma, "diagonal", width=width, head_scale=scale, train=train,
+            residual=y, head=network.heads,  # else the sum of α⁴ over neurons fluctuates, by √(96/9N)
         )  # fmt: skip
         gap, size = np.linalg.norm(measured - expected), fluctuation(tangent_of, x)
         assert gap < 1.2 * size
@@ -134,7 +138,7 @@ def test_kernel_and_updates_after_the_step(width):
 
 @pytest.mark.parametrize("loss", ["square", "logistic"])
 def test_images_predicted_and_trained(loss):
-    problem = uc.ImageProblem(train="3,8", per_class=80, width=4096, loss=loss, kappa=4.0)
+    problem = uc.ImageProblem(classes="3,8", per_class=80, width=4096, loss=loss, strength=4.0)
     theory, network = problem.predict(0), problem.simulate(0)
     assert float(np.abs(theory.alignment - network.alignment).mean()) < 0.02
     assert float(np.abs(theory.recall - network.recall).mean()) < 0.03
@@ -152,13 +156,13 @@ def test_why_images_are_off_by_a_few_per_cent(train):
     # given the heads, what is left comes from the bulk being correlated with the neuron's own
     # pre-activation: with the bulk dealt out to other neurons theory and network agree within errors
     width = 8192
-    problem = uc.ImageProblem(train=train, per_class=60, width=width, kappa=4.0)
+    problem = uc.ImageProblem(classes=train, per_class=60, width=width, strength=4.0)
     rng = np.random.default_rng(0)
     data, sigma = problem.sample(rng), problem.sigma
     y = np.where(data.train_labels == data.train_labels.max(), 1.0, -1.0)
     network = uc.draw_network(64, width, sigma, rng)
-    tau, beta = problem.strength(data), problem.covariance(data)
-    trained = network.step(data.train, y, uc.step_size_from_tau(tau, sigma, width, network.scale))
+    tau, beta = problem.tau_of(data), problem.covariance(data)
+    trained = network.step(data.train, y, uc.step_size_from_tau(tau, sigma, width, network.head_scale))
     spike = tau * np.sqrt(width) * network.heads
     bulk = (trained.weights - network.weights) / spike - beta[:, None]
     dealt = network.weights + spike * (beta[:, None] + bulk[:, rng.permutation(width)])
@@ -187,7 +191,7 @@ def test_why_images_are_off_by_a_few_per_cent(train):
 
 def test_several_classes_and_softmax():
     for loss in ("softmax", "square"):
-        problem = uc.ImageProblem(train="0,2,5,7", per_class=60, width=4096, loss=loss)
+        problem = uc.ImageProblem(classes="0,2,5,7", per_class=60, width=4096, loss=loss)
         theory, network = problem.predict(1), problem.simulate(1)
         assert float(np.abs(theory.alignment - network.alignment).max()) < 0.04
         # √(96/9N) = 5 % of the heads' fourth moment in one network, and 4 % of theory as above
@@ -197,7 +201,7 @@ def test_several_classes_and_softmax():
 
 def test_sides_decide_about_recall():
     # opposite sides: more similarity separates; same side: it does not (norms and separation are fixed)
-    law = {"dimension": 128, "samples": 128, "unseen_samples": 80, "width": 1024, "kappa": 8.0}
+    law = {"dimension": 128, "samples": 128, "unseen_samples": 80, "width": 1024, "strength": 8.0}
     recall = {
         side: [float(np.mean([uc.SideProblem(along=a, side=side, **law).simulate(seed).mean_recall
                               for seed in range(3)])) for a in (0.0, 1.9)]

@@ -47,21 +47,21 @@ def test_same_seed_same_sample():
 
 def test_given_directions_are_used():
     theta = np.eye(5)[:, [3, 1]]
-    drawn = MultiIndex(product, k=2).sample(7, 5, rng=0, directions=theta)
+    drawn = MultiIndex(product, directions=2).sample(7, 5, rng=0, directions=theta)
     np.testing.assert_array_equal(drawn.y, drawn.X[:, 3] * drawn.X[:, 1])
 
 
 def test_text_and_function_give_the_same_data():
     a = MultiIndex("z1*z2", noise=0.5).sample(8, 6, rng=2)
-    b = MultiIndex(product, k=2, noise=0.5).sample(8, 6, rng=2)
+    b = MultiIndex(product, directions=2, noise=0.5).sample(8, 6, rng=2)
     np.testing.assert_array_equal(a.y, b.y)
 
 
 def test_k_is_the_highest_index_or_larger():
-    assert MultiIndex("z3").k == 3
-    assert MultiIndex("z1", k=4).sample(2, 4, rng=0).z.shape == (2, 4)
-    with pytest.raises(ValueError, match=r"k = 2: must be an integer of at least 3"):
-        MultiIndex("z1 + z3", k=2)
+    assert MultiIndex("z3").directions == 3
+    assert MultiIndex("z1", directions=4).sample(2, 4, rng=0).z.shape == (2, 4)
+    with pytest.raises(ValueError, match=r"directions = 2: must be an integer of at least 3"):
+        MultiIndex("z1 + z3", directions=2)
 
 
 def test_equality_pickle_and_text():
@@ -70,10 +70,10 @@ def test_equality_pickle_and_text():
     assert hash(data) == hash(MultiIndex("z1*z2", noise=0.25))
     assert data != MultiIndex("z1*z2")
     assert pickle.loads(pickle.dumps(data)) == data
-    assert pickle.loads(pickle.dumps(MultiIndex(product, k=2))).law([2.0, 5.0]) == 10
+    assert pickle.loads(pickle.dumps(MultiIndex(product, directions=2))).law([2.0, 5.0]) == 10
     assert str(data) == "y = z1*z2 + 0.25 noise"
-    assert MultiIndex(product, k=2).expression == "product"
-    assert [field.name for field in dataclasses.fields(data)] == ["target", "k", "noise"]
+    assert MultiIndex(product, directions=2).expression == "product"
+    assert [field.name for field in dataclasses.fields(data)] == ["target", "directions", "noise"]
     assert dataclasses.replace(data, noise=0.0) == MultiIndex("z1*z2")
 
 
@@ -98,16 +98,16 @@ def test_targets_that_are_not_finite_are_refused(text):
         ({"target": "z1", "noise": np.inf}, "noise = inf"),
         ({"target": "z1", "noise": "1"}, "noise = '1'"),
         ({"target": "z1", "noise": True}, "noise = True"),
-        ({"target": product}, "k = 0: give k"),
-        ({"target": product, "k": -1}, "k = -1: must be an integer of at least 1"),
-        ({"target": product, "k": False}, "k = False"),
-        ({"target": "z1", "k": False}, "k = False"),
-        ({"target": product, "k": 1.5}, "k = 1.5"),
-        ({"target": product, "k": True}, "k = True"),
-        ({"target": lambda z: z, "k": 2}, "expected real values of shape"),
-        ({"target": lambda z: z[..., 0].sum(), "k": 2}, "expected real values of shape"),
-        ({"target": lambda z: z[..., 0] + 1j, "k": 2}, "expected real values"),
-        ({"target": lambda z: np.sqrt(z[..., 0]), "k": 2}, "not finite"),
+        ({"target": product}, "directions = 0: must be given"),
+        ({"target": product, "directions": -1}, "directions = -1: must be an integer of at least 1"),
+        ({"target": product, "directions": False}, "directions = False"),
+        ({"target": "z1", "directions": False}, "directions = False"),
+        ({"target": product, "directions": 1.5}, "directions = 1.5"),
+        ({"target": product, "directions": True}, "directions = True"),
+        ({"target": lambda z: z, "directions": 2}, "expected real values of shape"),
+        ({"target": lambda z: z[..., 0].sum(), "directions": 2}, "expected real values of shape"),
+        ({"target": lambda z: z[..., 0] + 1j, "directions": 2}, "expected real values"),
+        ({"target": lambda z: np.sqrt(z[..., 0]), "directions": 2}, "not finite"),
     ],
 )
 def test_bad_fields_are_refused(arguments, message):
@@ -117,17 +117,17 @@ def test_bad_fields_are_refused(arguments, message):
 
 @pytest.mark.parametrize("noise", [np.float32(0.5), np.float64(0.5), np.int64(1), 1])
 def test_numbers_of_numpy_are_numbers(noise):
-    data = MultiIndex("z1*z2", k=np.int64(3), noise=noise)
-    assert data == MultiIndex("z1*z2", k=3, noise=float(noise))
-    assert type(data.k) is int
+    data = MultiIndex("z1*z2", directions=np.int64(3), noise=noise)
+    assert data == MultiIndex("z1*z2", directions=3, noise=float(noise))
+    assert type(data.directions) is int
     assert type(data.noise) is float
 
 
 def test_bad_samples_are_refused():
     data = MultiIndex("z1*z2")
-    with pytest.raises(ValueError, match="n = 0"):
+    with pytest.raises(ValueError, match="samples = 0"):
         data.sample(0, 5)
-    with pytest.raises(ValueError, match="d = 1: must be an integer of at least 2"):
+    with pytest.raises(ValueError, match="dimension = 1: must be an integer of at least 2"):
         data.sample(5, 1)
     with pytest.raises(ValueError, match=r"must be \(3, 2\)"):
         data.sample(5, 3, directions=np.eye(2))

@@ -3,7 +3,7 @@ import pytest
 
 from firstlight.data import cache
 from firstlight.data.noisy_images import _noisy_images, noisy_images
-from firstlight.one_step.families import by_share, by_width, of_images
+from firstlight.one_step.families import by_share, by_width, images
 
 
 @pytest.mark.parametrize("centring", ["class", "global"])
@@ -25,27 +25,30 @@ def test_the_mixture_has_the_moments_of_the_images(centring):
 
 
 def test_families():
-    problem = by_width(0.5, n=30, m=40, alpha=0.5, beta=0.5)
-    assert (problem.k, problem.m) == (20, 40)
-    assert by_share(0.25, n=30, k=5, m=5, alpha=0.5, beta=0.5).mixture.weights.tolist() == [0.25, 0.75]
+    problem = by_width(0.5, dimension=30, samples=40, alpha=0.5, beta=0.5)
+    assert (problem.width, problem.samples) == (20, 40)
+    assert by_share(0.25, dimension=30, width=5, samples=5, alpha=0.5, beta=0.5).mixture.weights.tolist() == [
+        0.25,
+        0.75,
+    ]
     for bad in (0.0, -1.0, float("nan")):
         with pytest.raises(ValueError, match="ratio"):
-            by_width(bad, n=30, m=40, alpha=0.5, beta=0.5)
+            by_width(bad, dimension=30, samples=40, alpha=0.5, beta=0.5)
 
 
 def test_real_images_go_through_both_doors():
-    problem = of_images(1.0, 60, 0, 1, images="digits", alpha=0.5)
+    problem = images(1.0, 60, "0,1", images="digits", alpha=0.5)
     assert problem.step_size == pytest.approx(8.0)
     seen, theory = problem.simulate(0), problem.predict(0)
     assert theory.attrs["equivalent"] == "class-wise"
     assert set(seen) == set(theory) - {"converged"}
     assert problem.assumptions()[3].verdict == "not checkable"
-    problem.simulate(0, model="hermite", degree=2)
+    problem.simulate(0, method="hermite", degree=2)
 
 
 def test_theory_sees_only_the_moments_and_still_predicts():
     # 300 noisy digits: one trial spreads by 8 %, so twelve paired ones are good to 3 %
-    problem = of_images(0.5, 300, 3, 8, images="digits", ridge=1e-3)
+    problem = images(0.5, 300, "3,8", images="digits", ridge=1e-3)
     seen = np.mean([float(problem.simulate(seed).test_error) for seed in range(12)])
     found = np.mean([float(problem.predict(seed).test_error) for seed in range(12)])
     assert found == pytest.approx(seen, rel=0.1)
@@ -55,10 +58,10 @@ def test_refusals(tmp_path, monkeypatch):
     with pytest.raises(ValueError, match="centring"):
         noisy_images("digits", 0, 1, "none")
     with pytest.raises(ValueError, match="alpha"):
-        of_images(1.0, 60, 0, 1, images="digits", alpha=2.0)
+        images(1.0, 60, "0,1", images="digits", alpha=2.0)
     with pytest.raises(ValueError, match="count"):
         noisy_images("digits", 0, 1).sample(0)
     monkeypatch.setenv("FIRSTLIGHT_CACHE", str(tmp_path))
     _noisy_images.cache_clear()
     with pytest.raises(cache.ImagesNotFetched, match="fetch"):
-        of_images(1.0, 60, 0, 1)
+        images(1.0, 60, "0,1")

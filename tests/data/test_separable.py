@@ -79,9 +79,9 @@ def test_toy_with_one_point_per_class():
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"n": 1}, "n = 1"),
-        ({"n": 2.0}, "n = 2.0"),
-        ({"d": 1}, "d = 1"),
+        ({"samples": 1}, "samples = 1"),
+        ({"samples": 2.0}, "samples = 2.0"),
+        ({"dimension": 1}, "dimension = 1"),
         ({"mu": 0}, r"mu = 0: must be a number in \(0, 1\)"),
         ({"mu": 1.0}, "mu = 1.0"),
         ({"mu": np.nan}, "mu = nan"),
@@ -94,11 +94,11 @@ def test_toy_with_one_point_per_class():
 )
 def test_bad_input_is_refused(change, message):
     with pytest.raises(ValueError, match=message):
-        separable(**{"n": 4, "d": 3, "mu": 0.5, **change})
+        separable(**{"samples": 4, "dimension": 3, "mu": 0.5, **change})
 
 
 def test_other_refusals():
-    with pytest.raises(ValueError, match="delta = 2"):
+    with pytest.raises(ValueError, match="separation = 2"):
         two_points(2)
     with pytest.raises(ValueError, match="positives = 0"):
         toy(0)

@@ -92,7 +92,7 @@ def test_outputs_that_are_no_iterations(outputs):
     ("name", "values"),
     [
         ("step_size", ["a", None, [1], np.nan, np.inf, 1j, True, -1, 0]),
-        ("batch", [True, "a", 2.0, 0, 4, [1]]),
+        ("batch_size", [True, "a", 2.0, 0, 4, [1]]),
         ("record", [[1.7], [True], ["a"], [-1], [[1]], 3]),
     ],
 )
@@ -118,7 +118,7 @@ def test_what_batches_leave_over_changes_from_pass_to_pass():
             used.append(labels.astype(int))
             return np.zeros(len(labels))
 
-    train(np.ones((n, 2)), np.arange(n), START, SECOND, loss=Recorded(), step_size=0.1, batch=size,
+    train(np.ones((n, 2)), np.arange(n), START, SECOND, loss=Recorded(), step_size=0.1, batch_size=size,
           record=[3 * passes], observe=lambda W, v, f: {}, rng=0)  # fmt: skip
     assert {len(one) for one in used} == {size}
     whole = np.reshape(used, (passes, 9))

@@ -14,7 +14,7 @@ CONTRADICTORY = [[1]] * 3, [1, 1, -1]  # the least of 2 e^-f + e^f is 2 √2, at
 
 @pytest.mark.parametrize("t_max", [1e6, 1e300])
 def test_contradictory_labels_end_at_the_minimum(t_max):
-    run = ea.flow(*CONTRADICTORY, [[1], [2], [-1]], [1, -1, 1], -5.0, t_max=t_max, outputs=8)
+    run = ea.flow(*CONTRADICTORY, [[1], [2], [-1]], [1, -1, 1], -5.0, t_max=t_max, observations=8)
     assert bool(run.converged)
     assert run.note == ""
     assert float(run.loss[-1]) == pytest.approx(2 * np.sqrt(2), rel=1e-12)  # quadratic in an error of 1e-8
@@ -25,7 +25,7 @@ def test_contradictory_labels_end_at_the_minimum(t_max):
 def test_a_class_that_goes_on_growing_beside_a_minimum():
     """Two neurons on two axes: one at its minimum, the other with f' = 2f e^-f for ever."""
     X, y = [[1, 0]] * 3 + [[0, 1]], [1, 1, -1, 1]
-    run = ea.flow(X, y, [[1, 0], [0, 1]], [1, 1], -5.0, t_max=1e6, outputs=4)
+    run = ea.flow(X, y, [[1, 0], [0, 1]], [1, 1], -5.0, t_max=1e6, observations=4)
     assert bool(run.converged)
     f = float(run.output_plus[-1])
     time = quad(lambda g: np.exp(g) / (2 * g), np.exp(-10), f, limit=500, points=[1e-3, 1, 10])[0]
@@ -35,7 +35,7 @@ def test_a_class_that_goes_on_growing_beside_a_minimum():
 
 def test_what_stopped_it_is_told(monkeypatch):
     monkeypatch.setattr("firstlight.early_alignment.experiment.solver._IMPLICIT_BUDGET", 20)
-    run = ea.flow(*CONTRADICTORY, [[1]], [1], -5.0, outputs=8)
+    run = ea.flow(*CONTRADICTORY, [[1]], [1], -5.0, observations=8)
     assert not bool(run.converged)
     assert "stiff" in run.note
     assert "slide" not in run.note
@@ -48,12 +48,14 @@ def test_sliding_and_a_minimum_together():
     rng = np.random.default_rng(2)
     X, y = rng.normal(size=(14, 3)), rng.choice([-1, 1], 14)
     W, s = rng.normal(size=(3, 3)), rng.choice([-1, 1], 3)
-    run = ea.flow(X, y, W, s, -4.0, t_max=1e6, outputs=[0.0, 10.0, 1e6])
+    run = ea.flow(X, y, W, s, -4.0, t_max=1e6, observations=[0.0, 10.0, 1e6])
     assert bool(run.converged)
     assert run.evaluations < 30_000
     first = np.exp(-4.0) * W
     second = s * np.linalg.norm(first, axis=1)
-    slow = ea.descent(X, y, first, second, step_size=0.014, outputs=[0, 10_000])  # a mean of 14: η = 1e-3
+    slow = ea.descent(
+        X, y, first, second, step_size=0.014, observations=[0, 10_000]
+    )  # a mean of 14: η = 1e-3
     assert float(run.loss[1]) == pytest.approx(14 * float(slow.loss[1]), rel=2e-3)  # both of order 1e-3
     assert run.t1 == np.inf  # one that slides is in no S±
 

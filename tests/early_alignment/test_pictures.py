@@ -46,7 +46,7 @@ def test_the_toy_s_picture_is_drawn_from_its_records(tmp_path):
             field: getattr(study, field)
             for field in ("name", "description", "problem", "axes", "arms", "figure")
         },
-        fixed={**study.fixed, "step_size": 2e-2, "horizon": 40.0, "outputs": 11, "width": 12},
+        fixed={**study.fixed, "step_size": 2e-2, "horizon": 40.0, "observations": 11, "width": 12},
         trials=2,
     )
     found = run(small, store=tmp_path / "records.sqlite", workers=0)
@@ -57,8 +57,10 @@ def test_the_toy_s_picture_is_drawn_from_its_records(tmp_path):
 
 
 def test_the_animation_moves(tmp_path):
-    problem = Problem(data="toy", start="gaussian", reduction="mean", step_size=2e-2, horizon=40.0, outputs=9)
-    found = problem.simulate(0, by="descent", neurons=True)
+    problem = Problem(
+        data="toy", start="gaussian", reduction="mean", step_size=2e-2, horizon=40.0, observations=9
+    )
+    found = problem.simulate(0, method="descent", neurons=True)
     file = animate(tmp_path / "toy.gif", found, *problem.draw(0)[:2], frames=4)
     with Image.open(file) as picture:
         assert picture.n_frames == 4

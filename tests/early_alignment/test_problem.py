@@ -6,7 +6,7 @@ import pytest
 from firstlight.early_alignment import Problem, Setting
 from firstlight.study.problem import Problem as Protocol
 
-SMALL = {"samples": 8, "dimension": 4, "width": 12, "horizon": 2.0, "outputs": 41}
+SMALL = {"samples": 8, "dimension": 4, "width": 12, "horizon": 2.0, "observations": 41}
 
 
 def test_it_has_the_doors():
@@ -29,7 +29,7 @@ def test_theory_and_experiment_agree_better_for_smaller_starts():
 
 def test_descent_from_a_gaussian_start_agrees_too():
     problem = Problem(**{**SMALL, "horizon": 20.0}, start="gaussian", reduction="mean", mu=0.3)
-    theory, experiment = problem.predict(rng=1), problem.simulate(rng=1, by="descent")
+    theory, experiment = problem.predict(rng=1), problem.simulate(rng=1, method="descent")
     assert set(theory.data_vars) == set(experiment.data_vars)
     # Euler's error, of the order of the step times the rates
     assert np.abs(theory.cosine_plus.values - experiment.cosine_plus.values).max() < 0.02
@@ -37,26 +37,28 @@ def test_descent_from_a_gaussian_start_agrees_too():
 
 
 def test_two_points_law_and_exact_path_are_the_same():
-    problem = Problem(data="two-points", start="angle", angle=1.2, delta=0.05, horizon=8.0, outputs=201)
-    law, exact = problem.predict(form="law"), problem.predict(form="exact")
+    problem = Problem(
+        data="two-points", start="angle", angle=1.2, separation=0.05, horizon=8.0, observations=201
+    )
+    law, exact = problem.predict(method="law"), problem.predict(method="exact")
     assert float(law.alignment_time) == pytest.approx(float(exact.alignment_time), rel=1e-12)
     measured = problem.simulate(tolerance=1e-9)
     assert float(measured.alignment_time) == pytest.approx(
         float(law.alignment_time), abs=1e-7
     )  # outputs 0.04 apart, but the time is found between the integrator's steps
-    assert not bool(Problem(data="two-points", start="angle", angle=0.01).predict(form="law").converged)
+    assert not bool(Problem(data="two-points", start="angle", angle=0.01).predict(method="law").converged)
 
 
 def test_alignment_time_needs_all_neurons_to_arrive_within_the_horizon():
     """A large start: fitting slows the last neuron down, long after the limit's own alignment time."""
     fields = {"samples": 6, "dimension": 4, "width": 10, "mu": 0.2, "log_scale": -1.0, "log_times": True}
-    found = [Problem(**fields, horizon=H, outputs=30).simulate(rng=5) for H in (1.0, 20.0, 1e4)]
+    found = [Problem(**fields, horizon=H, observations=30).simulate(rng=5) for H in (1.0, 20.0, 1e4)]
     times = np.array([float(one.alignment_time) for one in found])
     arrived = np.array([float(one.fate_plus + one.fate_minus + one.fate_dead) for one in found])
     assert (np.isnan(times) == (arrived < 1 - 1e-9)).all()
     assert np.isnan(times[0])
     assert times[1] == pytest.approx(times[2], rel=2e-3)  # tolerance 1e-6, and kinks cost digits
-    fine = Problem(**{**fields, "log_times": False}, horizon=2 * times[2], outputs=1001).simulate(rng=5)
+    fine = Problem(**{**fields, "log_times": False}, horizon=2 * times[2], observations=1001).simulate(rng=5)
     still = (fine.plus + fine.minus + fine.dead).values < 1 - 1e-9
     assert abs(times[2] - fine.time.values[still][-1]) < fine.time.values[1]  # one output apart
 
@@ -78,7 +80,7 @@ def test_alignment_time_is_unknown_if_the_integrator_stops(monkeypatch):
 
 def test_flow_from_a_start_far_below_the_floating_point_range():
     """Aligned at once, then at rest in its direction until t ~ 1e5: stiff for an explicit method."""
-    fields = {"samples": 5, "dimension": 3, "width": 4, "mu": 0.35, "horizon": 1e6, "outputs": 20}
+    fields = {"samples": 5, "dimension": 3, "width": 4, "mu": 0.35, "horizon": 1e6, "observations": 20}
     problem = Problem(**fields, log_times=True, log_scale=-230258.5)
     found = problem.simulate(rng=0)
     assert bool(found.converged)
@@ -89,14 +91,14 @@ def test_flow_from_a_start_far_below_the_floating_point_range():
 def test_bounds_are_above_the_exact_time():
     problem = Problem(**SMALL)
     exact = float(problem.predict(rng=0).alignment_time)
-    times = [float(problem.predict(rng=0, form=form).alignment_time) for form in ("sharp", "path", "paper")]
+    times = [float(problem.predict(rng=0, method=form).alignment_time) for form in ("sharp", "path", "paper")]
     assert exact < times[0] < times[1] < times[2]
 
 
 def test_rate_and_limit_frame_the_loss():
-    problem = Problem(**{**SMALL, "horizon": 1e6, "outputs": 30}, log_times=True, log_scale=-12.0)
+    problem = Problem(**{**SMALL, "horizon": 1e6, "observations": 30}, log_times=True, log_scale=-12.0)
     measured = problem.simulate(rng=0)
-    rate, limit = problem.predict(rng=0, form="rate"), problem.predict(rng=0, form="limit")
+    rate, limit = problem.predict(rng=0, method="rate"), problem.predict(rng=0, method="limit")
     assert bool(measured.converged)
     assert (measured.loss <= rate.loss * (1 + 1e-6)).all()
     late = problem.times > 1e4
@@ -107,7 +109,7 @@ def test_rate_and_limit_frame_the_loss():
 
 
 def test_images_are_centred_and_never_quite_separable():
-    problem = Problem(data="digits", positive=6, negative=7, samples=60, width=10, horizon=1.0, outputs=5)
+    problem = Problem(data="digits", classes="6,7", samples=60, width=10, horizon=1.0, observations=5)
     X = problem.draw(0)[0]
     assert np.abs(X.mean(axis=0)).max() < 1e-12
     found = problem.predict(rng=0)
@@ -115,7 +117,7 @@ def test_images_are_centred_and_never_quite_separable():
     verdicts = {item.name: item.verdict for item in problem.assumptions()}
     assert verdicts["orthogonal separability"] == "fails"
     assert verdicts["small start"] == "not checkable"
-    bound = problem.predict(rng=0, form="sharp")
+    bound = problem.predict(rng=0, method="sharp")
     assert np.isnan(float(bound.alignment_time))
     assert not bool(bound.converged)
 
@@ -140,20 +142,20 @@ def test_assumptions_on_separable_data():
         ({"mu": np.nan}, "mu = nan"),
         ({"horizon": -1.0}, "horizon = -1"),
         ({"step_size": 0.0}, "step_size = 0"),
-        ({"outputs": 1}, "outputs = 1"),
+        ({"observations": 1}, "observations = 1"),
         ({"loss": "hinge"}, "loss = 'hinge'"),
         ({"reduction": "max"}, "reduction = 'max'"),
         ({"log_scale": -np.inf}, "log_scale = -inf"),
         ({"log_scale": None}, "log_scale = None"),
         ({"mu": "a"}, "mu = 'a'"),
         ({"mu": 1.0}, "mu = 1"),
-        ({"delta": [0.1]}, "delta = "),
+        ({"separation": [0.1]}, "separation = "),
         ({"horizon": 1j}, "horizon = 1j"),
         ({"horizon": True}, "horizon = True"),
         ({"loss": [1]}, "loss = "),
-        ({"positive": 77}, "positive = 77: must be an integer from 0 to 9"),
-        ({"positive": 1.0}, "positive = 1.0"),
-        ({"data": "digits", "positive": 1}, "negative = 1: must differ"),
+        ({"classes": "0,77"}, "classes = '0,77': must be 2 different classes, 0 to 9"),
+        ({"classes": 1.0}, "classes = 1.0"),
+        ({"data": "digits", "classes": "1,1"}, "classes = '1,1'"),
         ({"log_times": "yes"}, "log_times = 'yes'"),
     ],
 )
@@ -163,20 +165,20 @@ def test_bad_fields_are_refused_when_built(change, message):
 
 
 def test_bad_options():
-    with pytest.raises(ValueError, match="form = 'guess'"):
-        Problem().predict(form="guess")
+    with pytest.raises(ValueError, match="method = 'guess'"):
+        Problem().predict(method="guess")
     with pytest.raises(ValueError, match="needs start = 'angle'"):
-        Problem().predict(form="law")
-    with pytest.raises(ValueError, match="by = 'magic'"):
-        Problem().simulate(by="magic")
+        Problem().predict(method="law")
+    with pytest.raises(ValueError, match="method = 'magic'"):
+        Problem().simulate(method="magic")
     with pytest.raises(ValueError, match="step_size = 1"):
-        Problem(reduction="mean", step_size=1.0).simulate(by="descent")
+        Problem(reduction="mean", step_size=1.0).simulate(method="descent")
     with pytest.raises(ValueError, match="mean loss"):
-        Problem().simulate(by="descent")
+        Problem().simulate(method="descent")
     with pytest.raises(ValueError, match=r"log_scale = -230258\.5: gradient descent"):
-        Problem(log_scale=-230258.5, reduction="mean").simulate(by="descent")
+        Problem(log_scale=-230258.5, reduction="mean").simulate(method="descent")
     with pytest.raises(ValueError, match="balanced start"):
-        Problem(start="gaussian").simulate(by="flow")
+        Problem(start="gaussian").simulate(method="flow")
 
 
 @pytest.mark.parametrize("data", ["separable", "toy", "two-points", "digits"])
@@ -193,6 +195,6 @@ def test_costs_grow_with_the_work():
             .flops
         )
 
-    assert flops("simulate", by="descent", width=10) == 2 * flops("simulate", by="descent")
-    assert flops("simulate", by="descent", batch=4) < flops("simulate", by="descent")
-    assert flops("predict", form="sharp") < flops("predict")
+    assert flops("simulate", method="descent", width=10) == 2 * flops("simulate", method="descent")
+    assert flops("simulate", method="descent", batch_size=4) < flops("simulate", method="descent")
+    assert flops("predict", method="sharp") < flops("predict")

@@ -32,7 +32,7 @@ def test_a_neuron_that_shrinks_before_it_fits():
     angles = np.radians([170, 30])
     W = np.column_stack([np.cos(angles), np.sin(angles)]) * [[1], [1e-6]]
     X, s = np.array([[1, 0], [-0.6, 0.8]]), np.array([-1.0, 1.0])
-    run = flow(X, [1, 1], W, s, 0.5, outputs=[0.05])
+    run = flow(X, [1, 1], W, s, 0.5, observations=[0.05])
     [loss] = plain_loss(X, np.ones(2), np.exp(0.5) * W, s, [0.05], "exp")
     assert loss == pytest.approx(4.313, abs=1e-3)
     assert float(run.loss[0]) == pytest.approx(loss, rel=1e-6)
@@ -49,14 +49,14 @@ def test_flow_of_few_neurons_is_the_plain_flow(seed):
         scale = 0.3 / np.abs(W).max() if trial < 2 else 10 ** rng.uniform(-2.5, 0.3)
         loss = str(rng.choice(list(MARGIN_LOSSES)))
         times = np.array([0.3, 1.0, 2.0]) * 6 / np.linalg.norm(X, axis=1).sum()
-        run = flow(X, y, W, s, np.log(scale), loss, t_max=100 * times[-1], outputs=times)
+        run = flow(X, y, W, s, np.log(scale), loss, t_max=100 * times[-1], observations=times)
         # 1e-6 is the hand-over; kinks cost both integrators up to 1e-6
         np.testing.assert_allclose(run.loss, plain_loss(X, y, scale * W, s, times, loss), rtol=1e-5)
 
 
 def test_contradictory_labels_move_a_neuron_that_the_path_leaves_alone():
     """Labels ± on one point: the path stands still, the flow shrinks as w' = -2 w³: however small."""
-    run = flow([[1.0], [1.0]], [1, -1], [[1.0]], [1], np.log(1e-3), t_max=1e7, outputs=[1e4, 1e7])
+    run = flow([[1.0], [1.0]], [1, -1], [[1.0]], [1], np.log(1e-3), t_max=1e7, observations=[1e4, 1e7])
     exact = 1 / (1e6 + 4 * np.array([1e4, 1e7]))  # w²; e^f - e^-f is 2 f to 1e-12
     np.testing.assert_allclose(np.exp(run.log_norm), exact, rtol=1e-5)
 
@@ -65,7 +65,7 @@ def test_contradictory_labels_move_a_neuron_that_the_path_leaves_alone():
 def test_exact_curves_are_the_flow_while_they_are_told(seed):
     rng = np.random.default_rng(seed)
     fields = {"data": "toy", "width": int(rng.integers(1, 4)), "log_scale": float(rng.uniform(-5, 0.5))}
-    problem = Problem(**fields, horizon=0.5, outputs=26)
+    problem = Problem(**fields, horizon=0.5, observations=26)
     exact, found = problem.predict(seed), problem.simulate(seed, tolerance=1e-9)
     known = exact.loss.notnull()
     # directions and lengths to 1 %: outputs to 2 %, and log losses are outputs of at most 1/50
@@ -95,17 +95,17 @@ def test_bounds_are_told_only_where_they_hold(form):
     for seed in range(8):
         fields = {"samples": int(rng.integers(2, 8)), "dimension": 3, "mu": float(rng.uniform(0.05, 0.5))}
         fields |= {"width": int(rng.integers(1, 6)), "log_scale": float(rng.uniform(-12, 0))}
-        problem = Problem(**fields, horizon=1e3, outputs=20, log_times=True)
-        bound, found = problem.predict(seed, form=form), problem.simulate(seed)
+        problem = Problem(**fields, horizon=1e3, observations=20, log_times=True)
+        bound, found = problem.predict(seed, method=form), problem.simulate(seed)
         assert bool(bound.converged) == (not bound.attrs["note"]) == bool(bound[name].notnull().all())
         if bound.converged:
             told += 1
             assert not bool((found[name] > bound[name] * (1 + 1e-6)).any())
     assert 2 <= told <= 6
-    loud = Problem(log_scale=0.0).predict(form=form)
+    loud = Problem(log_scale=0.0).predict(method=form)
     assert not bool(loud.converged)
     assert "the theorem needs at most" in loud.attrs["note"]
-    unbalanced = Problem(start="gaussian", log_scale=-1e7).predict(form=form)
+    unbalanced = Problem(start="gaussian", log_scale=-1e7).predict(method=form)
     assert not bool(unbalanced.converged)
     assert "balanced" in unbalanced.attrs["note"]
     assert bool(unbalanced[name].isnull().all())
@@ -122,5 +122,5 @@ def test_fitting_time_is_bounded_closely(loss):
         W, s = rng.normal(size=(10, 3)), np.repeat([-1.0, 1.0], 5)
         W /= np.linalg.norm(W, axis=1, keepdims=True)
         bound = fitting_bound(align(X, y, W, s, loss=loss), np.full(10, -12.0), loss, 1e3)
-        t2 = flow(X, y, W, s, -12.0, loss, t_max=100.0, outputs=2).t2
+        t2 = flow(X, y, W, s, -12.0, loss, t_max=100.0, observations=2).t2
         assert t2 < bound < 1.01 * t2  # it gives away 0.01 in log f, and less where slopes have fallen

@@ -10,7 +10,7 @@ START, SECOND = np.array([[1.0, 2.0], [-1.0, 1.0], [-1.0, -2.0]]), np.array([1.0
 
 
 def run(**change):
-    given = {"X": X, "y": Y, "first_layer": START, "second_layer": SECOND, "steps": 20, "outputs": 3}
+    given = {"X": X, "y": Y, "first_layer": START, "second_layer": SECOND, "steps": 20, "observations": 3}
     return ea.descent(**{**given, **change})
 
 
@@ -32,10 +32,10 @@ def test_a_start_whose_squares_underflow():
         ({"second_layer": [1, 1]}, "second_layer"),
         ({"steps": 2.5}, "steps = 2.5"),
         ({"steps": True}, "steps = True"),
-        ({"batch": True}, "batch = True"),
-        ({"outputs": 1}, "outputs = 1"),
-        ({"outputs": [1.7]}, "outputs = "),
-        ({"outputs": [np.nan]}, "outputs = "),
+        ({"batch_size": True}, "batch_size = True"),
+        ({"observations": 1}, "observations = 1"),
+        ({"observations": [1.7]}, "observations = "),
+        ({"observations": [np.nan]}, "observations = "),
         ({"step_size": "a"}, "step_size = 'a'"),
     ],
 )

@@ -66,11 +66,20 @@ def test_batches_cover_the_data_and_a_full_batch_is_the_full_gradient():
             seen.append(len(labels))
             return margin_loss("exp").first(labels, f)
 
-    train(X, y, W, v, loss=Watched(), step_size=0.1, record=[6], observe=nothing, batch=10, rng=0)
+    train(X, y, W, v, loss=Watched(), step_size=0.1, record=[6], observe=nothing, batch_size=10, rng=0)
     assert seen == [10] * 6
     full = [
         train(
-            X, y, W, v, loss=margin_loss("exp"), step_size=0.1, record=[20], observe=nothing, batch=b, rng=0
+            X,
+            y,
+            W,
+            v,
+            loss=margin_loss("exp"),
+            step_size=0.1,
+            record=[20],
+            observe=nothing,
+            batch_size=b,
+            rng=0,
         )[1]
         for b in (None, 25)
     ]
@@ -99,7 +108,7 @@ def test_the_paper_s_toy_has_two_phases():
     """Aligned long before the loss moves, on our stand-in for the paper's points."""
     X, y = toy()
     W, v = gaussian_start(50, 2, 1e-6, rng=0)
-    run = ea.descent(X, y, W, v, steps=40_000, outputs=[0, 7000, 40_000])
+    run = ea.descent(X, y, W, v, steps=40_000, observations=[0, 7000, 40_000])
     assert float(run.loss[1]) > 0.999
     assert float(run.cosine_plus[1]) > 0.99
     assert float(run.loss[2]) < 0.02
@@ -108,11 +117,11 @@ def test_the_paper_s_toy_has_two_phases():
 
 def test_steps_too_long_are_told():
     X, y, W, v = [[1, 0], [1, 1], [-1, -0.5]], [1, 1, -1], np.array([[1.0, 2.0], [-1.0, 1.0]]), np.ones(2)
-    run = ea.descent(X, y, W, v, steps=100, step_size=1e3, outputs=3)
+    run = ea.descent(X, y, W, v, steps=100, step_size=1e3, observations=3)
     assert not bool(run.converged)
     assert np.isfinite(run.loss[0])
     assert np.isnan(run.loss[-1])
-    assert bool(ea.descent(X, y, W, v, steps=5, outputs=3).converged)
+    assert bool(ea.descent(X, y, W, v, steps=5, observations=3).converged)
     for wrong in (v[:-1], np.full(2, np.nan)):
         with pytest.raises(ValueError, match="second_layer: must be 2"):
             ea.descent(X, y, W, wrong, steps=5)
@@ -126,8 +135,8 @@ def test_steps_too_long_are_told():
         ({"record": []}, "record"),
         ({"record": [3, 2]}, "record"),
         ({"step_size": 0.0}, "step_size = 0"),
-        ({"batch": 26}, "batch = 26"),
-        ({"batch": 1.5}, "batch = 1.5"),
+        ({"batch_size": 26}, "batch_size = 26"),
+        ({"batch_size": 1.5}, "batch_size = 1.5"),
     ],
 )
 def test_bad_arguments(change, message):

@@ -22,7 +22,7 @@ def test_pipeline_and_grid_search():
     rng = np.random.default_rng(0)
     x = rng.normal(size=(300, 6))
     y = np.array(["a", "b", "c"])[np.clip(np.floor(x[:, 0] + 1.5), 0, 2).astype(int)]
-    model = make_pipeline(StandardScaler(), OneStepClassifier(k=80, random_state=0))
+    model = make_pipeline(StandardScaler(), OneStepClassifier(width=80, random_state=0))
     grid = {"onestepclassifier__ridge": [1e-4, 10.0], "onestepclassifier__step_size": [0.0, 6.0]}
     search = GridSearchCV(model, grid, cv=3).fit(x, y)
     assert search.best_params_["onestepclassifier__ridge"] == 1e-4
@@ -36,7 +36,7 @@ def test_a_long_step_learns_a_direction():
     x, fresh = rng.normal(size=(1000, 50)), rng.normal(size=(1000, 50))
     y, truth = np.tanh(2 * x[:, 0]), np.tanh(2 * fresh[:, 0])
     scores = [
-        OneStepRegressor(k=100, step_size=eta, ridge=1e-2, random_state=0).fit(x, y).score(fresh, truth)
+        OneStepRegressor(width=100, step_size=eta, ridge=1e-2, random_state=0).fit(x, y).score(fresh, truth)
         for eta in (0.0, 100.0)
     ]
     assert scores[1] > scores[0] + 0.1
@@ -44,7 +44,14 @@ def test_a_long_step_learns_a_direction():
 
 @pytest.mark.parametrize(
     ("field", "value"),
-    [("k", 0), ("k", 2.5), ("k", True), ("ridge", -1.0), ("step_size", np.inf), ("gradient_fraction", 1.0)],
+    [
+        ("width", 0),
+        ("width", 2.5),
+        ("width", True),
+        ("ridge", -1.0),
+        ("step_size", np.inf),
+        ("gradient_fraction", 1.0),
+    ],
 )
 def test_bad_parameters_are_refused(field, value):
     x, y = np.eye(4), np.arange(4.0)

@@ -11,7 +11,7 @@ from firstlight.maths.activations import activation
 from firstlight.one_step import DegreeWarning, Problem
 from firstlight.one_step.theory.reduced import reduced_law
 
-SQUARE = {"n": 120, "k": 120, "m": 120}
+SQUARE = {"dimension": 120, "width": 120, "samples": 120}
 FREE = {"method": "asymptotic", "draws": 4, "nodes": 128}
 
 
@@ -28,7 +28,7 @@ def test_network_free_predictions_carry_the_error_of_their_nodes(link):
 
 
 def test_one_draw_has_no_error_to_tell_and_nodes_are_counted():
-    problem = Problem.scaled(n=40, k=30, m=40, alpha=0.5, beta=0.5)
+    problem = Problem.scaled(dimension=40, width=30, samples=40, alpha=0.5, beta=0.5)
     assert np.isnan(float(problem.predict(0, method="asymptotic", draws=1).test_error_sem))
     assert float(problem.predict(0, **{**FREE, "nodes": 64}).test_error) > 0
     with pytest.raises(ValueError, match="nodes"):
@@ -36,7 +36,7 @@ def test_one_draw_has_no_error_to_tell_and_nodes_are_counted():
 
 
 def test_relative_and_half_errors_are_those_of_the_full_ones():
-    problem = Problem.scaled(n=40, k=30, m=40, alpha=0.5, beta=0.5, ridge=[1e-3, 1e-1])
+    problem = Problem.scaled(dimension=40, width=30, samples=40, alpha=0.5, beta=0.5, ridge=[1e-3, 1e-1])
     full, half = (problem.predict(0, **FREE, convention=convention) for convention in ("full", "half"))
     np.testing.assert_allclose(half.test_error_sem, full.test_error_sem / 2)
     relative = full.test_error_sem / full.label_variance
@@ -62,7 +62,7 @@ def test_labels_on_nodes_have_exact_moments(seed):
 
 def _without_beta(alpha, beta, direction):
     known = Problem.scaled(**SQUARE, alpha=alpha, beta=beta, label_direction=direction)
-    return Problem(known.mixture, known.labels, known.k, known.m, step_size=known.step_size)
+    return Problem(known.mixture, known.labels, known.width, known.samples, step_size=known.step_size)
 
 
 @pytest.mark.parametrize("direction", ["spikes", "random"])
@@ -70,13 +70,13 @@ def _without_beta(alpha, beta, direction):
 def test_the_hermite_model_warns_where_no_degree_serves(alpha, beta, direction):
     # along the spikes it is wrong by up to a factor 9, of which nothing was said without beta
     with pytest.warns(DegreeWarning, match="no polynomial is faithful"):
-        _without_beta(alpha, beta, direction).simulate(0, model="hermite")
+        _without_beta(alpha, beta, direction).simulate(0, method="hermite")
 
 
 def test_the_hermite_model_is_silent_where_a_degree_serves():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        _without_beta(0.5, 0.4, "random").simulate(0, model="hermite")
+        _without_beta(0.5, 0.4, "random").simulate(0, method="hermite")
 
 
 @pytest.mark.parametrize("strength", [50, 1000])
@@ -87,7 +87,7 @@ def test_what_gaussian_models_do_not_resolve_is_not_told(strength):
     assert not bool(found.converged)
     assert np.isnan(float(found.test_error))
     with pytest.warns(UserWarning, match="conditional_gaussian"):
-        problem.simulate(0, model="conditional_gaussian")
+        problem.simulate(0, method="conditional_gaussian")
     assert bool(problem.predict(0).converged)  # deterministic equivalents are right there
 
 

@@ -9,11 +9,11 @@ from firstlight.one_step import (
     Regression,
     needed_degree,
 )
-from firstlight.one_step.families import of_images
+from firstlight.one_step.families import images
 from firstlight.study.problem import Problem as Protocol
 
 OBSERVABLES = {"test_error", "train_error", "weight_norm", "test_error_by_class", "label_variance"}
-SMALL = {"n": 60, "k": 50, "m": 70, "alpha": 0.5, "beta": 0.5}
+SMALL = {"dimension": 60, "width": 50, "samples": 70, "alpha": 0.5, "beta": 0.5}
 
 
 def _unequal(ridge=1e-3):
@@ -21,7 +21,9 @@ def _unequal(ridge=1e-3):
     mixture = GaussianMixture(
         [0.5, 0.3, 0.2], 0.1 * np.ones((3, 40)), [Spiked([3.0], spike), Spiked([1.0], spike, 0.5), np.eye(40)]
     )
-    return Problem(mixture, Classification((1.0, 0.0, -1.0)), k=30, m=50, step_size=2.0, ridge=ridge)
+    return Problem(
+        mixture, Classification((1.0, 0.0, -1.0)), width=30, samples=50, step_size=2.0, ridge=ridge
+    )
 
 
 def test_it_has_the_doors():
@@ -34,7 +36,7 @@ def test_both_doors_give_the_same_observables(task):
     expected = OBSERVABLES | {"relative_test_error", "relative_train_error"}
     expected |= {"misclassification"} if task == "classification" else set()
     for model in ("network", "hermite", "conditional_gaussian"):
-        assert set(problem.simulate(0, model=model)) == expected
+        assert set(problem.simulate(0, method=model)) == expected
     for method in ("deterministic", "asymptotic"):
         found = problem.predict(0, method=method)
         sampled = expected - {"label_variance"} if method == "asymptotic" else set()
@@ -50,7 +52,7 @@ def test_models_are_paired():
     problem = Problem.scaled(**SMALL, activation="linear")
     network = problem.simulate(3)
     for model in ("hermite", "conditional_gaussian"):
-        found = problem.simulate(3, model=model, degree=1)
+        found = problem.simulate(3, method=model, degree=1)
         for name in ("test_error", "train_error", "weight_norm"):
             # Hermite noise of variance 1e-16 and cubic splines on a linear function: rounding only
             assert float(found[name]) == pytest.approx(float(network[name]), rel=1e-5)
@@ -73,7 +75,7 @@ def test_exact_risk_is_the_mean_of_samples():
 
 def test_a_rare_class_has_its_share_of_every_sample():
     # 4 of 4000 test samples, in blocks of 500 that would each round its half sample away
-    problem = Problem.scaled(n=20, k=10, m=800, alpha=0.5, beta=0.5, weights=(0.999, 0.001))
+    problem = Problem.scaled(dimension=20, width=10, samples=800, alpha=0.5, beta=0.5, weights=(0.999, 0.001))
     found = problem.simulate(0)
     assert np.isfinite(found.test_error_by_class).all()
     shares = np.array([0.999, 0.001])
@@ -96,7 +98,7 @@ def test_many_ridges_share_a_trial():
 
 
 def test_zero_ridge_interpolates():
-    problem = Problem.scaled(n=50, k=90, m=40, alpha=0.5, beta=0.5, ridge=0.0)
+    problem = Problem.scaled(dimension=50, width=90, samples=40, alpha=0.5, beta=0.5, ridge=0.0)
     assert float(problem.simulate(0).train_error) < 1e-20
     assert float(problem.predict(0).train_error) < 1e-20
     assert float(problem.predict(0, method="asymptotic").train_error) < 1e-6
@@ -105,18 +107,20 @@ def test_zero_ridge_interpolates():
 def test_sample_sizes_come_from_one_factorisation():
     problem = Problem.scaled(**SMALL)
     path = problem.predict(5, sample_sizes=[70, 140])
-    assert float(path.test_error.sel(m=70)) == pytest.approx(float(problem.predict(5).test_error), rel=1e-12)
-    assert float(path.test_error.sel(m=140)) < float(path.test_error.sel(m=70))
+    assert float(path.test_error.sel(samples=70)) == pytest.approx(
+        float(problem.predict(5).test_error), rel=1e-12
+    )
+    assert float(path.test_error.sel(samples=140)) < float(path.test_error.sel(samples=70))
 
 
 def test_sample_sizes_of_the_network_free_prediction():
     problem = Problem.scaled(**SMALL, ridge=(1e-4, 0.1))
     path = problem.predict(5, method="asymptotic", sample_sizes=[70, 140], draws=2)
-    assert path.test_error.dims == ("m", "ridge")
+    assert path.test_error.dims == ("samples", "ridge")
     alone = problem.predict(5, method="asymptotic", draws=2)
     # the same nodes and equations, solved from another start to a relative change of 1e-8
-    np.testing.assert_allclose(path.test_error.sel(m=70), alone.test_error, rtol=1e-5)
-    assert np.all(path.test_error.sel(m=140) < path.test_error.sel(m=70))
+    np.testing.assert_allclose(path.test_error.sel(samples=70), alone.test_error, rtol=1e-5)
+    assert np.all(path.test_error.sel(samples=140) < path.test_error.sel(samples=70))
 
 
 def test_it_chooses_the_equivalent_and_says_so():
@@ -141,7 +145,7 @@ def test_half_convention():
 
 
 def test_network_free_prediction_does_not_grow_with_the_dimension():
-    big = Problem.scaled(n=20_000, k=20_000, m=20_000, alpha=0.5, beta=0.6)
+    big = Problem.scaled(dimension=20_000, width=20_000, samples=20_000, alpha=0.5, beta=0.6)
     found = big.predict(0, method="asymptotic", draws=2)
     assert bool(found.converged)
     assert 0 < float(found.train_error) < float(found.test_error)
@@ -150,7 +154,7 @@ def test_network_free_prediction_does_not_grow_with_the_dimension():
 @pytest.mark.parametrize("weights", [(1.0,), (0.5, 0.5), (0.2, 0.3, 0.5)])
 @pytest.mark.parametrize(("alpha", "beta"), [(0.0, 0.0), (0.0, 1.0), (1.0, 1.0), (1.0, 0.5)])
 def test_network_free_prediction_covers_the_square(weights, alpha, beta):
-    problem = Problem.scaled(n=300, k=200, m=400, alpha=alpha, beta=beta, weights=weights)
+    problem = Problem.scaled(dimension=300, width=200, samples=400, alpha=alpha, beta=beta, weights=weights)
     found = problem.predict(0, method="asymptotic", draws=2)
     assert bool(found.converged)
     by_class = found.test_error_by_class.values
@@ -168,23 +172,27 @@ def test_a_prediction_that_did_not_converge_is_nan(monkeypatch):
 
 
 def test_degrees_and_their_warnings():
-    assert needed_degree(Problem.scaled(n=600, k=600, m=600, alpha=0.5, beta=0.74)) == 2
-    steep = Problem.scaled(n=200, k=200, m=200, alpha=0.0, beta=1.0, label_direction="spikes")
+    assert needed_degree(Problem.scaled(dimension=600, width=600, samples=600, alpha=0.5, beta=0.74)) == 2
+    steep = Problem.scaled(
+        dimension=200, width=200, samples=200, alpha=0.0, beta=1.0, label_direction="spikes"
+    )
     with pytest.warns(DegreeWarning, match="ratio"):
         needed_degree(steep)
     with pytest.warns(DegreeWarning, match="degree = 4"):
-        steep.simulate(0, model="hermite")
+        steep.simulate(0, method="hermite")
     assert steep.assumptions()[-1].verdict == "fails"
     for degree in (0, 2.5):
         with pytest.raises(ValueError, match="degree"):
-            steep.simulate(0, model="hermite", degree=degree)
+            steep.simulate(0, method="hermite", degree=degree)
 
 
 def test_a_degree_warning_is_one_short_line_every_time():
-    steep = Problem.scaled(n=100, k=100, m=100, alpha=0.0, beta=1.0, label_direction="spikes")
+    steep = Problem.scaled(
+        dimension=100, width=100, samples=100, alpha=0.0, beta=1.0, label_direction="spikes"
+    )
     for _ in range(2):
         with pytest.warns(DegreeWarning) as seen:
-            steep.simulate(0, model="hermite", degree=12)
+            steep.simulate(0, method="hermite", degree=12)
         assert len(str(seen[0].message)) < 120
         assert seen[0].filename == __file__
 
@@ -193,13 +201,16 @@ def test_assumptions_carry_numbers():
     by_name = {a.name: a for a in _unequal().assumptions()}
     assert by_name["equal traces"].verdict == "fails"
     assert by_name["identity-plus-spikes covariances"].verdict == "fails"
-    large = Problem.scaled(n=200, k=200, m=200, alpha=0.5, beta=0.5)
+    large = Problem.scaled(dimension=200, width=200, samples=200, alpha=0.5, beta=0.5)
     assert all(a.verdict == "holds" for a in large.assumptions())
     assert Problem.scaled(**SMALL).assumptions()[-1].verdict == "fails"  # degree 8 still has a ratio of 0.3
 
 
 def test_cost_grows_with_the_sizes():
-    small, large = Problem.scaled(**SMALL), Problem.scaled(n=120, k=100, m=140, alpha=0.5, beta=0.5)
+    small, large = (
+        Problem.scaled(**SMALL),
+        Problem.scaled(dimension=120, width=100, samples=140, alpha=0.5, beta=0.5),
+    )
     for kind, options in (("simulate", {}), ("predict", {})):
         assert large.cost(kind, **options).flops == pytest.approx(8 * small.cost(kind, **options).flops)
     free = {"method": "asymptotic"}
@@ -213,16 +224,16 @@ def test_cost_grows_with_the_sizes():
         ({"alpha": -0.1}, "alpha"),
         ({"ridge": -1e-4}, "ridge"),
         ({"ridge": (1e-4, np.nan)}, "ridge"),
-        ({"m": 0}, "m = 0"),
-        ({"k": 0}, "k = 0"),
-        ({"k": 2.5}, "k"),
+        ({"samples": 0}, "samples = 0"),
+        ({"width": 0}, "width = 0"),
+        ({"width": 2.5}, "width"),
         ({"ridge": ()}, "ridge"),
         ({"ridge": "small"}, "ridge"),
         ({"beta": "large"}, "beta"),
-        ({"n": 60.5}, "n = 60.5"),
+        ({"dimension": 60.5}, "dimension = 60.5"),
         ({"rank": 1.5}, "rank"),
         ({"weights": ()}, "weights"),
-        ({"m_gradient": 0}, "m_gradient"),
+        ({"gradient_samples": 0}, "gradient_samples"),
         ({"weights": (0.5, 0.4)}, "weights"),
         ({"task": "classification", "weights": (1.0,)}, "classes"),
         ({"activation": "rellu"}, "activation"),
@@ -246,14 +257,14 @@ def test_refusals_of_a_general_problem():
         Problem(mixture, Classification(), 3, 3, step_size=np.inf)
     dense = Problem(mixture, Classification(), 3, 3)
     with pytest.raises(ValueError, match="conditional_gaussian"):
-        dense.simulate(0, model="conditional_gaussian")
+        dense.simulate(0, method="conditional_gaussian")
     with pytest.raises(ValueError, match="spikes"):
         dense.predict(0, method="asymptotic")
-    for options in ({"model": "linear"}, {"risk": "none"}, {"convention": "quarter"}, {"test_samples": 0}):
+    for options in ({"method": "linear"}, {"risk": "none"}, {"convention": "quarter"}, {"test_samples": 0}):
         with pytest.raises(ValueError, match=next(iter(options))):
             dense.simulate(0, **options)
     with pytest.raises(ValueError, match="risk"):
-        dense.simulate(0, model="hermite", risk="population")
+        dense.simulate(0, method="hermite", risk="population")
     with pytest.raises(ValueError, match="method"):
         dense.predict(0, method="guess")
     for options in ({"draws": 0, "method": "asymptotic"}, {"sample_sizes": [0]}, {"equivalent": "both"}):
@@ -267,22 +278,30 @@ def test_refusals_of_a_general_problem():
 def test_refusals_of_images(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     with pytest.raises(FileNotFoundError, match=r"images = 'mnist'.*firstlight data fetch mnist"):
-        of_images(0.5, 40, 2, 3, images="mnist")
-    for options in ({"images": "nothing"}, {"second": 0}, {"second": 11}, {"ratio": 0.0}, {"beta": 2.0}):
+        images(0.5, 40, "2,3", images="mnist")
+    for options in (
+        {"images": "nothing"},
+        {"classes": "0,0"},
+        {"classes": "0,11"},
+        {"ratio": 0.0},
+        {"beta": 2.0},
+    ):
         with pytest.raises(ValueError, match=next(iter(options))):
-            of_images(**{"ratio": 0.5, "m": 40, "first": 0, "second": 1, "images": "digits"} | options)
+            images(**{"ratio": 0.5, "samples": 40, "classes": "0,1", "images": "digits"} | options)
 
 
 @pytest.mark.parametrize("kind", [np.int8, np.uint16, np.uint64])
 def test_small_numpy_integers_do_not_overflow(kind):
     def run(kind):
-        return Problem.scaled(n=kind(20), k=kind(10), m=kind(30), alpha=0.5, beta=0.5).simulate(rng=0)
+        return Problem.scaled(
+            dimension=kind(20), width=kind(10), samples=kind(30), alpha=0.5, beta=0.5
+        ).simulate(rng=0)
 
     assert float(run(kind).test_error) == float(run(int).test_error)
 
 
 def test_sample_sizes_of_any_kind():
-    problem = Problem.scaled(n=20, k=10, m=30, alpha=0.5, beta=0.5)
+    problem = Problem.scaled(dimension=20, width=10, samples=30, alpha=0.5, beta=0.5)
     expected = problem.predict(rng=0, sample_sizes=[10, 20]).test_error.values
     for sizes in (np.array([10, 20], np.int8), (10, 20), range(10, 21, 10)):
         np.testing.assert_array_equal(problem.predict(rng=0, sample_sizes=sizes).test_error, expected)

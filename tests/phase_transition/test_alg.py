@@ -93,7 +93,9 @@ def test_nothing_to_find():
 @settings(max_examples=3, deadline=None, derandomize=True)
 def test_rotations_change_nothing(angle):
     c, s = np.cos(angle), np.sin(angle)
-    turned = MultiIndex(lambda z: (c * z[..., 0] + s * z[..., 1]) * (c * z[..., 1] - s * z[..., 0]), k=2)
+    turned = MultiIndex(
+        lambda z: (c * z[..., 0] + s * z[..., 1]) * (c * z[..., 1] - s * z[..., 0]), directions=2
+    )
     assert delta_alg(turned).value == pytest.approx(19 / 32, rel=5e-3)
 
 
@@ -194,8 +196,8 @@ def test_directions_off_the_axes(target, trivial, easy, value):
 def turned(text, k, seed):
     """The same target in another orthonormal frame, and that frame's columns."""
     frame = np.linalg.qr(np.random.default_rng(seed).standard_normal((k, k)))[0]
-    law = MultiIndex(text, k=k).law
-    return MultiIndex(lambda z: law(z @ frame), k=k), frame
+    law = MultiIndex(text, directions=k).law
+    return MultiIndex(lambda z: law(z @ frame), directions=k), frame
 
 
 @pytest.mark.parametrize(
@@ -242,7 +244,7 @@ def test_relevant_directions():
     rng = np.random.default_rng(0)
     frame = np.linalg.qr(rng.standard_normal((4, 4)))[0][:, :2]
     for function in (lambda w: np.sign(w[..., 0] * w[..., 1]), lambda w: np.sin(w[..., 0]) + w[..., 1] ** 2):
-        found = relevant_directions(MultiIndex(lambda z, f=function: f(z @ frame), k=4))
+        found = relevant_directions(MultiIndex(lambda z, f=function: f(z @ frame), directions=4))
         np.testing.assert_allclose(found @ found.T, frame @ frame.T, atol=1e-7)  # rounding over the shift
     assert relevant_directions(MultiIndex("sign(z1*z2*z3)")).tolist() == np.eye(3).tolist()
     # a jump that few lines between two points meet
@@ -380,7 +382,7 @@ def test_outer_functions_do_not_matter(text):
      lambda u: np.exp(-1 / u**2), lambda u: 1e9 + u**2, lambda u: 1e-300 * u**2],
 )  # fmt: skip
 def test_labels_over_many_decades(function):
-    found = delta_alg(MultiIndex(lambda z: function(z[..., 0]), k=1))
+    found = delta_alg(MultiIndex(lambda z: function(z[..., 0]), directions=1))
     assert found.converged
     assert found.value == pytest.approx(0.5, rel=2e-4)
 
@@ -430,7 +432,7 @@ def test_noise_on_atoms(edge, height, noise):
 
 def test_functions_are_not_remembered():
     edge = [EDGE]
-    law = MultiIndex(lambda z: np.sign(np.abs(z[..., 0]) - edge[0]), k=1)
+    law = MultiIndex(lambda z: np.sign(np.abs(z[..., 0]) - edge[0]), directions=1)
     first = delta_alg(law).value
     edge[0] = 0.3
     assert first == pytest.approx(two_sided_step(EDGE), rel=1e-5)
@@ -445,6 +447,6 @@ def test_all_directions_of_the_eigenmatrix_are_learnt(target, seed):
 
 def test_labels_that_level_off_beyond_all_digits_are_said():
     # exact labels would tell |z|; those beyond |z| = 2.4 are all one in double precision
-    found = delta_alg(MultiIndex(lambda z: np.tanh(3 * z[..., 0] ** 2), k=1))
+    found = delta_alg(MultiIndex(lambda z: np.tanh(3 * z[..., 0] ** 2), directions=1))
     assert not found.converged
     assert abs(found.value - 0.5) <= found.residual

@@ -156,10 +156,10 @@ def test_descent_records_holds_and_batches():
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: orthogonal_rows(2, 3, 1.0), "m = 3"),
-        (lambda: orthogonal_rows(2, 0, 1.0), "m = 0"),
-        (lambda: orthogonal_rows(2, True, 1.0), "m = True"),
-        (lambda: orthogonal_rows(2.5, 1, 1.0), "d = 2.5"),
+        (lambda: orthogonal_rows(2, 3, 1.0), "width = 3"),
+        (lambda: orthogonal_rows(2, 0, 1.0), "width = 0"),
+        (lambda: orthogonal_rows(2, True, 1.0), "width = True"),
+        (lambda: orthogonal_rows(2.5, 1, 1.0), "dimension = 2.5"),
         (lambda: orthogonal_rows(2, 1, np.nan), "scale = nan"),
         (lambda: orthogonal_rows(2, 1, -1.0), "scale = -1.0"),
         (lambda: hessian_operator(np.ones((4, 2)), np.ones(4), np.ones((3, 1)), [1.0], "tanh"), "expected"),
@@ -194,8 +194,14 @@ def test_descent_records_holds_and_batches():
         (lambda: run_small(batch=0), "batch = 0"),
         (lambda: run_small(batch=1.5), "batch = 1.5"),
         (lambda: run_small(batch="a"), "batch = 'a'"),
-        (lambda: run_small(batch=0.005), "batch = 0.005: must leave at least one of the 120 samples"),
-        (lambda: run_small(batch=0.3, batches="cyclic"), "batch = 0.3: must be 1 over a whole number"),
+        (
+            lambda: run_small(batch=0.005),
+            "batch = 0.005: must leave at least one of the 120 samples",
+        ),
+        (
+            lambda: run_small(batch=0.3, batches="cyclic"),
+            "batch = 0.3: must be 1 over a whole number",
+        ),
         (lambda: run_small(batches="once"), "batches = 'once'"),
         (lambda: run_small(batch=0.5, batches="one_pass"), "supply = None: one pass needs"),
         (lambda: run_small(momentum=1.0), "momentum = 1.0"),

@@ -371,7 +371,7 @@ def test_small_initialisation_is_a_spectral_method():
 
 @pytest.fixture(scope="module")
 def base_threshold():
-    return delta_nn(TARGET, BASE, 0.25, 64, samples=1 << 13)
+    return delta_nn(TARGET, BASE, 0.25, 64, draws=1 << 13)
 
 
 def test_the_base_model_row_and_limit(base_threshold):
@@ -387,7 +387,7 @@ def test_the_base_model_row_and_limit(base_threshold):
 
 @pytest.mark.parametrize("steps", [16, 32])
 def test_short_runs_say_how_little_they_know(base_threshold, steps):
-    found = delta_nn(TARGET, BASE, 0.25, steps, samples=1 << 11)
+    found = delta_nn(TARGET, BASE, 0.25, steps, draws=1 << 11)
     for one in (found, base_threshold):
         assert abs(one.value - 3.0) <= one.residual  # the limit from 128 steps, 3.00 ± 0.03
     assert found.residual > base_threshold.residual
@@ -406,7 +406,7 @@ def test_static_threshold_with_an_easy_direction():
 @pytest.mark.slow
 def test_a_large_threshold_is_not_taken_for_infinity():
     # computed apart with many more samples: the margin is +0.0003 at 80 and -0.0003 at 90
-    found = delta_nn("tanh(z1 + 1.5*(z2**2 - 1))", Student("gelu"), samples=1 << 12)
+    found = delta_nn("tanh(z1 + 1.5*(z2**2 - 1))", Student("gelu"), draws=1 << 12)
     assert found.route == "static"
     assert abs(found.value - 84.7) < found.residual
     assert not found.converged
@@ -428,7 +428,7 @@ def test_a_line_over_a_third_of_the_limit_is_not_trusted():
 
 def test_a_flat_curve_is_no_limit_before_training_has_begun():
     # tiny weights do not move in eight steps; the limit of this network is near 3
-    found = delta_nn(TARGET, Student("tanh_squared", 1.0, 1e-3), steps=8, samples=1 << 10)
+    found = delta_nn(TARGET, Student("tanh_squared", 1.0, 1e-3), steps=8, draws=1 << 10)
     assert (found.route, found.converged, found.residual) == ("not found", False, np.inf)
     assert np.isnan(found.value)
     assert found.curve[-1] == pytest.approx(0.767, abs=0.01)  # delta_alg: all that the first steps ask for
@@ -462,7 +462,7 @@ def test_mean_escape_times_against_descents():
 
 def test_the_chance_of_success_is_computed_until_its_scrambles_agree():
     labels, rng = label_law(TARGET, np.random.default_rng(0)), np.random.default_rng(1)
-    given = {"followed": 48, "samples": 1 << 10, "level": 0.2, "rng": rng}
+    given = {"followed": 48, "draws": 1 << 10, "level": 0.2, "rng": rng}
     small = success_chance(labels, BASE, 1.0, 0.25, 500, 2000, **given)
     assert small.converged
     # V(t) hardly grows here: far from the level at d = 500. Single runs of so few samples gave 0.6
@@ -493,11 +493,11 @@ def test_a_step_need_not_be_stable_far_below_the_threshold():
     student = Student("tanh_squared", 1.0, 0.4)
     with pytest.raises(ValueError, match="unstable"):
         dmft(TARGET, student, 0.77, 0.29, 8, 512)  # at delta_alg
-    found = delta_nn(TARGET, student, 0.29, 8, samples=512)
+    found = delta_nn(TARGET, student, 0.29, 8, draws=512)
     assert found.step_size == 0.29
     assert np.isfinite(found.curve[-3:]).all()
     with pytest.raises(ValueError, match=r"step_size = 5\.0: unstable"):
-        delta_nn(TARGET, student, 5, 8, samples=512)
+        delta_nn(TARGET, student, 5, 8, draws=512)
 
 
 @pytest.mark.parametrize(("target", "k"), [(TARGET, 1), ("tanh(0.5*z1 + 1.5*(z2**2 - 1))", 2)])
@@ -524,8 +524,8 @@ def test_escape_times_grow_with_log_d():
 
 
 def test_escape_and_size_agree():
-    size = success_size(500, TARGET, BASE, 0.25, 32, [1.6, 2.2, 3.0, 4.5], samples=1 << 10)
-    above = escape_time(TARGET, BASE, 1.25 * size, 0.25, 500, steps=32, samples=1 << 10)
+    size = success_size(500, TARGET, BASE, 0.25, 32, [1.6, 2.2, 3.0, 4.5], draws=1 << 10)
+    above = escape_time(TARGET, BASE, 1.25 * size, 0.25, 500, steps=32, draws=1 << 10)
     assert above.time <= 32
 
 
@@ -557,19 +557,19 @@ def test_free_training_has_no_hard_outliers():
         (lambda: dmft(TARGET, BASE, 3.0, 0.1, 4, 64, 0, False, start_overlap=0.9), "start_overlap"),
         (lambda: dmft(TARGET, BASE, 3.0, 0.1, 4, 64, 0, False, start_overlap=np.zeros(3)), "start_overlap"),
         (lambda: delta_nn(TARGET, BASE, steps=1), "steps = 1"),
-        (lambda: delta_nn(TARGET, BASE, samples=4), "samples = 4"),
-        (lambda: dmft(TARGET, BASE, -1.0, 0.1, 4), "delta"),
+        (lambda: delta_nn(TARGET, BASE, draws=4), "draws = 4"),
+        (lambda: dmft(TARGET, BASE, -1.0, 0.1, 4), "samples_per_dimension"),
         (lambda: dmft(TARGET, BASE, 3.0, 0.0, 4), "step_size"),
         (lambda: dmft(TARGET, BASE, 3.0, 0.1, 0), "steps"),
-        (lambda: dmft(TARGET, BASE, 3.0, 0.1, 4, 10), "samples"),
+        (lambda: dmft(TARGET, BASE, 3.0, 0.1, 4, 10), "draws"),
         (lambda: dmft(TARGET, BASE, 3.0, 0.1, 100_000, 1 << 16), "GB"),
         (lambda: dmft(TARGET, BASE, 3.0, 0.1, 4, times=(5,)), "times"),
         (lambda: dmft("z1**2", BASE, 3.0, 0.1, 4), "unbounded below"),
         (lambda: delta_nn(TARGET, BASE, criterion="any"), "criterion"),
-        (lambda: delta_nn(TARGET, BASE, 9.0, steps=8, samples=1 << 10), "step_size"),
-        (lambda: escape_of(dmft(TARGET, BASE, 3.0, 0.1, 1, 64), 1), "d = 1"),
+        (lambda: delta_nn(TARGET, BASE, 9.0, steps=8, draws=1 << 10), "step_size"),
+        (lambda: escape_of(dmft(TARGET, BASE, 3.0, 0.1, 1, 64), 1), "dimension = 1"),
         (lambda: empirical_law(TARGET, BASE, np.ones(3), np.ones((3, 2))), "expected"),
-        (lambda: success_size(100, TARGET, BASE, 0.1, 1, [2.0, 1.0]), "deltas"),
+        (lambda: success_size(100, TARGET, BASE, 0.1, 1, [2.0, 1.0]), "samples_per_dimension"),
     ],
 )
 def test_bad_input(call, message):

@@ -54,9 +54,9 @@ def random_case(seed):
 def test_random_models_against_response_functions(seed):
     target, student, delta, step_size, held = random_case(seed)
     hard = subspaces(target).hard
-    start = np.zeros((student.width, target.k))
+    start = np.zeros((student.width, target.directions))
     if not held:
-        start[:] = 0.3 * student.init_scale / np.sqrt(target.k * student.width)
+        start[:] = 0.3 * student.init_scale / np.sqrt(target.directions * student.width)
     path = dmft(
         target, student, delta, step_size, STEPS, 1 << 13, hold_hard=held, start_overlap=start,
     )  # fmt: skip
@@ -77,7 +77,7 @@ def test_random_models_against_response_functions(seed):
 
 def end_of_descent(target, student, delta, step_size, steps, d, rng):
     """Train by plain gradient descent, written out; loss, squared norms and overlaps at the end."""
-    k, n = target.k, round(delta * d)
+    k, n = target.directions, round(delta * d)
     X = rng.standard_normal((n, d))
     y = target.law(X[:, :k])
     W = student.init_scale * np.linalg.qr(rng.standard_normal((d - k, student.width)))[0]
@@ -149,9 +149,11 @@ def test_variance_of_hard_overlaps_with_kinks():
     student = Student("relu", (1.0, -0.6), 1.0)
     found = dmft(STEP, student, 2.2, 0.4, 12, 1 << 14).hard_variance[12]
     np.testing.assert_allclose(found[[0, 0, 1], [0, 1, 1]], [0.927, 0.121, 1.060], atol=0.05)
-    assert escape_time(STEP, student, 2.2, 0.4, 1000, steps=8, samples=1 << 10).cosine.shape == (9,)
-    learnt = LearningProblem(activation="relu", delta=3.0, d=100, steps=20, theory_steps=16)
-    assert 0 <= float(learnt.predict(samples=1 << 10).success) <= 1
+    assert escape_time(STEP, student, 2.2, 0.4, 1000, steps=8, draws=1 << 10).cosine.shape == (9,)
+    learnt = LearningProblem(
+        activation="relu", samples_per_dimension=3.0, dimension=100, steps=20, theory_steps=16
+    )
+    assert 0 <= float(learnt.predict(draws=1 << 10).success) <= 1
 
 
 def test_standard_errors_cover():
@@ -187,34 +189,43 @@ def test_opposite_signs_at_default_samples():
 
 def test_predictions_tell_their_errors():
     for problem in (
-        Problem(delta=3.0, d=300, steps=8),
-        Problem(delta=6.0, d=300, steps=8, hold_hard=False),
-        Problem(target="tanh(2*z1)", activation="relu", delta=3.0, d=300, steps=8, hold_hard=False),
+        Problem(samples_per_dimension=3.0, dimension=300, steps=8),
+        Problem(samples_per_dimension=6.0, dimension=300, steps=8, hold_hard=False),
+        Problem(
+            target="tanh(2*z1)",
+            activation="relu",
+            samples_per_dimension=3.0,
+            dimension=300,
+            steps=8,
+            hold_hard=False,
+        ),
     ):
-        found = problem.predict(samples=1 << 11)
+        found = problem.predict(draws=1 << 11)
         names = [name for name in found.data_vars if not name.endswith("_sem") and name != "converged"]
         for name in names:
             assert found[f"{name}_sem"].dims == found[name].dims
         assert (found.test_loss_sem[1:] > 0).all()
         # eight times the samples: about a third of the error, itself known to a quarter
-        more = problem.predict(samples=1 << 14)
+        more = problem.predict(draws=1 << 14)
         assert float(more.test_loss_sem.mean()) < 0.7 * float(found.test_loss_sem.mean())
         assert bool(more.converged.all())
-    few = Problem(second_layer=(1.0, -1.0), steps=32, spectrum=False).predict(samples=1 << 9)
+    few = Problem(second_layer=(1.0, -1.0), steps=32, spectrum=False).predict(draws=1 << 9)
     assert not few.converged.all()  # 64 samples in a scramble are too few for 64 forces
     assert not dmft(STEP, Student("tanh_squared", (1.0, -1.0), 0.8), 3.0, 0.25, 32, 1 << 9).converged
     assert dmft(STEP, Student("tanh_squared", 1.0, 0.8), 3.0, 0.25, 8, 1 << 11).converged
 
 
 def test_verdicts_count_the_errors_of_theory():
-    problem = Problem(delta=3.0, d=100, steps=4, spectrum=False)
-    found = compare(problem, trials=3, rng=0, predict={"samples": 1 << 10})
+    problem = Problem(samples_per_dimension=3.0, dimension=100, steps=4, spectrum=False)
+    found = compare(problem, trials=3, rng=0, predict={"draws": 1 << 10})
     np.testing.assert_array_equal(found.test_loss_predicted_sem.dims, ("time",))
     assert (found.test_loss_predicted_sem[1:] > 0).all()
 
 
 def test_success_tells_its_error():
-    found = LearningProblem(delta=2.2, d=120, steps=100, theory_steps=32).predict(samples=1 << 11)
+    found = LearningProblem(samples_per_dimension=2.2, dimension=120, steps=100, theory_steps=32).predict(
+        draws=1 << 11
+    )
     assert 0 < float(found.success_sem) < 0.1
     assert bool(found.converged)
     time = escape_time(STEP, Student("tanh_squared", 1.5, 0.8, offset=-0.5), 6.0, 0.12, 500, steps=48)

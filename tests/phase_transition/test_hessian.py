@@ -124,7 +124,7 @@ def test_the_bulk_against_eigenvalues():
     d = 400
     matrix, _ = simulated_hessian(TWO, 1.962, d, np.random.default_rng(0))
     eigenvalues = np.linalg.eigvalsh(matrix)
-    found = hessian_spectrum(TARGET, TWO, 1.962, samples=2048)
+    found = hessian_spectrum(TARGET, TWO, 1.962, draws=2048)
     x = np.linspace(found.left_edge - 0.2, found.right_edge + 0.2, 160)
     density = found.density(x, width=3e-3)
     mass = np.concatenate([[0], np.cumsum(0.5 * (density[1:] + density[:-1]) * np.diff(x))])
@@ -135,7 +135,7 @@ def test_the_bulk_against_eigenvalues():
 
 @pytest.mark.parametrize(("student", "delta", "d"), [(ONE, 14.262, 350), (TWO, 3.0, 350), (FOUR, 9.0, 250)])
 def test_outliers_against_simulation(student, delta, d):
-    found = hessian_spectrum(TARGET, student, delta, samples=1 << 12)
+    found = hessian_spectrum(TARGET, student, delta, draws=1 << 12)
     expected = min((o for o in found.outliers if o.side == "left"), key=lambda o: o.value)
     values, overlaps = [], []
     for seed in range(4):
@@ -173,7 +173,7 @@ def test_rare_extremes_do_not_move_the_edge():
 
 
 def test_outliers_along_the_weights_of_four_neurons():
-    found = hessian_spectrum(TARGET, Student("tanh_squared", (1.0,) * 4, 0.5), 2.0, samples=1 << 11)
+    found = hessian_spectrum(TARGET, Student("tanh_squared", (1.0,) * 4, 0.5), 2.0, draws=1 << 11)
     # two simulations at d = 1000: the lowest at -0.678 and -0.686, with parts of 0.26 and 0.28 along the rows
     assert found.other_outliers[0].value == pytest.approx(-0.68, abs=0.04)
     assert found.other_outliers[0].overlap == pytest.approx(0.26, abs=0.06)
@@ -196,8 +196,8 @@ def test_phase_retrieval_with_a_normalised_loss():
 
 
 def test_ridge_shifts_the_spectrum():
-    plain = hessian_spectrum(TARGET, ONE, 7.606, samples=1 << 11)
-    shifted = hessian_spectrum(TARGET, Student("tanh_squared", 1.0, 0.8, ridge=0.3), 7.606, samples=1 << 11)
+    plain = hessian_spectrum(TARGET, ONE, 7.606, draws=1 << 11)
+    shifted = hessian_spectrum(TARGET, Student("tanh_squared", 1.0, 0.8, ridge=0.3), 7.606, draws=1 << 11)
     assert shifted.left_edge == pytest.approx(plain.left_edge + 0.3)
     assert shifted.outliers[0].value == pytest.approx(plain.outliers[0].value + 0.3)
     assert shifted.outliers[0].overlap == pytest.approx(plain.outliers[0].overlap)
@@ -220,13 +220,13 @@ def test_derivatives_against_differences(name):
 
 @pytest.mark.parametrize("text", ["cos(2*z1)", "exp(-z1**2)", "z2/sqrt(1 + z2**2)*sign(z1)", "tanh(z1*z2)"])
 def test_bounded_labels_pass(text):
-    assert np.isfinite(hessian_spectrum(text, ONE, 4.0, samples=256).left_edge)
+    assert np.isfinite(hessian_spectrum(text, ONE, 4.0, draws=256).left_edge)
 
 
 def test_a_loss_may_have_constant_curvature():
     mine = Loss("mine", lambda y, f: 0.5 * (f - y) ** 2, lambda y, f: f - y, lambda y, f: 1.0)
     found = [
-        hessian_spectrum(TARGET, Student("tanh_squared", (1.0, 0.5), 0.8, loss=loss), 4.0, samples=256)
+        hessian_spectrum(TARGET, Student("tanh_squared", (1.0, 0.5), 0.8, loss=loss), 4.0, draws=256)
         for loss in (mine, "square")
     ]
     assert found[0].left_edge == pytest.approx(found[1].left_edge, rel=1e-12)  # rounding
@@ -235,7 +235,7 @@ def test_a_loss_may_have_constant_curvature():
 def test_a_singular_step_is_not_the_end():
     # Newton's method lands exactly on a fold here, with these nodes
     few, many = (
-        hessian_spectrum("tanh(z1**2-1)", Student("cos", (1.0, -1.0), 0.7), 4.0, samples=samples)
+        hessian_spectrum("tanh(z1**2-1)", Student("cos", (1.0, -1.0), 0.7), 4.0, draws=samples)
         for samples in (2048, 1 << 14)
     )
     assert few.left_edge == pytest.approx(many.left_edge, abs=0.03)  # of a scrambled rule with 2048 nodes
@@ -247,11 +247,11 @@ def test_a_loss_may_overflow_far_out():
         "mine", lambda y, f: (f - y) ** 2 / (1 + y**200), lambda y, f: 2 * (f - y) / (1 + y**200),
         lambda y, f: 0 * f + 2 / (1 + y**200),
     )  # fmt: skip
-    assert np.isfinite(hessian_spectrum("z1**2", Student("gelu", loss=mine), 3.0, samples=64).left_edge)
+    assert np.isfinite(hessian_spectrum("z1**2", Student("gelu", loss=mine), 3.0, draws=64).left_edge)
 
 
 def test_small_experiments():
-    found = SpectrumProblem(d=8).simulate(0)  # fewer eigenvalues than are searched for the hidden one
+    found = SpectrumProblem(dimension=8).simulate(0)  # fewer eigenvalues than are searched for the hidden one
     assert found.smallest_eigenvalue <= found.hidden_eigenvalue <= found.largest_eigenvalue
 
 
@@ -268,7 +268,7 @@ NOWHERE = Loss("nowhere", *[lambda y, f: np.nan * f] * 3)
         (lambda: Student("tanh", True), "second_layer = True"),
         (lambda: Student("tanh", (1.0, True)), "second_layer"),
         (lambda: Student("tanh", "1"), "second_layer"),
-        (lambda: hessian_spectrum(TARGET, Student("gelu", loss=NOWHERE), 3.0, samples=64), "loss = nowhere"),
+        (lambda: hessian_spectrum(TARGET, Student("gelu", loss=NOWHERE), 3.0, draws=64), "loss = nowhere"),
         (lambda: SpectrumProblem(low="a"), "low = 'a'"),
         (lambda: SpectrumProblem(low=-np.inf), "low = -inf"),
         (lambda: a_law(D=((np.nan,), (1.0,))), "finite"),
@@ -288,9 +288,9 @@ NOWHERE = Loss("nowhere", *[lambda y, f: np.nan * f] * 3)
         (lambda: Student("tanh", init_scale=0.0), "init_scale"),
         (lambda: Student("tanh", ridge=-1.0), "ridge"),
         (lambda: Student("tanh", loss="hinge"), "loss = 'hinge'"),
-        (lambda: hessian_spectrum(TARGET, ONE, 0.0), "delta"),
-        (lambda: hessian_spectrum(TARGET, ONE, "3"), "delta"),
-        (lambda: hessian_spectrum(TARGET, ONE, 3.0, samples=0), "samples"),
+        (lambda: hessian_spectrum(TARGET, ONE, 0.0), "samples_per_dimension"),
+        (lambda: hessian_spectrum(TARGET, ONE, "3"), "samples_per_dimension"),
+        (lambda: hessian_spectrum(TARGET, ONE, 3.0, draws=0), "draws"),
         (lambda: hessian_spectrum(TARGET, TWO, 3.0, initial_law(TARGET, ONE, 64)), "law of 2 neurons"),
         (lambda: hessian_spectrum(3.0, ONE, 3.0), "target = 3.0"),
         (lambda: hessian_spectrum("z1**2", ONE, 2.0), "unbounded below"),
@@ -298,17 +298,17 @@ NOWHERE = Loss("nowhere", *[lambda y, f: np.nan * f] * 3)
         (lambda: hessian_spectrum("z1", ONE, 2.0), "no hard direction"),
         # labels that grow slowly, or little, are unbounded all the same
         *[
-            (lambda text=text: hessian_spectrum(text, ONE, 2.0, samples=64), "unbounded below")
+            (lambda text=text: hessian_spectrum(text, ONE, 2.0, draws=64), "unbounded below")
             for text in ("log(1 + z1**2)", "log(abs(z1))", "sqrt(abs(z1))", "abs(z1)/1e5", "1/abs(z1)")
         ],
         (lambda: hessian_spectrum(MultiIndex("sign(abs(z1)-1)", noise=1e-5), ONE, 2.0), "drop its noise"),
         (lambda: hessian_spectrum("step(abs(z1)-1)", Student("gelu", loss="logistic"), 2.0), "labels ±1"),
-        (lambda: hessian_spectrum(TARGET, ONE, 3.0, samples=10**11), "GB"),
+        (lambda: hessian_spectrum(TARGET, ONE, 3.0, draws=10**11), "GB"),
         (lambda: hessian_spectrum(TARGET, "tanh", 3.0), "student = 'tanh'"),
         (lambda: Student("tanh", loss=[1]), "loss"),
         (lambda: Loss("mine", 1, 2, 3), "value = 1"),
-        (lambda: hessian_spectrum(TARGET, ONE, 3.0, samples=64).density([1.0], 0.0), "width = 0"),
-        (lambda: hessian_spectrum(TARGET, ONE, 3.0, samples=64).density([np.nan]), "x: must be finite"),
+        (lambda: hessian_spectrum(TARGET, ONE, 3.0, draws=64).density([1.0], 0.0), "width = 0"),
+        (lambda: hessian_spectrum(TARGET, ONE, 3.0, draws=64).density([np.nan]), "x: must be finite"),
         (lambda: empirical_law(TARGET, ONE, np.zeros(0), np.zeros((0, 1))), "at least one sample"),
         (lambda: empirical_law(TARGET, ONE, np.ones(2), np.full((2, 1), np.nan)), "finite"),
     ],

@@ -37,7 +37,7 @@ def test_the_onset_of_the_base_model(by_pilot):
 
 def test_onset_grows_as_the_logarithm_of_the_dimension():
     grid = np.geomspace(1.6, 4.0, 10)
-    values = [success_size(d, STEP, BASE, 0.25, 48, grid, samples=1 << 11) for d in (100, 400, 1600)]
+    values = [success_size(d, STEP, BASE, 0.25, 48, grid, draws=1 << 11) for d in (100, 400, 1600)]
     steps = np.diff(values)
     # four times the dimension: the same step, ln 4 over the slope of ln c, which changes slowly
     assert (steps > 0.05).all()
@@ -92,7 +92,7 @@ def test_median_and_mean_over_starts():
         # growth by a rate γ: the median start is ln(1/0.455)/γ later than the rms
         rate = np.diff(np.log(path.hard_variance[:, 0, 0] / path.norm[:, 0]))[int(found.time)]
         assert found.median - found.time == pytest.approx(-np.log(median_share(1.0)) / rate, rel=0.35)
-    slow = escape_time(STEP, BASE, 2.0, 0.25, 10**6, steps=8, samples=1 << 10)
+    slow = escape_time(STEP, BASE, 2.0, 0.25, 10**6, steps=8, draws=1 << 10)
     assert np.isinf(slow.median)
 
 

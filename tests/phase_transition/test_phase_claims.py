@@ -67,10 +67,10 @@ def test_two_phases(early, low, expected):
         "gradient_norm": np.where(time < 2, 1.0, 0.05) + 0.001 * time,
         "smallest_eigenvalue": np.where(time < 10, low, 2 * abs(low) * np.sign(-low)),
     }
-    dims = ("arm", "delta", "time", "trial")
+    dims = ("arm", "samples_per_dimension", "time", "trial")
     found = xr.Dataset(
         {name: (dims, values[None, None, :, None] * NOISE) for name, values in curves.items()},
-        {"arm": ["descent"], "delta": [20.0], "time": time},
+        {"arm": ["descent"], "samples_per_dimension": [20.0], "time": time},
     )
     assert verdicts(claims.phases(found)) == expected
 
@@ -92,7 +92,9 @@ def test_onsets(onset, separates, depends):
 def test_delays():
     sizes = np.array([100, 200, 400])
     time = (5 * np.log(sizes))[None, :, None] * NOISE
-    found = xr.Dataset({"escape_time": (("arm", "d", "trial"), time)}, {"arm": ["descent"], "d": sizes})
+    found = xr.Dataset(
+        {"escape_time": (("arm", "dimension", "trial"), time)}, {"arm": ["descent"], "dimension": sizes}
+    )
     [claim] = claims.delay(found)
     assert claim.verdict == "holds"
     assert claim.estimates[0].value == pytest.approx(5, rel=0.01)
@@ -100,10 +102,10 @@ def test_delays():
     curves = {"train_error": np.where(steps > 2, 0.1, 0.5), "test_error": np.where(steps > 6, 0.1, 0.5)}
     found = xr.Dataset(
         {
-            name: (("arm", "d", "time", "trial"), values[None, None, :, None] * NOISE)
+            name: (("arm", "dimension", "time", "trial"), values[None, None, :, None] * NOISE)
             for name, values in curves.items()
         },
-        {"arm": ["descent"], "d": [100], "time": steps},
+        {"arm": ["descent"], "dimension": [100], "time": steps},
     )
     assert "4.00" in claims.grokking(found)[0].evidence
 
@@ -120,9 +122,10 @@ def test_the_spectral_method_beside_its_theory(ratio):
 
 def test_phases_follow_descent():
     problem = PhasesProblem(
-        target="tanh(0.5*z1 + 1.5*(z2**2 - 1))", activation="gelu", init_scale=1.0, delta=6.0, d=80, steps=16,
+        target="tanh(0.5*z1 + 1.5*(z2**2 - 1))", activation="gelu", init_scale=1.0, samples_per_dimension=6.0,
+        dimension=80, steps=16,
     )  # fmt: skip
-    found, theory = problem.simulate(rng=0), problem.predict(samples=512)
+    found, theory = problem.simulate(rng=0), problem.predict(draws=512)
     assert float(found.gradient_norm[-1]) < 0.3 * float(found.gradient_norm[0])
     assert float(found.easy_cosine[-1]) == pytest.approx(
         float(theory.easy_cosine[-1]), abs=0.2

@@ -26,8 +26,8 @@ TARGET = "sign(abs(z1) - 1.4820733)"
 
 
 def test_training_agrees():
-    problem = Problem(delta=3.0, d=600, steps=16)
-    theory = problem.predict(samples=1 << 12)
+    problem = Problem(samples_per_dimension=3.0, dimension=600, steps=16)
+    theory = problem.predict(draws=1 << 12)
     runs = [problem.simulate(rng=seed) for seed in range(3)]
     assert set(runs[0].data_vars) == {
         name for name in theory.data_vars if name != "converged" and name[-4:] != "_sem"
@@ -45,16 +45,16 @@ def test_training_agrees():
 
 
 def test_the_hard_overlap_can_be_set_free():
-    problem = Problem(delta=8.0, d=400, steps=32, hold_hard=False, step_size=0.2)
-    theory, run = problem.predict(samples=1 << 12), problem.simulate(rng=1)
+    problem = Problem(samples_per_dimension=8.0, dimension=400, steps=32, hold_hard=False, step_size=0.2)
+    theory, run = problem.predict(draws=1 << 12), problem.simulate(rng=1)
     assert float(theory.cosine[-1]) > 0.5  # far above the threshold both find it
     assert float(run.cosine[-1]) > 0.5
     assert "hidden_overlap" not in run
 
 
 def test_overlaps_start_small_and_data_push_them():
-    problem = Problem(delta=8.0, d=300, steps=32, hold_hard=False, spectrum=False)
-    theory = problem.predict(samples=1 << 12)
+    problem = Problem(samples_per_dimension=8.0, dimension=300, steps=32, hold_hard=False, spectrum=False)
+    theory = problem.predict(draws=1 << 12)
     assert float(theory.cosine[0]) == pytest.approx(1 / 300, rel=0.01)  # v/(1 + v) with v = 1/d
     runs = np.array([problem.simulate(rng=seed).cosine for seed in range(16)])
     error = runs.std(axis=0) / 4
@@ -65,8 +65,10 @@ def test_overlaps_start_small_and_data_push_them():
 
 @pytest.mark.parametrize("width", [1, 2])
 def test_spectra_agree(width):
-    problem = SpectrumProblem(delta=6.0, d=250, width=width, second_layer=1.0, init_scale=0.5)
-    theory = problem.predict(samples=1 << 11)
+    problem = SpectrumProblem(
+        samples_per_dimension=6.0, dimension=250, width=width, second_layer=1.0, init_scale=0.5
+    )
+    theory = problem.predict(draws=1 << 11)
     runs = sum(problem.simulate(rng=seed) for seed in range(3)) / 3
     bin_width = float(np.diff(theory.eigenvalue).mean())
     # histograms of 250 eigenvalues in bins that hold a few: counting error, summed over bins
@@ -78,9 +80,9 @@ def test_spectra_agree(width):
 def test_below_the_threshold_the_overlap_fades_with_size():
     overlap = {}
     for d, runs in ((60, 24), (480, 6)):
-        problem = SpectrumProblem(delta=2.0, d=d, bins=2)
+        problem = SpectrumProblem(samples_per_dimension=2.0, dimension=d, bins=2)
         overlap[d] = np.mean([problem.simulate(rng=seed).hidden_overlap for seed in range(runs)])
-    assert float(problem.predict(samples=1 << 11).hidden_overlap) == 0
+    assert float(problem.predict(draws=1 << 11).hidden_overlap) == 0
     # at the bulk's end it falls about as d^-2/3 to d^-1/3: by 2 to 4 here; means good to a quarter
     assert overlap[480] < 0.7 * overlap[60]
     assert overlap[480] < 0.08
@@ -102,15 +104,20 @@ def test_infinite_thresholds_count_as_the_largest():
 
 
 def test_learning_below_and_above():
-    few, many = (LearningProblem(delta=delta, d=200, steps=80, theory_steps=24) for delta in (1.0, 7.0))
-    low, high = few.predict(samples=1 << 10), many.predict(samples=1 << 10)
+    few, many = (
+        LearningProblem(samples_per_dimension=delta, dimension=200, steps=80, theory_steps=24)
+        for delta in (1.0, 7.0)
+    )
+    low, high = few.predict(draws=1 << 10), many.predict(draws=1 << 10)
     assert float(low.success) < 0.2 < 0.6 < float(high.success)
     assert np.mean([float(many.simulate(rng=s).success) for s in range(3)]) > 0.6
     assert np.mean([float(few.simulate(rng=s).success) for s in range(3)]) < 0.5
 
 
 def test_the_experimental_threshold():
-    problem = ThresholdProblem(steps=16, d=120, train_steps=150, deltas=(0.6, 1.2, 2.4, 4.8, 9.6))
+    problem = ThresholdProblem(
+        theory_steps=16, dimension=120, steps=150, samples_per_dimension=(0.6, 1.2, 2.4, 4.8, 9.6)
+    )
     found = np.mean([float(problem.simulate(rng=seed).delta_nn) for seed in range(3)])
     assert 0.7 < found < 6
 
@@ -126,20 +133,26 @@ def test_assumptions():
 
 
 def test_costs_grow_with_sizes():
-    for small, large in ((Problem(d=200), Problem(d=400)), (LearningProblem(d=200), LearningProblem(d=400))):
+    for small, large in (
+        (Problem(dimension=200), Problem(dimension=400)),
+        (LearningProblem(dimension=200), LearningProblem(dimension=400)),
+    ):
         assert large.cost("simulate").flops > 3 * small.cost("simulate").flops
         assert large.cost("predict").bytes > 0
-    assert SpectrumProblem(d=400).cost("simulate").flops > SpectrumProblem(d=200).cost("simulate").flops
+    assert (
+        SpectrumProblem(dimension=400).cost("simulate").flops
+        > SpectrumProblem(dimension=200).cost("simulate").flops
+    )
     assert SpectrumProblem().cost("predict").flops > 0
-    assert ThresholdProblem(steps=128).cost("predict").flops > ThresholdProblem().cost("predict").flops
+    assert ThresholdProblem(theory_steps=128).cost("predict").flops > ThresholdProblem().cost("predict").flops
     assert ThresholdProblem().cost("simulate").flops > 0
 
 
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: Problem(delta=0.0), "delta"),
-        (lambda: Problem(d=1), "d = 1"),
+        (lambda: Problem(samples_per_dimension=0.0), "samples_per_dimension"),
+        (lambda: Problem(dimension=1), "dimension = 1"),
         (lambda: Problem(steps=0), "steps"),
         (lambda: Problem(step_size=-1.0), "step_size"),
         (lambda: Problem(width=0), "width"),
@@ -151,8 +164,8 @@ def test_costs_grow_with_sizes():
         (lambda: AlgProblem("z1**2", draws=10), "draws"),
         *[
             (
-                lambda deltas=deltas: ThresholdProblem(deltas=deltas),
-                "deltas = .*: must be finite numbers above",
+                lambda deltas=deltas: ThresholdProblem(samples_per_dimension=deltas),
+                "samples_per_dimension = .*: must be finite numbers above",
             )
             for deltas in [(2.0, 1.0), (), (0.0, 1.0), (np.nan,), (1.0, np.inf), 2.0, ("a",), (True,)]
         ],
@@ -173,12 +186,12 @@ def follow(**options):
     return dmft(TARGET, BASE, 3.0, 0.25, 4, 64, **options)
 
 
-def escape(d=100, level=0.2):
-    return escape_time(TARGET, BASE, 3.0, 0.25, d, steps=4, samples=64, level=level)
+def escape(dimension=100, level=0.2):
+    return escape_time(TARGET, BASE, 3.0, 0.25, dimension, steps=4, draws=64, level=level)
 
 
-def size(d=100, deltas=(1.0, 2.0), level=0.2):
-    return success_size(d, TARGET, BASE, 0.25, 4, deltas, samples=64, level=level)
+def size(dimension=100, samples_per_dimension=(1.0, 2.0), level=0.2):
+    return success_size(dimension, TARGET, BASE, 0.25, 4, samples_per_dimension, draws=64, level=level)
 
 
 @pytest.mark.parametrize(
@@ -197,7 +210,7 @@ def size(d=100, deltas=(1.0, 2.0), level=0.2):
         (lambda: follow(start_overlap=0.3), "start_overlap = 0.3: must be 0 unless"),
         (lambda: follow(hold_hard="no"), "hold_hard = 'no': must be True or False"),
         *[
-            (lambda call=call, d=d: call(d=d), f"d = {d!r}: must be an integer of at least 2")
+            (lambda call=call, d=d: call(dimension=d), f"dimension = {d!r}: must be an integer of at least 2")
             for call in (escape, size)
             for d in (1, 2.5, np.nan, np.inf, "a", True)
         ],
@@ -207,7 +220,7 @@ def size(d=100, deltas=(1.0, 2.0), level=0.2):
             for level in (0.0, 1.0, np.nan, "a")
         ],
         *[
-            (lambda deltas=deltas: size(deltas=deltas), "deltas = ")
+            (lambda deltas=deltas: size(samples_per_dimension=deltas), "samples_per_dimension = ")
             for deltas in [(), (2.0, 1.0), (0.0, 1.0), (np.nan,), 2.0, ("a",)]
         ],
     ],
@@ -226,7 +239,9 @@ def test_numbers_of_numpy_are_numbers():
     np.testing.assert_array_equal(given.train_loss, plain.train_loss)
     assert escape(np.int64(100), np.float32(0.25)).time == escape(100, 0.25).time
     problem = ThresholdProblem(
-        deltas=(np.float32(0.5), np.int64(2)), step_size=np.float32(0.25), d=np.int64(40)
+        samples_per_dimension=(np.float32(0.5), np.int64(2)),
+        step_size=np.float32(0.25),
+        dimension=np.int64(40),
     )
     assert problem.simulate(rng=0).delta_nn.shape == ()
 
@@ -253,7 +268,7 @@ def test_commands():
     assert "stage 1" in command("staircase", "z1").output
     facts = json.loads(
         command(
-            "delta-nn", TARGET, "--init-scale", "0.8", "--steps", "16", "--samples", "2048", "--json"
+            "delta-nn", TARGET, "--init-scale", "0.8", "--steps", "16", "--draws", "2048", "--json"
         ).output
     )
     assert facts["delta_nn_at_time"][0] == pytest.approx(4.74, rel=0.01)
@@ -267,7 +282,7 @@ def test_a_target_may_begin_with_a_minus():
 
 
 def test_commands_say_that_a_number_is_in_doubt():
-    few = ("delta-nn", TARGET, "--init-scale", "0.8", "--steps", "8", "--samples", "512")
+    few = ("delta-nn", TARGET, "--init-scale", "0.8", "--steps", "8", "--draws", "512")
     assert "NOT converged" in command(*few).output
     assert "NOT" not in command("delta-alg", "z1**2").output
 

@@ -36,12 +36,12 @@ def test_every_point_can_be_built(name):
 )
 def test_arms_give_what_is_drawn(name):
     study = BY_NAME[name].at("quick")
-    fixed = {key: min(value, small) for key, small in (("steps", 8), ("theory_steps", 8), ("d", 60),
-             ("train_steps", 8), ("draws", 5000)) if (value := study.fixed.get(key))}  # fmt: skip
+    fixed = {key: min(value, small) for key, small in (("steps", 8), ("theory_steps", 8), ("dimension", 60),
+             ("draws", 5000)) if (value := study.fixed.get(key))}  # fmt: skip
     study = replace(study, fixed={**study.fixed, **fixed})
     problem = study.build(study.point(0))
     for arm in study.arms.values():
-        options = {**arm.options, **({"samples": 1 << 9} if "samples" in arm.options else {})}
+        options = {**arm.options, **({"draws": 1 << 9} if "draws" in arm.options else {})}
         found = getattr(problem, arm.kind)(rng=np.random.default_rng(0), **options)
         assert set(study.observables) <= set(found.data_vars)
 
@@ -49,7 +49,7 @@ def test_arms_give_what_is_drawn(name):
 def test_special_pictures(tmp_path):
     study = BY_NAME["phase-transition/learning-curve"].at("quick")
     small = replace(
-        study, axes={"delta": [1.0, 6.0], "d": [40]}, trials=2,
+        study, axes={"samples_per_dimension": [1.0, 6.0], "dimension": [40]}, trials=2,
         fixed={**study.fixed, "steps": 20, "theory_steps": 16},
     )  # fmt: skip
     found = run(small, tmp_path / "a.sqlite", workers=1)
@@ -57,7 +57,7 @@ def test_special_pictures(tmp_path):
     labels = [text.get_text() for text in figure(small, found).axes[0].get_legend().get_texts()]
     assert {"$δ_{alg}$", "descent, d = 40", "V(t), d = 40"} <= set(labels)
     study = BY_NAME["phase-transition/delta-nn-vs-time"].at("quick")
-    arms = {"theory": Arm("predict", {"samples": 1 << 10})}
+    arms = {"theory": Arm("predict", {"draws": 1 << 10})}
     small = replace(study, fixed={**study.fixed, "steps": 16}, arms=arms)
     found = run(small, tmp_path / "b.sqlite", workers=1)
     assert len(figure(small, found).axes) == 2

@@ -203,8 +203,8 @@ def test_spectra_after_other_algorithms():
         {"batch": 0.5, "batches": "cyclic", "second_layer_step": 0.1, "bias_step": 0.1},
         {"batch": 0.25, "batches": "one_pass"},
     ):
-        problem = Problem(delta=6.0, d=200, steps=4, **changes)
-        theory = problem.predict(samples=1 << 11)
+        problem = Problem(samples_per_dimension=6.0, dimension=200, steps=4, **changes)
+        theory = problem.predict(draws=1 << 11)
         runs = [problem.simulate(rng=seed) for seed in range(8)]
         for name, tolerance in (("largest_eigenvalue", 0.12), ("hidden_eigenvalue", 0.06), ("norm", 0.05)):
             mean = np.mean([run[name].values[-1] for run in runs], axis=0)

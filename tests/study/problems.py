@@ -15,7 +15,7 @@ from firstlight.data.parser import Formula
 from firstlight.maths.losses import LOSSES, Loss
 from firstlight.maths.margin_losses import MARGIN_LOSSES
 from firstlight.one_step import Problem as OneStep
-from firstlight.one_step.families import of_images
+from firstlight.one_step.families import images
 from firstlight.phase_transition import Problem as Phase
 from firstlight.study.address import address
 from firstlight.study.registry import resolve, studies, theories
@@ -58,11 +58,11 @@ def special():
     yield from mixture().covariances
     yield Regression(np.arange(1.0, 4.0), firstlight.activation(bent, kinks=[0]), 0.5)
     yield Classification((0.0, 1.0))
-    yield from (Formula("z1*z2"), MultiIndex("z1*z2 + sign(z3)", noise=0.1), MultiIndex(summed, k=2))
+    yield from (Formula("z1*z2"), MultiIndex("z1*z2 + sign(z3)", noise=0.1), MultiIndex(summed, directions=2))
     yield OneStep(mixture(), Classification((1, 2, 3)), 5, 7, ridge=np.array([0.1, 1.0]))
-    yield of_images(0.5, 40, 0, 1, images="digits")
-    yield Phase(second_layer=np.array([1.0, -1.0]), activation="gelu", loss=LOSSES["square"], d=50)
-    yield Phase(loss=own, d=50)
+    yield images(0.5, 40, "0,1", images="digits")
+    yield Phase(second_layer=np.array([1.0, -1.0]), activation="gelu", loss=LOSSES["square"], dimension=50)
+    yield Phase(loss=own, dimension=50)
     yield Unseen(
         activation=firstlight.activation(bent, kinks=[0.0]), dimension=16, width=4, head=(1, 2, 3, 4)
     )

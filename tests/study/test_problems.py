@@ -48,7 +48,7 @@ def test_a_round_trip_changes_nothing():
 
 
 def test_what_was_computed_on_the_way_does_not_count():
-    problem, fresh = Phase(d=60, steps=2), Phase(d=60, steps=2)
+    problem, fresh = Phase(dimension=60, steps=2), Phase(dimension=60, steps=2)
     assert problem.directions.hard.shape == (1, 1)  # cached in the one, not yet in the other
     assert problem == fresh
     assert len(pickle.dumps(problem)) == len(pickle.dumps(fresh))
@@ -83,7 +83,9 @@ def test_one_changed_entry_makes_a_difference(seed):
         assert other != law
         assert address(other) != address(law)
     assert mixture(seed) == mixture(seed) != mixture(seed + 1)
-    problems = [OneStep.scaled(n=20, k=10, m=10, alpha=0.5, beta=beta) for beta in rng.random(4)]
+    problems = [
+        OneStep.scaled(dimension=20, width=10, samples=10, alpha=0.5, beta=beta) for beta in rng.random(4)
+    ]
     assert all(a != b for a, b in pairwise(problems))
     assert len(set(problems * 2)) == 4
 

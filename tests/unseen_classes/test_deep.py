@@ -18,7 +18,7 @@ def test_without_torch_the_message_says_what_to_install():
 
 
 def test_theory_needs_no_torch():
-    found = DeepProblem(images="digits", train="random", per_class=15, epochs=2).predict(0)
+    found = DeepProblem(images="digits", classes="random", per_class=15, epochs=2).predict(0)
     assert found.sizes == {"epoch": 3}
     assert 0 <= float(found.kendall_w[0]) <= 1
 
@@ -35,8 +35,8 @@ def test_costs_grow_with_the_work():
         ({"model": "vgg"}, "model = 'vgg'"),
         ({"loss": "hinge"}, "loss = 'hinge'"),
         ({"epochs": 0}, "epochs = 0"),
-        ({"rate": 0.0}, "rate = 0.0"),
-        ({"train": "1"}, "train = '1'"),
+        ({"step_size": 0.0}, "step_size = 0.0"),
+        ({"classes": "1"}, "classes = '1'"),
         ({"per_class": 1}, "per_class = 1"),
     ],
 )
@@ -54,7 +54,7 @@ def test_training_separates_what_it_is_trained_on(loss, model):
     images = 0.1 * rng.random((90, 8, 8))
     for c in range(3):  # a bright bar at a place of its own
         images[labels == c, :, 2 * c + 1] += 0.8
-    training = Training(model=model, loss=loss, width=4, embedding=8, epochs=6, batch=30)
+    training = Training(model=model, loss=loss, width=4, embedding=8, epochs=6, batch_size=30)
     found = embeddings_along_training(images, labels, images[:5], training, np.random.default_rng(1))
     assert len(found) == 7
     assert found[0][0].shape == (90, 8)

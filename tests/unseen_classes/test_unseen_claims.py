@@ -31,16 +31,16 @@ def verdicts(made):
     return {claim.statement: claim.verdict for claim in made}
 
 
-CLASSES = {"kappa": [0.25, 4.0], "cosine": [-1.0, -0.5, 0.0, 0.4, 0.8]}
+CLASSES = {"strength": [0.25, 4.0], "cosine": [-1.0, -0.5, 0.0, 0.4, 0.8]}
 
 
 @pytest.mark.parametrize(
     ("height", "verdict"),
     [
-        (lambda g: abs(g.cosine) * g.kappa, "holds"),
-        (lambda g: -abs(g.cosine) * g.kappa, "does not hold"),
-        (lambda g: abs(g.cosine) * (g.kappa - 1), "holds in part"),
-        (lambda g: 0 * g.cosine * g.kappa + (g.trial % 2), "undecided"),
+        (lambda g: abs(g.cosine) * g.strength, "holds"),
+        (lambda g: -abs(g.cosine) * g.strength, "does not hold"),
+        (lambda g: abs(g.cosine) * (g.strength - 1), "holds in part"),
+        (lambda g: 0 * g.cosine * g.strength + (g.trial % 2), "undecided"),
     ],
 )
 def test_against_similarity(height, verdict):
@@ -97,9 +97,9 @@ def test_the_papers_set_ups():
     [(-0.5, 0.0, "holds in part"), (-0.5, -0.5, "holds"), (0.0, -0.1, "does not hold")],
 )
 def test_powers_of_the_size(operator, frobenius, verdict):
-    axes = {"activation": ["erf", "relu"], "size": [50.0, 100.0, 200.0]}
-    base = records(axes, x=lambda g: 0 * g.size + 0 * xr.DataArray([0.0, 0.0], dims="activation"))["x"]
-    sizes = base["size"]
+    axes = {"activation": ["erf", "relu"], "dimension": [50.0, 100.0, 200.0]}
+    base = records(axes, x=lambda g: 0 * g.dimension + 0 * xr.DataArray([0.0, 0.0], dims="activation"))["x"]
+    sizes = base["dimension"]
     found = xr.Dataset(
         {
             "operator_error": np.exp(base) * sizes**operator,

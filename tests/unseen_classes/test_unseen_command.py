@@ -29,7 +29,7 @@ def run(*arguments):
 def test_table_and_figure(file, tmp_path):
     picture = tmp_path / "picture.png"
     found = run(
-        file, "--labels", "kind", "--train", "3,8", "--most", "40", "--check", "--figure", str(picture)
+        file, "--labels", "kind", "--classes", "3,8", "--most", "40", "--check", "--figure", str(picture)
     )
     assert found.exit_code == 0, found.output
     for words in ("Recall@1", "trained on 3,8 (80 samples)", "furthest along", "One network", "Note:"):
@@ -45,12 +45,12 @@ def test_names_with_commas_blanks_and_decimals(tmp_path):
     ]
     path = tmp_path / "names.csv"
     path.write_text("\n".join(lines))
-    found = run(str(path), "--labels", "kind", "--train", 'a dog, "cat, small"', "--json")
+    found = run(str(path), "--labels", "kind", "--classes", 'a dog, "cat, small"', "--json")
     facts = json.loads(found.output)
     assert facts["train_samples"] == 24
     assert [row["class"] for row in facts["classes"]] == ["3", "x", "y"]
     np.save(tmp_path / "m.npy", np.column_stack([rng.normal(size=(60, 2)), np.arange(60) % 5]))
-    found = run(str(tmp_path / "m.npy"), "--labels", "-1", "--train", "3,1.0", "--json")
+    found = run(str(tmp_path / "m.npy"), "--labels", "-1", "--classes", "3,1.0", "--json")
     assert [row["class"] for row in json.loads(found.output)["classes"]] == [0, 2, 4]
 
 
@@ -59,22 +59,22 @@ def test_a_lone_member_zeros_and_constants(tmp_path):
     x, y = rng.normal(size=(50, 3)), np.arange(50) % 5
     x[:, 2], x[7], y[-1] = 4.0, 0.0, 99
     np.savez(tmp_path / "odd.npz", X=x, y=y)
-    found = run(str(tmp_path / "odd.npz"), "--labels", "y", "--train", "0,1", "--json")
+    found = run(str(tmp_path / "odd.npz"), "--labels", "y", "--classes", "0,1", "--json")
     facts = json.loads(found.output, parse_constant=lambda word: pytest.fail(f"{word} is not JSON"))
     lone = next(row for row in facts["classes"] if row["class"] == 99)
     assert lone["recall"] is None
     assert lone["alignment_interval"] == [None, None]
     assert facts["excluded"] == 1
-    assert "left out: 1 samples" in run(str(tmp_path / "odd.npz"), "--labels", "y", "--train", "0,1").output
+    assert "left out: 1 samples" in run(str(tmp_path / "odd.npz"), "--labels", "y", "--classes", "0,1").output
     x[3, 1] = np.nan
     np.savez(tmp_path / "odd.npz", X=x, y=y)
-    found = run(str(tmp_path / "odd.npz"), "--labels", "y", "--train", "0,1")
+    found = run(str(tmp_path / "odd.npz"), "--labels", "y", "--classes", "0,1")
     assert found.exit_code == 2
     assert "not finite" in found.output
 
 
 def test_json(file):
-    found = run(file, "--labels", "kind", "--train", "3, 8, 1", "--most", "30", "--json", "--kappa", "1")
+    found = run(file, "--labels", "kind", "--classes", "3, 8, 1", "--most", "30", "--json", "--strength", "1")
     facts = json.loads(found.output)
     assert [row["class"] for row in facts["classes"]] == [0, 2, 4, 5, 6, 7, 9]
     assert len(facts["pairs"]) == 21
@@ -91,14 +91,14 @@ def test_json(file):
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (("--labels", "nothing", "--train", "3,8"), "no such array"),
-        (("--labels", "kind", "--train", "3"), "at least two different classes"),
-        (("--labels", "kind", "--train", "3,77"), "no class '77'"),
-        (("--labels", "kind", "--train", "3,8", "--kappa", "-1"), "kappa = -1.0"),
-        (("--labels", "kind", "--train", "3,8", "--activation", "relux"), "did you mean 'relu'"),
-        (("--labels", "kind", "--train", "3,8", "--most", "1"), "most = 1"),
-        (("--labels", "kind", "--train", "3,8", "--metric", "l1"), "metric = 'l1'"),
-        (("--labels", "kind", "--train", "3,8", "--most", "5", "--figure", "x.txt"), "must end in"),
+        (("--labels", "nothing", "--classes", "3,8"), "no such array"),
+        (("--labels", "kind", "--classes", "3"), "at least two different classes"),
+        (("--labels", "kind", "--classes", "3,77"), "no class '77'"),
+        (("--labels", "kind", "--classes", "3,8", "--strength", "-1"), "strength = -1.0"),
+        (("--labels", "kind", "--classes", "3,8", "--activation", "relux"), "did you mean 'relu'"),
+        (("--labels", "kind", "--classes", "3,8", "--most", "1"), "most = 1"),
+        (("--labels", "kind", "--classes", "3,8", "--metric", "l1"), "metric = 'l1'"),
+        (("--labels", "kind", "--classes", "3,8", "--most", "5", "--figure", "x.txt"), "must end in"),
     ],
 )
 def test_refusals(file, arguments, words):
@@ -109,6 +109,6 @@ def test_refusals(file, arguments, words):
 
 
 def test_a_missing_file():
-    found = run("no-such-file.csv", "--labels", "y", "--train", "1,2")
+    found = run("no-such-file.csv", "--labels", "y", "--classes", "1,2")
     assert found.exit_code == 2
     assert "no-such-file.csv" in found.output

@@ -30,11 +30,11 @@ def test_kernels_equal_sampled_neurons(name, outputs, given):
         shift = shift + TAU * np.einsum("nc,ncd->nd", alpha, noise) @ x.T
     after = sigma(before + shift)
     slopes = alpha[:, :1] * sigma.derivative(before + shift)
-    law = {"beta": beta, "tau": TAU, "activation": sigma, "bulk": bulk, "head": head}
+    law = {"covariance": beta, "tau": TAU, "activation": sigma, "bulk": bulk, "head": head}
     found = [(uc.spiked_kernel(x, None, **law), after[:, :, None] * after[:, None, :])]
     found.append((uc.predicted_movement(x, **law), (after - sigma(before)) ** 2))
     if outputs == 1:
-        tangent = uc.tangent_kernel(x, None, **law, width=7, scale=1.0, layer="first")
+        tangent = uc.tangent_kernel(x, None, **law, width=7, head_scale=1.0, layer="first")
         found.append((tangent, slopes[:, :, None] * slopes[:, None, :] * (x @ x.T)))
     for expected, sample in found:
         error = sample.std(axis=0) / np.sqrt(COUNT)
@@ -79,9 +79,9 @@ def test_the_output_before_the_step_in_the_bulk():
     products = off[:, :, None] * off[:, None, :]
     error = 5 * products.std(axis=0) / np.sqrt(count)
     assert (np.abs(bulk_covariance(x, y, sigma, output=output) - products.mean(axis=0)) < error).all()
-    wide = uc.draw_network(3, 20_000, sigma, rng, scale=scale)
+    wide = uc.draw_network(3, 20_000, sigma, rng, head_scale=scale)
     assert wide(x).shape == (8,)
-    several = [uc.draw_network(3, 400, sigma, rng, scale=scale)(x) for _ in range(2000)]
+    several = [uc.draw_network(3, 400, sigma, rng, head_scale=scale)(x) for _ in range(2000)]
     spread = np.cov(np.transpose(several))
     assert np.abs(spread - output).max() < 5 * np.sqrt(2 / 2000) * output.max()
     for loss, outputs, factor in (("logistic", 1, 1 / 16), ("softmax", 4, 3 / 16), ("square", 3, 3.0)):
@@ -91,7 +91,8 @@ def test_the_output_before_the_step_in_the_bulk():
 @pytest.mark.parametrize(
     "change",
     [
-        {"head": "rademacher"}, {"scale": 1.0}, {"head": "rademacher", "scale": 1.0, "loss": "logistic"},
+        {"head": "rademacher"}, {"head_scale": 1.0},
+        {"head": "rademacher", "head_scale": 1.0, "loss": "logistic"},
     ],
     ids=str,
 )  # fmt: skip
@@ -118,7 +119,7 @@ def test_networks_with_other_heads_and_scales(change):
         (lambda: uc.Problem(head=[1.0, 2.0]), "one for each of 1024 neurons"),
         (lambda: uc.Problem(head=np.full(1024, np.nan)), "must be finite"),
         (lambda: bulk_covariance(np.eye(2), [1, -1], "relu", output=np.eye(3)), "output: shape"),
-        (lambda: output_covariance(np.eye(2), "relu", -1.0), "scale = -1.0"),
+        (lambda: output_covariance(np.eye(2), "relu", -1.0), "head_scale = -1.0"),
         (lambda: output_covariance(np.eye(2), "relu", 1.0, "hinge"), "loss = 'hinge'"),
     ],
 )

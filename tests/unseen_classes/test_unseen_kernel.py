@@ -7,7 +7,7 @@ import pytest
 
 from firstlight.maths.activations import activation
 from firstlight.unseen_classes.definitions.covariance import initial_residual, label_covariance, mean_slope
-from firstlight.unseen_classes.definitions.step import step_from_strength, step_size_from_tau
+from firstlight.unseen_classes.definitions.step import step_size_from_tau, tau_from_strength
 from firstlight.unseen_classes.theory.bulk import bulk_covariance
 from firstlight.unseen_classes.theory.gram import dual_gram
 from firstlight.unseen_classes.theory.kernel import predicted_movement, spiked_kernel
@@ -150,9 +150,9 @@ def test_similarity_equals_direct_moments():
 def test_strength_and_step_size():
     rng = np.random.default_rng(8)
     x, beta = rng.normal(size=(50, 6)), rng.normal(size=6)
-    tau = step_from_strength(2.5, beta, x)
+    tau = tau_from_strength(2.5, beta, x)
     assert tau**2 * ((x @ beta) ** 2).mean() / ((x**2).sum(axis=1).mean() / 6) == pytest.approx(2.5)
-    assert tau == pytest.approx(step_from_strength(2.5) * step_from_strength(1.0, beta, x))
+    assert tau == pytest.approx(tau_from_strength(2.5) * tau_from_strength(1.0, beta, x))
     assert step_size_from_tau(tau, "erf", 64, 0.125) == pytest.approx(
         tau * 8 / 0.125 / mean_slope(activation("erf"))
     )
@@ -179,9 +179,9 @@ def test_strength_and_step_size():
         (lambda: spiked_kernel(np.ones((2, 3)), None, np.ones(3), 1, "relu", np.eye(2)), "bulk: shape"),
         (lambda: bulk_covariance(np.ones((2, 3)), np.ones(2), "relu", "half"), "kind = 'half'"),
         (lambda: spiked_kernel(np.ones((2, 3)), None, np.ones(3), 1, "relu", "half"), "bulk = 'half'"),
-        (lambda: step_from_strength(1, np.ones(2)), "beta, X_train: give both"),
-        (lambda: step_from_strength(-1, np.ones(2), np.ones((2, 2))), "kappa = -1"),
-        (lambda: step_from_strength(1, [1.0, -1.0], np.ones((2, 2))), "no training sample"),
+        (lambda: tau_from_strength(1, np.ones(2)), "beta, X_train: give both"),
+        (lambda: tau_from_strength(-1, np.ones(2), np.ones((2, 2))), "strength = -1"),
+        (lambda: tau_from_strength(1, [1.0, -1.0], np.ones((2, 2))), "no training sample"),
         (lambda: train_unseen_similarity(np.ones(2), np.ones((2, 2)), [0]), "labels: shape"),
     ],
 )

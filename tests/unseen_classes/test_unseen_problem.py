@@ -8,7 +8,14 @@ from scipy.stats import truncnorm
 
 import firstlight
 from firstlight import unseen_classes as uc
-from firstlight.data.unseen import around, image_classes, paper_training, prepared, rotation, split_classes
+from firstlight.data.unseen import (
+    around,
+    image_classes,
+    paper_training,
+    rotation,
+    split_classes,
+    standardised,
+)
 from firstlight.maths.intervals import mean_bounds, pair_bounds
 from firstlight.references import cite
 from firstlight.study.address import address
@@ -21,12 +28,12 @@ PROBLEMS = {
     "one class": uc.ClassProblem(cosine=0.5, **SMALL),
     "sides": uc.SideProblem(along=1.0, side="same", **SMALL),
     "rotations": uc.RotationProblem(tau=0.02, **SMALL),
-    "digits": uc.ImageProblem(train="1,4", per_class=10, width=128),
-    "digits, several": uc.ImageProblem(train="1,4,7", per_class=10, width=128, loss="softmax"),
-    "digits, given heads": uc.ImageProblem(train="1,4", per_class=5, width=8, head=np.linspace(-1, 1, 8)),
+    "digits": uc.ImageProblem(classes="1,4", per_class=10, width=128),
+    "digits, several": uc.ImageProblem(classes="1,4,7", per_class=10, width=128, loss="softmax"),
+    "digits, given heads": uc.ImageProblem(classes="1,4", per_class=5, width=8, head=np.linspace(-1, 1, 8)),
     "sets": uc.SetsProblem(sets="1,4;2,3,7", per_class=8, width=64),
-    "gradient": uc.GradientProblem(size=48),
-    "norm": uc.NormProblem(size=48, law="truncated"),
+    "gradient": uc.GradientProblem(dimension=48),
+    "norm": uc.NormProblem(dimension=48, law="truncated"),
 }
 
 
@@ -64,7 +71,7 @@ def test_sets_are_single_problems_side_by_side():
     assert found.train.values.tolist() == ["1,4", "2,3"]
     assert np.isnan(found.alignment.sel({"train": "1,4", "class": 4}))
     streams = np.random.default_rng(3).spawn(2)
-    singles = [uc.ImageProblem(train=t, per_class=30, width=64).predict(stream)
+    singles = [uc.ImageProblem(classes=t, per_class=30, width=64).predict(stream)
                for t, stream in zip(("1,4", "2,3"), streams, strict=True)]  # fmt: skip
     for place, one in enumerate(singles):
         np.testing.assert_allclose(found.elasticity[place], one.elasticity)
@@ -90,7 +97,7 @@ def test_compare_and_several_steps():
 
 
 def test_a_step_of_no_strength_changes_nothing():
-    for found in (uc.Problem(kappa=0.0, **SMALL).predict(0), uc.Problem(tau=0.0, **SMALL).simulate(0)):
+    for found in (uc.Problem(strength=0.0, **SMALL).predict(0), uc.Problem(tau=0.0, **SMALL).simulate(0)):
         np.testing.assert_allclose(found.alignment, found.alignment_before, atol=1e-12)
         np.testing.assert_allclose(found.elasticity, 0, atol=1e-12)
         assert float(found.mean_recall) == float(found.mean_recall_before)
@@ -98,7 +105,7 @@ def test_a_step_of_no_strength_changes_nothing():
 
 def test_assumptions_notice_what_fails():
     fails = {
-        one.name for one in uc.Problem(train_norm=0.0, scale=4.0, **SMALL).assumptions()
+        one.name for one in uc.Problem(train_norm=0.0, head_scale=4.0, **SMALL).assumptions()
         if one.verdict == "fails"
     }  # fmt: skip
     assert {"class means differ", "output before the step at most of order one", "wide network"} <= fails
@@ -140,7 +147,7 @@ def test_sample_geometry():
 
 
 def test_user_data():
-    data = uc.prepared(image_classes(np.random.default_rng(0), "digits", [3, 8], 40))
+    data = uc.standardised(image_classes(np.random.default_rng(0), "digits", [3, 8], 40))
     assert (data.train**2).sum(axis=1).mean() == pytest.approx(64)
     np.testing.assert_allclose(data.train.mean(axis=0), 0, atol=1e-12)
     found = uc.analyse(data, uc.Step(width=512))
@@ -231,7 +238,7 @@ def test_classes_of_one_member_are_left_out_and_said():
     rng = np.random.default_rng(0)
     x, y = rng.normal(size=(60, 6)), np.repeat([0, 1, 2, 3, 4, 5], 10)
     y[-1] = 99
-    data = uc.prepared(uc.split_classes(x, y, [0, 1]))
+    data = uc.standardised(uc.split_classes(x, y, [0, 1]))
     found = uc.analyse(data, uc.Step(width=64))
     lone = found.sel({"class": 99})
     assert int(found.excluded) == 1
@@ -240,7 +247,7 @@ def test_classes_of_one_member_are_left_out_and_said():
     assert np.isnan(lone.recall_rank)
     assert np.isfinite(lone.elasticity)
     y[-2] = 98
-    two = uc.analyse(uc.prepared(uc.split_classes(x, y, [0, 1])), uc.Step(width=64))
+    two = uc.analyse(uc.standardised(uc.split_classes(x, y, [0, 1])), uc.Step(width=64))
     assert np.isnan(two.pair_recall.sel(pair="98 - 99"))
     assert np.isfinite(two.pair_recall.sel(pair="2 - 99"))
     simulated = uc.simulate_classes(data, uc.Step(width=64), rng)
@@ -252,14 +259,14 @@ def test_classes_of_one_member_are_left_out_and_said():
     ("call", "message"),
     [
         (lambda: uc.Problem(width=0), "width = 0"),
-        (lambda: uc.Problem(k=0), "k = 0"),
-        (lambda: uc.Problem(kappa=-1.0), "kappa = -1.0"),
-        (lambda: uc.Problem(scale=0.0), "scale = 0.0"),
+        (lambda: uc.Problem(neighbours=0), "k = 0"),
+        (lambda: uc.Problem(strength=-1.0), "strength = -1.0"),
+        (lambda: uc.Problem(head_scale=0.0), "scale = 0.0"),
         (lambda: uc.Problem(loss="hinge"), "loss = 'hinge'"),
         (lambda: uc.Problem(head="cauchy"), "head = 'cauchy'"),
         (lambda: uc.Problem(bulk="half"), "bulk = 'half'"),
         (lambda: uc.Problem(metric="l1"), "metric = 'l1'"),
-        (lambda: uc.Problem(initial="zeros"), "initial = 'zeros'"),
+        (lambda: uc.Problem(start="zeros"), "start = 'zeros'"),
         (lambda: uc.Problem(activation="quadratic"), "c_1 = E σ'"),
         (lambda: uc.Problem(cosines=(2.0, 0.0)), "cosines"),
         (lambda: uc.Problem(cosines=(0.5,)), "cosines"),
@@ -271,10 +278,10 @@ def test_classes_of_one_member_are_left_out_and_said():
         (lambda: uc.RotationProblem(length=0.0), "length = 0.0"),
         (lambda: uc.RotationProblem(spread=-1.0), "spread = -1.0"),
         (lambda: uc.RotationProblem(family="cubes"), "family = 'cubes'"),
-        (lambda: uc.ImageProblem(train="1"), "train = '1'"),
-        (lambda: uc.ImageProblem(train="1,x"), "train = '1,x'"),
+        (lambda: uc.ImageProblem(classes="1"), "train = '1'"),
+        (lambda: uc.ImageProblem(classes="1,x"), "train = '1,x'"),
         (lambda: uc.SetsProblem(sets="1;2,3"), "sets = '1;2,3'"),
-        (lambda: uc.GradientProblem(size=2), "size = 2"),
+        (lambda: uc.GradientProblem(dimension=2), "size = 2"),
         (lambda: uc.GradientProblem(inputs="cauchy"), "inputs"),
         (lambda: uc.NormProblem(law="cauchy"), "law"),
         (lambda: uc.split_classes(np.eye(4), [0, 1, 2, 3], [0]), "at least two different"),
@@ -282,7 +289,7 @@ def test_classes_of_one_member_are_left_out_and_said():
         (lambda: uc.split_classes(np.eye(4), [0, 1, 2, 3], [0, 7]), "no class '7'"),
         (lambda: uc.UnseenData(np.eye(2), np.array([0, 1]), np.eye(3)[:2], np.array([2, 3])), "3 features"),
         (lambda: uc.UnseenData(np.eye(2), np.arange(2), np.eye(2), np.arange(1, 3)), "class 1 is among"),
-        (lambda: uc.prepared(uc.UnseenData(np.ones((2, 1)), np.array([0, 1]), np.ones((2, 1)),
+        (lambda: uc.standardised(uc.UnseenData(np.ones((2, 1)), np.array([0, 1]), np.ones((2, 1)),
                                                np.array([2, 3]))), "all samples are equal"),
         (lambda: uc.analyse(uc.SideProblem(along=0.0, side="same").sample(np.random.default_rng(0)),
                               uc.Step(), level=1), "level"),
@@ -317,7 +324,7 @@ def test_ranks_follow_the_sign_but_for_the_similarity():
     rng = np.random.default_rng(0)
     x, y = rng.normal(size=(24, 4)), np.repeat(np.arange(6), 4)
     x[y == 5] = x[20] * np.array([1, -1, 1, -1])[:, None]  # opposite samples: a negative alignment
-    found = uc.analyse(prepared(split_classes(x, y, [0, 1])), uc.Step(kappa=0.5, activation="tanh"))
+    found = uc.analyse(standardised(split_classes(x, y, [0, 1])), uc.Step(strength=0.5, activation="tanh"))
     lowest = int(np.argmin(found.alignment.values))
     assert float(found.alignment[lowest]) < 0
     assert int(np.argmin(np.abs(found.alignment.values))) != lowest  # its size alone would rank it higher
@@ -328,7 +335,7 @@ def test_ranks_follow_the_sign_but_for_the_similarity():
 
 def test_the_public_door_checks_its_steps_and_heads():
     x, y = np.random.default_rng(0).normal(size=(16, 4)), np.repeat([0, 1, 2, 3], 4)
-    data, step = prepared(split_classes(x, y, [0, 1])), uc.Step(kappa=1.0, width=8)
+    data, step = standardised(split_classes(x, y, [0, 1])), uc.Step(strength=1.0, width=8)
     for steps in (0, -1, 1.5, True):
         with pytest.raises(ValueError, match="steps"):
             uc.simulate_classes(data, step, 0, steps)

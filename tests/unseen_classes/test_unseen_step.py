@@ -25,7 +25,7 @@ def test_steps_follow_the_gradient(loss, outputs, name):
     rng = np.random.default_rng(0)
     x = rng.normal(size=(7, 4))
     y = rng.choice([-1.0, 1.0], 7) if outputs == 1 else np.eye(3)[rng.integers(3, size=7)]
-    network = draw_network(4, 5, activation(name), rng, outputs=outputs, scale=0.7, loss=loss)
+    network = draw_network(4, 5, activation(name), rng, outputs=outputs, head_scale=0.7, loss=loss)
     first, both = network.step(x, y, 1.0), network.sgd(x, y, 1.0)
     np.testing.assert_array_equal(first.heads, network.heads)
     np.testing.assert_array_equal(first.weights, both.weights)
@@ -36,7 +36,7 @@ def test_steps_follow_the_gradient(loss, outputs, name):
             nudge[place] = 1e-6
             parts = {"weights": network.weights, "heads": network.heads}
             up, down = (
-                FeatureNetwork(**(parts | {field: before + sign * nudge}), scale=0.7,
+                FeatureNetwork(**(parts | {field: before + sign * nudge}), head_scale=0.7,
                                activation=network.activation, loss=loss)
                 for sign in (1, -1)
             )  # fmt: skip
@@ -50,7 +50,7 @@ def test_steps_follow_the_gradient(loss, outputs, name):
 def test_updates_are_the_tangent_kernel():
     rng = np.random.default_rng(1)
     x, y = rng.normal(size=(8, 5)), rng.choice([-1.0, 1.0], 8)
-    network = draw_network(5, 300, activation("tanh"), rng, scale=1.0)
+    network = draw_network(5, 300, activation("tanh"), rng, head_scale=1.0)
     features = network.features(x)
     slopes = network.activation.derivative(x @ network.weights) * network.heads
     kernel = features @ features.T + (slopes @ slopes.T) * (x @ x.T)
@@ -66,14 +66,15 @@ def test_updates_are_the_tangent_kernel():
 def test_the_gradient_becomes_rank_one_in_operator_norm_only(name):
     sizes = np.array([64, 128, 256, 512])
     found = [
-        [GradientProblem(size=int(n), activation=name).simulate(seed) for seed in range(4)] for n in sizes
+        [GradientProblem(dimension=int(n), activation=name).simulate(seed) for seed in range(4)]
+        for n in sizes
     ]
     operator = np.array([np.mean([float(one.operator_error) for one in row]) for row in found])
     frobenius = np.array([np.mean([float(one.frobenius_error) for one in row]) for row in found])
     slope = np.polyfit(np.log(sizes), np.log(operator), 1)[0]
     assert -0.6 < slope < -0.35  # n^(-1/2) up to logarithms; the notes measure -0.44 and -0.47
     assert np.ptp(frobenius) < 0.1 * frobenius.mean()  # it does not fall
-    predicted = [GradientProblem(size=512, activation=name).predict(seed) for seed in range(4)]
+    predicted = [GradientProblem(dimension=512, activation=name).predict(seed) for seed in range(4)]
     assert float(predicted[0].frobenius_error) == pytest.approx(float(found[-1][0].frobenius_error), rel=0.03)
     # largest singular values of two draws of the same law: 5 % of scatter each, over the root of four
     drawn = np.mean([float(one.operator_error) for one in predicted])
@@ -83,7 +84,7 @@ def test_the_gradient_becomes_rank_one_in_operator_norm_only(name):
 
 def test_labels_alone_miss_the_output_when_it_is_of_order_one():
     for residual, bound in ((True, (0.0, 0.15)), (False, (0.25, 0.6))):
-        problem = GradientProblem(size=256, scale=1.0, residual=residual)
+        problem = GradientProblem(dimension=256, head_scale=1.0, residual=residual)
         measured, predicted = (
             np.mean([float(kind(seed).operator_error) for seed in range(3)])
             for kind in (problem.simulate, problem.predict)
@@ -95,9 +96,9 @@ def test_labels_alone_miss_the_output_when_it_is_of_order_one():
 def test_heads_and_weights():
     rng = np.random.default_rng(2)
     sigma = activation("relu")
-    network = draw_network(6, 4, sigma, rng, head="rademacher", initial="normal")
+    network = draw_network(6, 4, sigma, rng, head="rademacher", start="normal")
     np.testing.assert_allclose(np.abs(network.heads), 0.5)
-    assert network.scale == 0.5
+    assert network.head_scale == 0.5
     assert not np.allclose(np.linalg.norm(network.weights, axis=0), 1)
     given = draw_network(6, 4, sigma, rng, head=[1.0, 2.0, 3.0, 4.0])
     assert given.heads.tolist() == [1, 2, 3, 4]

@@ -22,12 +22,12 @@ def test_tangent_kernel_is_the_average_over_neurons(name):
     features = sigma(z)
     second = features[:, :, None] * features[:, None, :]
     for layer, sample, factor in (("first", first, 1.0), ("second", second, 50.0)):
-        found = tangent_kernel(x, None, beta, tau, sigma, width=50, scale=1.0, layer=layer)
+        found = tangent_kernel(x, None, beta, tau, sigma, width=50, head_scale=1.0, layer=layer)
         error = 5 * factor * sample.std(axis=0) / np.sqrt(count)
         assert (np.abs(found - factor * sample.mean(axis=0)) < error + 1e-9).all()
-    both = tangent_kernel(x, None, beta, tau, sigma, width=50, scale=0.5)
+    both = tangent_kernel(x, None, beta, tau, sigma, width=50, head_scale=0.5)
     parts = [
-        tangent_kernel(x, None, beta, tau, sigma, width=50, scale=0.5, layer=layer)
+        tangent_kernel(x, None, beta, tau, sigma, width=50, head_scale=0.5, layer=layer)
         for layer in ("first", "second")
     ]
     np.testing.assert_allclose(both, sum(parts), rtol=1e-12)
@@ -47,7 +47,7 @@ def test_the_weight_of_heads_for_a_relu_in_closed_form():
     expected = (np.pi - np.arccos(rho[off])) / (2 * np.pi) + change[off] / (
         np.pi * np.sqrt(1 - rho[off] ** 2)
     )
-    found = tangent_kernel(x, None, beta, tau, "relu", width=1, scale=1.0, layer="first")
+    found = tangent_kernel(x, None, beta, tau, "relu", width=1, head_scale=1.0, layer="first")
     np.testing.assert_allclose(found[off], (x @ x.T)[off] * expected, atol=3e-8)  # the five-point rule
     np.testing.assert_allclose(np.diag(found), np.diag(x @ x.T) / 2, rtol=1e-5)
 
@@ -103,16 +103,21 @@ def test_spiked_operator_norm_and_bound(mean):
     ("call", "message"),
     [
         (
-            lambda: tangent_kernel(np.eye(2), None, [1, 1], 1, "relu", width=1, scale=1.0, layer="third"),
+            lambda: tangent_kernel(
+                np.eye(2), None, [1, 1], 1, "relu", width=1, head_scale=1.0, layer="third"
+            ),
             "layer",
         ),
-        (lambda: tangent_kernel(np.eye(2), None, [1, 1], 1, "relu", width=0, scale=1.0), "width = 0"),
-        (lambda: tangent_kernel(np.eye(2), None, [1, 1], 1, "relu", width=1, scale=np.inf), "scale = inf"),
+        (lambda: tangent_kernel(np.eye(2), None, [1, 1], 1, "relu", width=0, head_scale=1.0), "width = 0"),
         (
-            lambda: tangent_kernel(np.eye(2), None, np.ones((2, 2)), 1, "relu", width=1, scale=1.0),
+            lambda: tangent_kernel(np.eye(2), None, [1, 1], 1, "relu", width=1, head_scale=np.inf),
+            "scale = inf",
+        ),
+        (
+            lambda: tangent_kernel(np.eye(2), None, np.ones((2, 2)), 1, "relu", width=1, head_scale=1.0),
             "2 outputs",
         ),
-        (lambda: tangent_kernel(np.eye(2), np.eye(3), [1, 1], 1, "relu", width=1, scale=1.0), "Xb: 3"),
+        (lambda: tangent_kernel(np.eye(2), np.eye(3), [1, 1], 1, "relu", width=1, head_scale=1.0), "Xb: 3"),
         (lambda: recall_from_gram(np.eye(3), [0, 0, 1], k=0), "k = 0"),
         (lambda: recall_from_gram(np.eye(3), [0, 1, 2]), "every class has one member"),
         (lambda: predict_recall_at_k(np.zeros((3, 2)), [0, 0, 1], [1, 1], 1, "relu"), "features are zero"),

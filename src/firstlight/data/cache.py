@@ -199,6 +199,21 @@ def canonical_name(name: str, field: str = "name") -> str:
     return canonical
 
 
+def check_classes(name: str, value: object, least: int = 2, most: int = 9) -> tuple[int, ...]:
+    """Read different classes of images from a text such as "3,8".
+
+    Examples
+    --------
+    >>> check_classes("classes", "3,8")
+    (3, 8)
+    """
+    parts = [part.strip() for part in value.split(",")] if isinstance(value, str) else []
+    if not least <= len(set(parts)) == len(parts) <= most or not set(parts) <= set("0123456789"):
+        count = f"{least}" if least == most else f"{least} to {most}"
+        raise ValueError(f"{name} = {shown(value)}: must be {count} different classes, 0 to 9, such as '3,8'")
+    return tuple(map(int, parts))
+
+
 def _checked(name: str, source: Source, scratch: Path) -> Path:
     """Obtain the files, write them plainly into a new folder and verify it."""
     work, new = scratch / "work", scratch / "new"

@@ -46,8 +46,8 @@ class MultiIndex(ByValue):
     target : str or callable
         A text of z1, ..., z9 (see `Formula`), or a function that maps an array of shape (..., k) to one of
         shape (...). It must be finite on normal samples; a single bad point, as in ``1/z1``, does no harm.
-    k : int, optional
-        Number of hidden directions, at least 1. For a text, the highest index that it uses unless a larger
+    directions : int, optional
+        k, number of hidden directions, at least 1. For a text, the highest index that it uses unless a larger
         one is given; for a function it must be given.
     noise : float, default 0.0
         Standard deviation of the normal noise on the label, at least 0.
@@ -55,36 +55,37 @@ class MultiIndex(ByValue):
     Examples
     --------
     >>> data = MultiIndex("z1*z2 + sign(z3)", noise=0.1)
-    >>> data.k
+    >>> data.directions
     3
     >>> drawn = data.sample(5, 20, rng=0)
     >>> drawn.X.shape, drawn.y.shape, drawn.z.shape, drawn.directions.shape
     ((5, 20), (5,), (5, 3), (20, 3))
-    >>> MultiIndex(lambda z: z[..., 0] * z[..., 1], k=2).law(np.array([2.0, 3.0]))
+    >>> MultiIndex(lambda z: z[..., 0] * z[..., 1], directions=2).law(np.array([2.0, 3.0]))
     array(6.)
     """
 
     target: str | Callable[[np.ndarray], np.ndarray]
-    k: int = 0
+    directions: int = 0
     noise: float = 0.0
 
     def __post_init__(self) -> None:
-        least, unset = 1, isinstance(self.k, (int, np.integer)) and self.k == 0 and self.k is not False
+        k, least = self.directions, 1
+        unset = isinstance(k, (int, np.integer)) and k == 0 and k is not False
         if isinstance(self._law, Formula):
             least = self._law.arity
             object.__setattr__(self, "target", self._law.text)
-            object.__setattr__(self, "k", least if unset else self.k)
+            object.__setattr__(self, "directions", least if unset else k)
         elif not callable(self.target):
             raise refusal("target", self.target, "be a text of z1, ..., z9 or a function")
         elif unset:
-            raise ValueError("k = 0: give k, the number of hidden directions, with a function as target")
-        check_count("k", self.k, least)
-        check_memory(f"k = {self.k}", 16.0 * _PROBES * self.k, "k")
+            raise ValueError("directions = 0: must be given with a function as target")
+        check_count("directions", self.directions, least)
+        check_memory(f"directions = {self.directions}", 16.0 * _PROBES * self.directions, "directions")
         check_number("noise", self.noise, 0)
-        object.__setattr__(self, "k", int(self.k))
+        object.__setattr__(self, "directions", int(self.directions))
         object.__setattr__(self, "noise", float(self.noise))
         bad = np.count_nonzero(
-            ~np.isfinite(self.law(np.random.default_rng(0).standard_normal((_PROBES, self.k))))
+            ~np.isfinite(self.law(np.random.default_rng(0).standard_normal((_PROBES, self.directions))))
         )
         if bad:
             raise ValueError(
@@ -126,8 +127,8 @@ class MultiIndex(ByValue):
         array([2., 5.])
         """
         z = np.asarray(z, dtype=float)
-        if z.ndim == 0 or z.shape[-1] != self.k:
-            raise ValueError(f"z: shape {z.shape}, expected (..., {self.k})")
+        if z.ndim == 0 or z.shape[-1] != self.directions:
+            raise ValueError(f"z: shape {z.shape}, expected (..., {self.directions})")
         with np.errstate(all="ignore"):
             try:
                 values = np.asarray(self._law(z))
@@ -144,8 +145,8 @@ class MultiIndex(ByValue):
 
     def sample(
         self,
-        n: int,
-        d: int,
+        samples: int,
+        dimension: int,
         rng: RNGLike | SeedLike = None,
         directions: ArrayLike | None = None,
     ) -> MultiIndexSample:
@@ -153,10 +154,10 @@ class MultiIndex(ByValue):
 
         Parameters
         ----------
-        n : int
-            Number of samples, at least 1.
-        d : int
-            Dimension of the inputs, at least `k`.
+        samples : int
+            n, at least 1.
+        dimension : int
+            d, at least `directions`.
         rng : SPEC 7 rng, optional
             Seed or generator.
         directions : array_like of shape (d, k), optional
@@ -173,13 +174,14 @@ class MultiIndex(ByValue):
         >>> bool((drawn.y == drawn.X[:, 0]).all())
         True
         """
-        n, d = check_count("n", n), check_count("d", d, self.k)
-        check_memory(f"n = {n}, d = {d}", 8.0 * d * (n + 3 * self.k), "n × d")
+        k = self.directions
+        n, d = check_count("samples", samples), check_count("dimension", dimension, k)
+        check_memory(f"samples = {n}, dimension = {d}", 8.0 * d * (n + 3 * k), "samples × dimension")
         rng = generator(rng)
         theta = (
-            _random_directions(d, self.k, rng)
+            _random_directions(d, k, rng)
             if directions is None
-            else check_orthonormal("directions", directions, (d, self.k))
+            else check_orthonormal("directions", directions, (d, k))
         )
         X = rng.standard_normal((n, d))
         z = X @ theta

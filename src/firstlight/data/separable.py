@@ -103,8 +103,8 @@ def separability(X: ArrayLike, y: ArrayLike) -> float:
 
 
 def separable(
-    n: int,
-    d: int,
+    samples: int,
+    dimension: int,
     mu: float,
     rng: RNGLike | SeedLike = None,
     *,
@@ -118,9 +118,9 @@ def separable(
 
     Parameters
     ----------
-    n : int
+    samples : int
         Number of points, at least 2.
-    d : int
+    dimension : int
         Dimension, at least 2.
     mu : float
         Separability μ, in (0, 1).
@@ -144,8 +144,8 @@ def separable(
     >>> separability(X, y), int((y > 0).sum())
     (0.3000, 10)
     """
-    n, d = check_count("n", n, 2), check_count("d", d, 2)
-    check_memory(f"n = {n}, d = {d}", 24.0 * n * (n + d), "n × (n + d)")
+    n, d = check_count("samples", samples, 2), check_count("dimension", dimension, 2)
+    check_memory(f"samples = {n}, dimension = {d}", 24.0 * n * (n + d), "samples × (samples + dimension)")
     mu, balance = check_number("mu", mu, above=0, below=1), check_number("balance", balance, 0, 1)
     low, high = _pair("norms", norms, above=0)
     rng = generator(rng)
@@ -187,7 +187,7 @@ def _ball(n: int, axis: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     return v * rng.uniform(size=(n, 1)) ** (1 / (len(axis) - 1))
 
 
-def two_points(delta: float) -> tuple[np.ndarray, np.ndarray]:
+def two_points(separation: float) -> tuple[np.ndarray, np.ndarray]:
     """Return two positive points in the plane, almost a right angle apart: e1 and (sin δ, cos δ).
 
     Their separability is sin δ. For a neuron at angle -a, with δ < a < π/2, the time to reach both points is
@@ -195,7 +195,7 @@ def two_points(delta: float) -> tuple[np.ndarray, np.ndarray]:
 
     Parameters
     ----------
-    delta : float
+    separation : float
         δ in radians, in [0, π/2].
 
     Returns
@@ -209,7 +209,7 @@ def two_points(delta: float) -> tuple[np.ndarray, np.ndarray]:
     >>> bool(np.isclose(separability(X, y), np.sin(0.1)))
     True
     """
-    delta = check_number("delta", delta, 0, np.pi / 2)
+    delta = check_number("separation", separation, 0, np.pi / 2)
     return np.array([[1.0, 0.0], [np.sin(delta), np.cos(delta)]]), np.ones(2)
 
 

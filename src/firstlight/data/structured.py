@@ -18,7 +18,7 @@ from firstlight.maths.checks import (
 
 
 def structured_data(
-    n: int,
+    dimension: int,
     strength: float,
     *,
     task: str = "regression",
@@ -35,7 +35,7 @@ def structured_data(
 
     Parameters
     ----------
-    n : int
+    dimension : int
         Input dimension.
     strength : float
         θ of the strongest spike; with rank > 1 strengths are spread evenly, θ i/rank for i = 1..rank.
@@ -72,14 +72,14 @@ def structured_data(
     noise = check_number("noise", noise, 0)
     check_choice("task", task, ("regression", "classification"))
     check_choice("label_direction", label_direction, ("random", "spikes"))
-    n, rank = check_count("n", n), check_count("rank", rank)
+    n, rank = check_count("dimension", dimension), check_count("rank", rank)
     if n < classes * rank + 1:
         least = classes * rank + 1
-        raise ValueError(f"n = {n}: must be at least {least}, that is classes (weights) × rank + 1")
+        raise ValueError(f"dimension = {n}: must be at least {least}, that is classes (weights) × rank + 1")
     if task == "classification" and classes < 2:
         raise refusal("weights", weights, "be two or more for a classification, one for each of its classes")
     spike_alignment = check_number("spike_alignment", spike_alignment, -1, 1)
-    check_memory(f"n = {n}, rank = {rank}", 32.0 * n * classes * rank, "n × rank × classes")
+    check_memory(f"dimension = {n}, rank = {rank}", 32.0 * n * classes * rank, "dimension × rank × classes")
     axes = np.eye(n, classes * rank)
     first, bend = axes[:, :rank], np.sqrt(1 - spike_alignment**2)
     spikes = [first]

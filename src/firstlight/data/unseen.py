@@ -50,14 +50,14 @@ class UnseenData(Shown):
             )
 
 
-def prepared(data: UnseenData) -> UnseenData:
+def standardised(data: UnseenData) -> UnseenData:
     """Centre with the training mean and scale such that training samples have mean |x|² = d.
 
     Examples
     --------
     >>> x, other = np.array([[3.0], [5.0]]), np.array([[4.0], [6.0]])
     >>> data = UnseenData(x, np.array([0, 1]), other, np.array([2, 3]))
-    >>> prepared(data).train.tolist(), prepared(data).unseen.tolist()
+    >>> standardised(data).train.tolist(), standardised(data).unseen.tolist()
     ([[-1.0], [1.0]], [[0.0], [2.0]])
     """
     centre = data.train.mean(axis=0)
@@ -267,7 +267,7 @@ def image_classes(
     Returns
     -------
     UnseenData
-        Brightness in [0, 1]; see `prepared`.
+        Brightness in [0, 1]; see `standardised`.
 
     Examples
     --------

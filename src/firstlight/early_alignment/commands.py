@@ -29,8 +29,8 @@ def animate(
         raise ValueError(f"scale = {scale}: must lie in (0, 1)")
     problem = Problem(
         data="toy", start="gaussian", reduction="mean", width=width, log_scale=math.log(scale),
-        step_size=5e-3, horizon=horizon, outputs=frames,
+        step_size=5e-3, horizon=horizon, observations=frames,
     )  # fmt: skip
     file.parent.mkdir(parents=True, exist_ok=True)
-    found = problem.simulate(seed, by="descent", neurons=True)
+    found = problem.simulate(seed, method="descent", neurons=True)
     typer.echo(f"wrote {animate(file, found, *problem.draw(seed)[:2], frames=frames)}")

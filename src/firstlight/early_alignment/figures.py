@@ -72,8 +72,8 @@ def animate(file: str | Path, found: xr.Dataset, X: np.ndarray, y: np.ndarray, *
     --------
     ::
 
-        problem = Problem(data="toy", start="gaussian", reduction="mean", horizon=60.0, outputs=121)
-        animate("toy.gif", problem.simulate(0, by="descent", neurons=True), *problem.draw(0)[:2])
+        problem = Problem(data="toy", start="gaussian", reduction="mean", horizon=60.0, observations=121)
+        animate("toy.gif", problem.simulate(0, method="descent", neurons=True), *problem.draw(0)[:2])
     """
     from matplotlib.animation import PillowWriter
 

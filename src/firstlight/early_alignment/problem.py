@@ -21,12 +21,13 @@ from firstlight.early_alignment.theory.geometry import geometry
 from firstlight.early_alignment.theory.limits import limits
 from firstlight.early_alignment.theory.path import AlignmentPath
 from firstlight.early_alignment.trajectory import arrived, check_scale
+from firstlight.maths.checks import check_choice
 from firstlight.maths.losses import gain
 from firstlight.maths.margin_losses import margin_loss
 from firstlight.maths.rng import RNGLike, SeedLike, generator
 from firstlight.study.problem import Assumption, Cost
 
-FORMS = ("exact", "limit", "rate", "law", "paper", "path", "sharp")
+METHODS = ("exact", "limit", "rate", "law", "paper", "path", "sharp")
 _MOST_STEPS = 10**8  # of gradient descent: an hour or so
 
 
@@ -34,8 +35,8 @@ _MOST_STEPS = 10**8  # of gradient descent: an hour or so
 class Problem(Setting):
     """Early alignment on one law of data and one law of starts.
 
-    The fields are those of `Setting`: data, samples, dimension, mu, delta, positive, negative, start, width,
-    log_scale, angle, loss, reduction, step_size, horizon, outputs, log_times.
+    The fields are those of `Setting`: data, samples, dimension, mu, separation, classes, start, width,
+    log_scale, angle, loss, reduction, step_size, horizon, observations, log_times.
 
     Examples
     --------
@@ -54,7 +55,7 @@ class Problem(Setting):
         return True
 
     def predict(
-        self, rng: RNGLike | SeedLike = 0, *, form: str = "exact", neurons: bool = False
+        self, rng: RNGLike | SeedLike = 0, *, method: str = "exact", neurons: bool = False
     ) -> xr.Dataset:
         """Theory's value of the observables.
 
@@ -62,14 +63,14 @@ class Problem(Setting):
         ----------
         rng : SPEC 7 rng, default 0
             Draws the data and the start.
-        form : {"exact", "limit", "rate", "law", "paper", "path", "sharp"}
+        method : {"exact", "limit", "rate", "law", "paper", "path", "sharp"}
             The exact path in the limit ε → 0 (curves are NaN once outputs may have moved a neuron by 1%); the
             limits t → ∞ of the curves; the theorem's bound on the loss; the closed form for two points; or
             one of the three bounds on the alignment time. Bounds need orthogonally separable data and a
             balanced start so small that all neurons have provably settled before outputs matter; the
             theorem's own condition asks for more.
         neurons : bool, default False
-            Whether the exact form keeps every neuron too, as `descent` does.
+            Whether the exact path keeps every neuron too, as `descent` does.
 
         Returns
         -------
@@ -77,27 +78,26 @@ class Problem(Setting):
             `converged` is False, and the values NaN, where the theory does not apply; of bounds the
             attribute ``note`` says why.
         """
-        if form not in FORMS:
-            raise ValueError(f"form = {form!r}: must be one of {', '.join(map(repr, FORMS))}")
+        check_choice("method", method, METHODS)
         X, y, W, v = self.draw(rng)
         about = _about(X, y)
         # on orthogonally separable data activations change monotonically
         about["wrong_switches"] = 0.0 if about["right_sign"] == 1 else np.nan
-        if form == "exact":
+        if method == "exact":
             return self._exact(X, y, W, v, neurons).assign(about)
-        if form == "limit":
+        if method == "limit":
             return self._limit(X, y).assign(about)
-        if form == "law":
+        if method == "law":
             if self.start != "angle":
                 raise ValueError(f"form = 'law': needs start = 'angle', not {self.start!r}")
-            time = np.log(np.tan(self.angle / 2) / np.tan(self.delta / 2)) / gain(
+            time = np.log(np.tan(self.angle / 2) / np.tan(self.separation / 2)) / gain(
                 self.loss, self.reduction, 2
             )
-            inside = self.delta <= self.angle < np.pi / 2
+            inside = self.separation <= self.angle < np.pi / 2
             return xr.Dataset({"alignment_time": time if inside else np.nan, "converged": inside}).assign(
                 about
             )
-        return self._bound(X, y, W, v, form).assign(about)
+        return self._bound(X, y, W, v, method).assign(about)
 
     def _path(
         self, X: np.ndarray, y: np.ndarray, W: np.ndarray, v: np.ndarray
@@ -133,7 +133,7 @@ class Problem(Setting):
         found["stable_rank"] = ("time", np.full(len(self.times), end.stable_rank))
         return found.assign(converged=bool(np.isfinite(end.stable_rank)))
 
-    def _bound(self, X: np.ndarray, y: np.ndarray, W: np.ndarray, v: np.ndarray, form: str) -> xr.Dataset:
+    def _bound(self, X: np.ndarray, y: np.ndarray, W: np.ndarray, v: np.ndarray, method: str) -> xr.Dataset:
         """Return a bound on the alignment time, or on the loss, where it holds for this start."""
         found = geometry(X, y, W, np.where(v < 0, -1, 1))
         promised = bounds(found, len(v), self.log_scale, loss=self.loss, reduction=self.reduction)
@@ -143,11 +143,11 @@ class Problem(Setting):
             note = "start = 'gaussian': the bounds need a balanced one"
         elif not note and not settles_quietly(path, start):
             note = f"outputs matter before all neurons have settled; {promised.reason}"
-        if form == "rate":
+        if method == "rate":
             t2 = np.nan if note else fitting_bound(path, start, self.loss, self.horizon)
             value = self._rate(X, y, path, start, t2, promised.fitting_rate)
         else:
-            value = xr.Dataset({"alignment_time": np.nan if note else promised.alignment_time[form]})
+            value = xr.Dataset({"alignment_time": np.nan if note else promised.alignment_time[method]})
         return value.assign(converged=not note).assign_attrs(note=note)
 
     def _rate(
@@ -166,9 +166,9 @@ class Problem(Setting):
         self,
         rng: RNGLike | SeedLike = None,
         *,
-        by: str = "flow",
+        method: str = "flow",
         tolerance: float = 1e-6,
-        batch: int | None = None,
+        batch_size: int | None = None,
         train_second: bool = True,
         neurons: bool = False,
     ) -> xr.Dataset:
@@ -178,12 +178,12 @@ class Problem(Setting):
         ----------
         rng : SPEC 7 rng, optional
             Draws the data and the start (and mini-batches).
-        by : {"flow", "descent"}
+        method : {"flow", "descent"}
             Gradient flow, integrated from t = 0 without any theory (needs a balanced start), or gradient
             descent on the mean loss (needs ``reduction="mean"``), at time η × iteration.
         tolerance : float, default 1e-6
             Of the integrator.
-        batch, train_second
+        batch_size, train_second
             Of gradient descent, see `descent`. With ``train_second=False`` the second layer is fixed at ±1.
         neurons : bool, default False
             Whether to keep every neuron too, as `descent` does.
@@ -198,13 +198,13 @@ class Problem(Setting):
         """
         rng = generator(rng)
         X, y, W, v = self.draw(rng)
-        if by == "descent":
-            options = {"batch": batch, "train_second": train_second, "neurons": neurons, "rng": rng}
+        if method == "descent":
+            options = {"batch_size": batch_size, "train_second": train_second, "neurons": neurons, "rng": rng}
             found = self._descend(X, y, W, v, **options)
-        elif by == "flow":
+        elif method == "flow":
             found = self._flow(X, y, W, v, tolerance, neurons)
         else:
-            raise ValueError(f"by = {by!r}: must be 'flow' or 'descent'")
+            raise ValueError(f"method = {method!r}: must be 'flow' or 'descent'")
         for name in ("plus", "minus", "dead"):
             found[f"fate_{name}"] = found[name].isel(time=-1, drop=True)
         return found.assign(_about(X, y))
@@ -214,7 +214,7 @@ class Problem(Setting):
     ) -> xr.Dataset:
         if self.start == "gaussian":
             raise ValueError(
-                "by = 'flow': needs a balanced start; use by = 'descent' with start = 'gaussian'"
+                "method = 'flow': needs a balanced start; use method = 'descent' with start = 'gaussian'"
             )
         first = np.full(len(v), self.log_scale)
         check_scale(self.log_scale, headroom(X, y, W, first, v, self.loss))
@@ -233,7 +233,7 @@ class Problem(Setting):
         self, X: np.ndarray, y: np.ndarray, W: np.ndarray, v: np.ndarray, **options: Any
     ) -> xr.Dataset:
         if self.reduction != "mean":
-            raise ValueError("by = 'descent': it minimises the mean loss; set reduction = 'mean'")
+            raise ValueError("method = 'descent': it minimises the mean loss; set reduction = 'mean'")
         if self.horizon / self.step_size > _MOST_STEPS:
             raise ValueError(
                 f"step_size = {self.step_size!r}: {self.horizon / self.step_size:.3g} steps to the horizon = "
@@ -252,7 +252,7 @@ class Problem(Setting):
         scale = float(np.exp(self.log_scale))
         second = scale * v if options["train_second"] else np.sign(v)
         found = descent(
-            X, y, scale * W, second, step_size=self.step_size, loss=self.loss, outputs=steps, **options
+            X, y, scale * W, second, step_size=self.step_size, loss=self.loss, observations=steps, **options
         )
         found = found.assign_coords(time=self.times)  # which is η × iteration, to half a step
         settled = (found.plus + found.minus + found.dead).values
@@ -280,14 +280,15 @@ class Problem(Setting):
     def cost(self, kind: str, **options: Any) -> Cost:
         """Return what a trial costs: passes over data and neurons, by steps, evaluations or events."""
         n, d, h = *self.shape, 1 if self.start == "angle" else self.width
-        seen = 4.0 * n * d * h * self.outputs
-        if kind == "simulate" and options.get("by") == "descent":
-            work = 4.0 * min(options.get("batch") or n, n) * d * h * self.horizon / self.step_size
+        seen = 4.0 * n * d * h * self.observations
+        if kind == "simulate" and options.get("method") == "descent":
+            work = 4.0 * min(options.get("batch_size") or n, n) * d * h * self.horizon / self.step_size
         elif kind == "simulate":
             work = 4.0 * n * d * h * 300  # evaluations; their number hardly depends on the sizes
         else:
-            work, seen = h * n * (n + d), seen if options.get("form", "exact") == "exact" else 4.0 * n * n * d
-        return Cost(flops=work + seen, bytes=8.0 * (n * d + n * n + h * (n + d * self.outputs)))
+            exact = options.get("method", "exact") == "exact"
+            work, seen = h * n * (n + d), seen if exact else 4.0 * n * n * d
+        return Cost(flops=work + seen, bytes=8.0 * (n * d + n * n + h * (n + d * self.observations)))
 
     def assumptions(self) -> tuple[Assumption, ...]:
         """Return the theorem's assumptions, checked on the data and start that seed 0 draws."""

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from firstlight.data.cache import check_classes
 from firstlight.data.images import pair
 from firstlight.data.separable import separable, toy, two_points
 from firstlight.early_alignment.definitions.start import gaussian_start
@@ -29,10 +30,10 @@ class Setting(ByValue):
         n, for separable data and images (half of each class).
     dimension, mu : int and float
         D and μ of separable data.
-    delta : float
+    separation : float
         δ of the two points.
-    positive, negative : int
-        The two classes of images.
+    classes : str
+        The two classes of images, the positive one first.
     start : {"balanced", "gaussian", "angle"}
         Rows of length ε with vⱼ = ±‖wⱼ‖; both layers N(0, ε²); or a single positive neuron at angle -`angle`.
     width, log_scale, angle : int, float, float
@@ -42,8 +43,8 @@ class Setting(ByValue):
         The loss, and whether it is added or averaged over the data.
     step_size : float
         η, for gradient descent.
-    horizon, outputs, log_times : float, int, bool
-        Last output time, how many outputs, and whether evenly in log time from horizon × 10⁻⁶ on.
+    horizon, observations, log_times : float, int, bool
+        Last time, how many observations, and whether evenly in log time from horizon × 10⁻⁶ on.
 
     Examples
     --------
@@ -56,9 +57,8 @@ class Setting(ByValue):
     samples: int = 20
     dimension: int = 10
     mu: float = 0.2
-    delta: float = 0.1
-    positive: int = 0
-    negative: int = 1
+    separation: float = 0.1
+    classes: str = "0,1"
     start: str = "balanced"
     width: int = 50
     log_scale: float = float(np.log(1e-6))
@@ -67,7 +67,7 @@ class Setting(ByValue):
     reduction: str = "sum"
     step_size: float = 2e-3
     horizon: float = 5.0
-    outputs: int = 101
+    observations: int = 101
     log_times: bool = False
 
     def __post_init__(self) -> None:
@@ -83,14 +83,12 @@ class Setting(ByValue):
             ("samples", 2, np.inf),
             ("dimension", 2, np.inf),
             ("width", 1, np.inf),
-            ("outputs", 2, np.inf),
-            ("positive", 0, 9),
-            ("negative", 0, 9),
+            ("observations", 2, np.inf),
         ):
             check_count(name, getattr(self, name), least, most)
         for name, above, highest in (
             ("mu", 0.0, 1.0),
-            ("delta", 0.0, np.pi / 2),
+            ("separation", 0.0, np.pi / 2),
             ("angle", 0.0, np.pi),
             ("step_size", 0.0, 1e3),
             ("horizon", 0.0, 1e300),
@@ -99,8 +97,7 @@ class Setting(ByValue):
             check_number(name, getattr(self, name), above=above, high=highest)
         if self.mu == 1:
             raise ValueError("mu = 1: must be less than 1, where all points would be one")
-        if self.data in IMAGES and self.positive == self.negative:
-            raise ValueError(f"negative = {self.negative}: must differ from positive")
+        check_classes("classes", self.classes, most=2)
         if self.start == "angle" and self.data != "two-points":
             raise ValueError(f"start = 'angle': needs data = 'two-points', not {self.data!r}")
 
@@ -113,10 +110,10 @@ class Setting(ByValue):
 
     @property
     def times(self) -> np.ndarray:
-        """The output times."""
+        """The times of the observations."""
         if self.log_times:
-            return np.geomspace(1e-6 * self.horizon, self.horizon, self.outputs)
-        return np.linspace(0, self.horizon, self.outputs)
+            return np.geomspace(1e-6 * self.horizon, self.horizon, self.observations)
+        return np.linspace(0, self.horizon, self.observations)
 
     def draw(self, rng: RNGLike | SeedLike = None) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """Draw data X, y and a start, rows and second layer in units of ε; both sides see the same."""
@@ -124,10 +121,11 @@ class Setting(ByValue):
         if self.data == "separable":
             X, y = separable(self.samples, self.dimension, self.mu, rng)
         elif self.data in IMAGES:
-            X, y = pair(self.data, self.positive, self.negative, self.samples // 2, rng)
+            plus, minus = check_classes("classes", self.classes)
+            X, y = pair(self.data, plus, minus, self.samples // 2, rng)
             X = X - X.mean(axis=0)
         else:
-            X, y = toy() if self.data == "toy" else two_points(self.delta)
+            X, y = toy() if self.data == "toy" else two_points(self.separation)
         if self.start == "angle":
             return X, y, np.array([[np.cos(self.angle), -np.sin(self.angle)]]), np.ones(1)
         W, v = gaussian_start(self.width, X.shape[1], 1.0, rng)

@@ -13,12 +13,12 @@ _SMALL = math.log(1e-6)
 _TIME_ARMS = {
     "flow": Arm("simulate", {"tolerance": 1e-4}, label="gradient flow"),
     "exact": Arm("predict", paired=True, label="exact path (ε → 0)"),
-    "sharp": Arm("predict", {"form": "sharp"}, paired=True, label="sharp bound"),
-    "path": Arm("predict", {"form": "path"}, paired=True, label="bound along the path"),
-    "paper": Arm("predict", {"form": "paper"}, paired=True, label="the paper's bound"),
+    "sharp": Arm("predict", {"method": "sharp"}, paired=True, label="sharp bound"),
+    "path": Arm("predict", {"method": "path"}, paired=True, label="bound along the path"),
+    "paper": Arm("predict", {"method": "paper"}, paired=True, label="the paper's bound"),
 }
 _TIME_LABELS = {"alignment_time": "alignment time", "samples": "n", "mu": "μ", "log_scale": "log ε"}
-_SEPARABLE = {"dimension": 10, "width": 30, "horizon": 10.0, "outputs": 120, "log_times": True}
+_SEPARABLE = {"dimension": 10, "width": 30, "horizon": 10.0, "observations": 120, "log_times": True}
 
 _CURVES = ("cosine_plus", "cosine_minus", "loss", "log_norm", "stable_rank", "right_sign")
 _CURVE_LABELS = {
@@ -33,8 +33,8 @@ _CURVE_LABELS = {
 
 def _images(positive: int, negative: int) -> dict[str, Any]:
     return {
-        "data": "mnist", "positive": positive, "negative": negative, "start": "gaussian", "reduction": "mean",
-        "width": 50, "log_scale": _SMALL, "step_size": 5e-3, "horizon": 8.0, "outputs": 41,
+        "data": "mnist", "classes": f"{positive},{negative}", "start": "gaussian", "reduction": "mean",
+        "width": 50, "log_scale": _SMALL, "step_size": 5e-3, "horizon": 8.0, "observations": 41,
     }  # fmt: skip
 
 
@@ -46,7 +46,7 @@ def _mnist(positive: int, negative: int, horizon: float) -> Study:
         axes={"samples": [120]},
         fixed={**_images(positive, negative), "horizon": horizon},
         arms={
-            "descent": Arm("simulate", {"by": "descent"}, label="gradient descent"),
+            "descent": Arm("simulate", {"method": "descent"}, label="gradient descent"),
             "exact": Arm("predict", paired=True, label="exact path"),
         },
         trials=3,
@@ -56,7 +56,8 @@ def _mnist(positive: int, negative: int, horizon: float) -> Study:
         figure=FigureSpec(x="time", labels=_CURVE_LABELS),
         scales={
             "paper": Scale(
-                fixed={"step_size": 2e-3, "horizon": 30.0, "outputs": 151}, axes={"samples": [1000, 10_000]}
+                fixed={"step_size": 2e-3, "horizon": 30.0, "observations": 151},
+                axes={"samples": [1000, 10_000]},
             )
         },
     )
@@ -75,33 +76,39 @@ STUDIES = (
             "log_scale": _SMALL,
             "step_size": 5e-3,
             "horizon": 60.0,
-            "outputs": 121,
+            "observations": 121,
         },
         arms={
-            "descent": Arm("simulate", {"by": "descent"}, label="gradient descent"),
+            "descent": Arm("simulate", {"method": "descent"}, label="gradient descent"),
             "exact": Arm("predict", paired=True, label="exact path"),
         },
         trials=4,
         observables=["cosine_plus", "cosine_minus", "direction_change", "norm_change", "loss"],
         claims=f"{_CLAIMS}phases",
         figure=FigureSpec(x="time", draw="firstlight.early_alignment.figures:toy"),
-        scales={"paper": Scale(fixed={"step_size": 2e-3, "horizon": 80.0, "outputs": 401})},
+        scales={"paper": Scale(fixed={"step_size": 2e-3, "horizon": 80.0, "observations": 401})},
     ),
     Study(
         name="early-alignment/two-points",
         description="Two almost orthogonal points: the time to align is log(tan(a/2) / tan(δ/2))",
         problem=_PROBLEM,
-        axes={"angle": Range(0.2, 1.5, 8), "delta": [0.1, 0.01, 0.001]},
-        fixed={"data": "two-points", "start": "angle", "log_scale": -30.0, "horizon": 10.0, "outputs": 201},
+        axes={"angle": Range(0.2, 1.5, 8), "separation": [0.1, 0.01, 0.001]},
+        fixed={
+            "data": "two-points",
+            "start": "angle",
+            "log_scale": -30.0,
+            "horizon": 10.0,
+            "observations": 201,
+        },
         arms={
             "flow": Arm("simulate", {"tolerance": 1e-7}, label="gradient flow"),
-            "law": Arm("predict", {"form": "law"}, label="closed form"),
+            "law": Arm("predict", {"method": "law"}, label="closed form"),
             "exact": Arm("predict", label="exact path"),
         },
         trials=2,
         observables=["alignment_time"],
         figure=FigureSpec(
-            x="angle", hue="delta", labels={"angle": "start angle a", "delta": "δ", **_TIME_LABELS}
+            x="angle", hue="separation", labels={"angle": "start angle a", "separation": "δ", **_TIME_LABELS}
         ),
         scales={"paper": Scale(axes={"angle": Range(0.1, 1.55, 30)})},
     ),
@@ -139,7 +146,7 @@ STUDIES = (
         problem=_PROBLEM,
         axes={"log_scale": [-1.0, -2.0, -3.0, -4.0, -6.0, -10.0, -20.0]},
         # At log ε = -1 neurons come late, when fitting has slowed down: up to t = 6e4 in 12 trials.
-        fixed={**_SEPARABLE, "samples": 16, "mu": 0.2, "horizon": 1e6, "outputs": 24},
+        fixed={**_SEPARABLE, "samples": 16, "mu": 0.2, "horizon": 1e6, "observations": 24},
         arms=_TIME_ARMS,
         trials=4,
         observables=["alignment_time"],
@@ -172,13 +179,13 @@ STUDIES = (
             "width": 30,
             "log_scale": -20.0,
             "horizon": 1e6,
-            "outputs": 37,
+            "observations": 37,
             "log_times": True,
         },
         arms={
             "flow": Arm("simulate", {"tolerance": 1e-5}, label="gradient flow"),
-            "limit": Arm("predict", {"form": "limit"}, paired=True, label="limit"),
-            "rate": Arm("predict", {"form": "rate"}, paired=True, label="the theorem's bound"),
+            "limit": Arm("predict", {"method": "limit"}, paired=True, label="limit"),
+            "rate": Arm("predict", {"method": "rate"}, paired=True, label="the theorem's bound"),
         },
         trials=3,
         observables=["loss"],
@@ -198,13 +205,13 @@ STUDIES = (
             "width": 30,
             "log_scale": -20.0,
             "horizon": 1e4,
-            "outputs": 61,
+            "observations": 61,
             "log_times": True,
         },
         arms={
             "flow": Arm("simulate", {"tolerance": 1e-5}, label="gradient flow"),
             "exact": Arm("predict", paired=True, label="exact path (alignment)"),
-            "limit": Arm("predict", {"form": "limit"}, paired=True, label="limit t → ∞"),
+            "limit": Arm("predict", {"method": "limit"}, paired=True, label="limit t → ∞"),
         },
         trials=3,
         observables=["stable_rank"],
@@ -222,8 +229,8 @@ STUDIES = (
         axes={"samples": [240]},
         fixed=_images(0, 1),
         arms={
-            "full": Arm("simulate", {"by": "descent"}, label="all data"),
-            "batch": Arm("simulate", {"by": "descent", "batch": 60}, label="batches of 60"),
+            "full": Arm("simulate", {"method": "descent"}, label="all data"),
+            "batch": Arm("simulate", {"method": "descent", "batch_size": 60}, label="batches of 60"),
             "exact": Arm("predict", paired=True, label="exact path"),
         },
         trials=2,
@@ -231,7 +238,7 @@ STUDIES = (
         figure=FigureSpec(x="time", labels=_CURVE_LABELS),
         scales={
             "paper": Scale(
-                fixed={"step_size": 2e-3, "horizon": 30.0, "outputs": 151}, axes={"samples": [10_000]}
+                fixed={"step_size": 2e-3, "horizon": 30.0, "observations": 151}, axes={"samples": [10_000]}
             )
         },
     ),
@@ -242,15 +249,15 @@ STUDIES = (
         axes={"samples": [120]},
         fixed=_images(0, 1),
         arms={
-            "both": Arm("simulate", {"by": "descent"}, label="both layers"),
-            "first": Arm("simulate", {"by": "descent", "train_second": False}, label="first layer only"),
+            "both": Arm("simulate", {"method": "descent"}, label="both layers"),
+            "first": Arm("simulate", {"method": "descent", "train_second": False}, label="first layer only"),
         },
         trials=2,
         observables=["norm_change", "loss", "cosine_plus"],
         figure=FigureSpec(x="time", labels=_CURVE_LABELS),
         scales={
             "paper": Scale(
-                fixed={"step_size": 2e-3, "horizon": 30.0, "outputs": 151}, axes={"samples": [1000]}
+                fixed={"step_size": 2e-3, "horizon": 30.0, "observations": 151}, axes={"samples": [1000]}
             )
         },
     ),

@@ -29,10 +29,10 @@ def flow(
     log_scale: float,
     loss: str = "exp",
     t_max: float = 1e6,
-    outputs: int | Sequence[float] | np.ndarray = 128,
+    observations: int | Sequence[float] | np.ndarray = 128,
     *,
     reduction: str = "sum",
-    form: str = "neurons",
+    method: str = "neurons",
     tolerance: float = 1e-9,
     handover: float = 1e-6,
 ) -> xr.Dataset:
@@ -54,11 +54,11 @@ def flow(
         The loss.
     t_max : float, default 1e6
         The last time, up to 1e300.
-    outputs : int or sequence of float, default 128
+    observations : int or sequence of float, default 128
         Output times, or how many: half of them evenly up to the fitting phase, half in log time after that.
     reduction : {"sum", "mean"}
         Whether data losses are added or averaged.
-    form : {"neurons", "classes"}
+    method : {"neurons", "classes"}
         "classes" integrates one second-moment matrix per class instead of every neuron: its cost does not
         depend on the width. It needs separable data and every neuron in its S± or dead at the hand-over, and
         omits what only single neurons show (direction_change, norm_change, fractions).
@@ -90,7 +90,7 @@ def flow(
     """
     X, y = two_classes(X, y)
     W, s = check_neurons(directions, signs, X.shape[1])
-    check_choice("form", form, ("neurons", "classes"))
+    check_choice("method", method, ("neurons", "classes"))
     check_choice("loss", loss, tuple(MARGIN_LOSSES))
     log_scale = check_number("log_scale", log_scale)
     t_max = check_number("t_max", t_max, above=0, high=1e300)
@@ -99,18 +99,18 @@ def flow(
     start = log_scale + np.log(lengths(W))
     path = align(X, y, W, s, loss=loss, reduction=reduction)
     check_scale(log_scale, headroom(X, y, path.start, start, s, loss))
-    shown = _output_times(outputs, path.quiet_until(start, 1.0, t_max), t_max)
+    shown = _output_times(observations, path.quiet_until(start, 1.0, t_max), t_max)
     joint = path.quiet_until(start, handover, t_max)
-    labels = _parts(path, joint, t_max, form)
+    labels = _parts(path, joint, t_max, method)
     hand_overs = {label: path.quiet_until(start, handover, t_max, label) for label in labels}
     setting = {"loss": loss, "reduction": reduction, "tolerance": tolerance, "samples": len(y)}
-    follow = follow_classes if form == "classes" else follow_neurons
+    follow = follow_classes if method == "classes" else follow_neurons
     times = np.unique(np.append(shown, t_max))
     run = follow(path, start, times, hand_overs, setting)
     end, chosen = limits(X, y), margin_loss(loss)
     targets = {"margin_cosine_plus": end.direction_plus, "margin_cosine_minus": end.direction_minus}
     see = Observer(X, y, chosen.log_value, chosen.log_slope, reduction == "mean", targets)
-    measure = see.moments if form == "classes" else lambda u, rho: see(u, rho, s)
+    measure = see.moments if method == "classes" else lambda u, rho: see(u, rho, s)
     seen = [measure(*one) if np.isfinite(one[0]).all() else {} for one in run.states]
     found = table(times, stack(seen)).assign(converged=not run.note)
     found.attrs |= {
@@ -189,7 +189,7 @@ def _fitted(run: Followed, y: np.ndarray) -> float:
 def _output_times(outputs: int | Sequence[float] | np.ndarray, fitting: float, t_max: float) -> np.ndarray:
     if isinstance(outputs, (int, np.integer)) and not isinstance(outputs, bool):
         if outputs < 2:
-            raise ValueError(f"outputs = {outputs}: must be at least 2, or a list of times")
+            raise ValueError(f"observations = {outputs}: must be at least 2, or a list of times")
         middle = 2 * fitting if fitting > 0 else 1e-3 * t_max
         if middle >= t_max or outputs == 2:
             return np.linspace(0, t_max, outputs)
@@ -197,5 +197,5 @@ def _output_times(outputs: int | Sequence[float] | np.ndarray, fitting: float, t
         return np.concatenate([np.linspace(0, middle, outputs // 2, endpoint=False), late])
     times = as_numbers(outputs)
     if times is None or times.ndim != 1 or not len(times) or not ((times >= 0) & (times <= t_max)).all():
-        raise ValueError(f"outputs = {outputs!r}: must be a count, or times from 0 to t_max = {t_max:g}")
+        raise ValueError(f"observations = {outputs!r}: must be a count, or times from 0 to t_max = {t_max:g}")
     return np.sort(times)

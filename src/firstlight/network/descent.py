@@ -21,7 +21,7 @@ class Differentiable(Protocol):
 Observe = Callable[[np.ndarray, np.ndarray, np.ndarray], Mapping[str, float | np.ndarray]]
 
 
-def iterations(steps: int, outputs: int | Sequence[int] | np.ndarray) -> np.ndarray:
+def iterations(steps: int, observations: int | Sequence[int] | np.ndarray) -> np.ndarray:
     """Return the iterations to observe: as many as asked for, evenly from 0 to `steps`, or those given.
 
     Examples
@@ -30,17 +30,21 @@ def iterations(steps: int, outputs: int | Sequence[int] | np.ndarray) -> np.ndar
     ([0, 25, 50, 75, 100], [7, 30])
     """
     check_count("steps", steps)
-    if isinstance(outputs, Integral):
-        if isinstance(outputs, bool) or outputs < 2:
-            raise ValueError(f"outputs = {outputs!r}: must be at least 2, for the start and the end")
-        return np.unique(np.linspace(0, steps, int(outputs)).round().astype(int))
+    if isinstance(observations, Integral):
+        if isinstance(observations, bool) or observations < 2:
+            raise ValueError(
+                f"observations = {observations!r}: must be at least 2, for the start and the end"
+            )
+        return np.unique(np.linspace(0, steps, int(observations)).round().astype(int))
     try:
-        marks = np.asarray(outputs)
+        marks = np.asarray(observations)
     except ValueError:  # rows of unequal length
         marks = np.empty((0, 0))
     known = marks.ndim == 1 and len(marks) > 0 and marks.dtype.kind in "iuf"
     if not known or not ((marks >= 0) & (marks < 2**53) & (marks == np.floor(marks))).all():
-        raise ValueError(f"outputs = {outputs!r}: must be their number, or whole numbers of at least 0")
+        raise ValueError(
+            f"observations = {observations!r}: must be their number, or whole numbers of at least 0"
+        )
     return np.unique(marks.astype(int))
 
 
@@ -54,7 +58,7 @@ def train(
     step_size: float,
     record: Sequence[int] | np.ndarray,
     observe: Observe,
-    batch: int | None = None,
+    batch_size: int | None = None,
     train_second: bool = True,
     rng: RNGLike | SeedLike = None,
 ) -> tuple[list[Mapping[str, float | np.ndarray]], np.ndarray, np.ndarray]:
@@ -74,7 +78,7 @@ def train(
         Iterations at which to observe, increasing; the last one ends the run. 0 is the start.
     observe : callable
         ``observe(first_layer, second_layer, f)``, with f the outputs on all of X; returns named values.
-    batch : int, optional
+    batch_size : int, optional
         Size b of the mini-batches; default: all data. Each pass puts the data in a new random order and cuts
         it into ⌊n/b⌋ batches. The n mod b data at its end sit this pass out, so that all steps average over
         the same number of data, and each datum counts equally often in the long run.
@@ -98,9 +102,9 @@ def train(
     >>> [float(one["f"]) for one in seen]
     [0.10, 3.03]
     """
-    marks = _check(record, step_size, batch, len(X))
+    marks = _check(record, step_size, batch_size, len(X))
     W, v = _check_start(X, first_layer, second_layer)
-    batches = _batches(X, y, batch, generator(rng))
+    batches = _batches(X, y, batch_size, generator(rng))
     wanted, seen = set(marks.tolist()), []
     for iteration in range(int(marks[-1]) + 1):
         if iteration in wanted:
@@ -118,7 +122,7 @@ def train(
 
 
 def _check(
-    record: Sequence[int] | np.ndarray, step_size: float, batch: int | None, samples: int
+    record: Sequence[int] | np.ndarray, step_size: float, batch_size: int | None, samples: int
 ) -> np.ndarray:
     """Return the iterations to observe, or say which argument is wrong."""
     marks = np.asarray(record)
@@ -126,10 +130,10 @@ def _check(
     if not known or marks[0] < 0 or (marks[1:] <= marks[:-1]).any():
         raise ValueError(f"record = {record!r}: must be increasing iterations, the first at least 0")
     check_positive("step_size", step_size)
-    if batch is not None:
-        known = isinstance(batch, Integral) and not isinstance(batch, bool)
-        if not known or not 1 <= batch <= samples:
-            raise ValueError(f"batch = {batch!r}: must be an integer from 1 to {samples}")
+    if batch_size is not None:
+        known = isinstance(batch_size, Integral) and not isinstance(batch_size, bool)
+        if not known or not 1 <= batch_size <= samples:
+            raise ValueError(f"batch_size = {batch_size!r}: must be an integer from 1 to {samples}")
     return marks
 
 

@@ -51,7 +51,7 @@ THEORY = Theory(
         "by_width": "firstlight.one_step.families:by_width",
         "by_step": "firstlight.one_step.families:by_step",
         "by_share": "firstlight.one_step.families:by_share",
-        "images": "firstlight.one_step.families:of_images",
+        "images": "firstlight.one_step.families:images",
     },
     studies="firstlight.one_step.studies:STUDIES",
     references=REFERENCES,

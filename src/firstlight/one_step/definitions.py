@@ -32,7 +32,7 @@ class Source(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Setting(ByValue):
-    """One gradient step of the first layer on m_gradient samples, then ridge regression on m fresh ones.
+    """One gradient step of the first layer, then ridge regression on fresh samples.
 
     Parameters
     ----------
@@ -41,11 +41,11 @@ class Setting(ByValue):
         their weighted mean.
     labels : Regression or Classification
         Law of the labels y.
-    k : int
-        Width.
-    m : int
-        Training samples of the read-out.
-    m_gradient : int, optional
+    width : int
+        k.
+    samples : int
+        m, training samples of the read-out.
+    gradient_samples : int, optional
         m_g, samples of the gradient step, drawn afresh; default m.
     activation : str or Activation, default "relu"
         σ.
@@ -62,15 +62,15 @@ class Setting(ByValue):
     Examples
     --------
     >>> from firstlight.data.structured import structured_data
-    >>> Setting(*structured_data(20, 2.0), k=10, m=30).gradient_samples
+    >>> Setting(*structured_data(20, 2.0), width=10, samples=30).step_samples
     30
     """
 
     mixture: GaussianMixture
     labels: Labels
-    k: int
-    m: int
-    m_gradient: int | None = None
+    width: int
+    samples: int
+    gradient_samples: int | None = None
     activation: str | Activation = "relu"
     step_size: float = 1.0
     ridge: float | Sequence[float] = 1e-4
@@ -82,8 +82,8 @@ class Setting(ByValue):
             raise refusal("mixture", self.mixture, "be a GaussianMixture")
         if not isinstance(self.labels, (Regression, Classification)):
             raise refusal("labels", self.labels, "be Regression or Classification")
-        for name in ("k", "m", "m_gradient"):
-            if name != "m_gradient" or self.m_gradient is not None:
+        for name in ("width", "samples", "gradient_samples"):
+            if name != "gradient_samples" or self.gradient_samples is not None:
                 check_count(name, getattr(self, name))
                 object.__setattr__(self, name, int(getattr(self, name)))  # NumPy's small integers overflow
         check_number("step_size", self.step_size, 0)
@@ -107,9 +107,9 @@ class Setting(ByValue):
         return np.atleast_1d(np.asarray(self.ridge, dtype=float))
 
     @property
-    def gradient_samples(self) -> int:
-        """Samples of the gradient step."""
-        return self.m_gradient or self.m
+    def step_samples(self) -> int:
+        """How many samples the gradient step takes: as given, or as many as the read-out."""
+        return self.gradient_samples or self.samples
 
     @property
     def inputs(self) -> Source:

@@ -17,7 +17,7 @@ def degrees_of(setting: Setting, largest: int = 8) -> Degrees:
     """Rate the Hermite degrees of a problem with identity-plus-spikes covariances, to 8 at least."""
     law = reduced_law(setting.mixture, setting.labels)
     return measured_degrees(
-        law, setting.sigma, setting.k, setting.gradient_samples, setting.step_size, generator(0),
+        law, setting.sigma, setting.width, setting.step_samples, setting.step_size, generator(0),
         max(largest, 8),
     )  # fmt: skip
 
@@ -72,7 +72,7 @@ def needed_degree(problem: Setting) -> int:
     Examples
     --------
     >>> from firstlight.one_step import Problem
-    >>> needed_degree(Problem.scaled(n=600, k=600, m=600, alpha=0.5, beta=0.74))
+    >>> needed_degree(Problem.scaled(dimension=600, width=600, samples=600, alpha=0.5, beta=0.74))
     2
     """
     degrees = degrees_of(problem)

@@ -18,7 +18,7 @@ class _OneStep(BaseEstimator):
 
     def __init__(
         self,
-        k: int = 100,
+        width: int = 100,
         *,
         step_size: float = 1.0,
         ridge: float = 1e-4,
@@ -26,7 +26,7 @@ class _OneStep(BaseEstimator):
         gradient_fraction: float = 0.5,
         random_state: Any = None,
     ) -> None:
-        self.k = k
+        self.width = width
         self.step_size = step_size
         self.ridge = ridge
         self.activation = activation
@@ -34,8 +34,8 @@ class _OneStep(BaseEstimator):
         self.random_state = random_state
 
     def _check(self) -> None:
-        if isinstance(self.k, bool) or not isinstance(self.k, Integral) or self.k < 1:
-            raise ValueError(f"k = {self.k!r}: must be an integer of at least 1")
+        if isinstance(self.width, bool) or not isinstance(self.width, Integral) or self.width < 1:
+            raise ValueError(f"width = {self.width!r}: must be an integer of at least 1")
         for name in ("step_size", "ridge"):
             value = getattr(self, name)
             if not isinstance(value, Real) or not 0 <= value < np.inf:
@@ -55,7 +55,7 @@ class _OneStep(BaseEstimator):
         count = int(np.clip(round(self.gradient_fraction * len(x)), 1, len(x) - 1))
         step, rest = order[:count], order[count:]
         start = TwoLayer.draw(
-            int(self.k), x.shape[1], 1 / x.shape[1], activation(self.activation), rng, y.shape[1:]
+            int(self.width), x.shape[1], 1 / x.shape[1], activation(self.activation), rng, y.shape[1:]
         )
         trained = start.step(x[step], y[step], float(self.step_size))
         phi = features(x[rest], trained.first_layer, trained.activation)
@@ -87,8 +87,8 @@ class OneStepRegressor(RegressorMixin, _OneStep):
 
     Parameters
     ----------
-    k : int, default 100
-        Width.
+    width : int, default 100
+        Number of neurons.
     step_size : float, default 1.0
         η; a step that changes what is learnt is of the order of the number of features.
     ridge : float, default 1e-4
@@ -102,14 +102,14 @@ class OneStepRegressor(RegressorMixin, _OneStep):
 
     Attributes
     ----------
-    first_layer_, second_layer_ : ndarray, shapes (k, n_features) and (k,)
+    first_layer_, second_layer_ : ndarray, shapes (width, n_features) and (width,)
         The fitted network, of centred and scaled inputs.
 
     Examples
     --------
     >>> rng = np.random.default_rng(0)
     >>> x = rng.normal(size=(400, 5))
-    >>> model = OneStepRegressor(k=50, step_size=5.0, random_state=0).fit(x, np.maximum(x[:, 0], 0))
+    >>> model = OneStepRegressor(width=50, step_size=5.0, random_state=0).fit(x, np.maximum(x[:, 0], 0))
     >>> bool(model.score(x, np.maximum(x[:, 0], 0)) > 0.9)
     True
     """
@@ -140,7 +140,7 @@ class OneStepClassifier(ClassifierMixin, _OneStep):
     >>> rng = np.random.default_rng(0)
     >>> x = rng.normal(size=(400, 5))
     >>> y = np.where(x[:, 0] > 0, "right", "left")
-    >>> bool(OneStepClassifier(k=50, step_size=5.0, random_state=0).fit(x, y).score(x, y) > 0.9)
+    >>> bool(OneStepClassifier(width=50, step_size=5.0, random_state=0).fit(x, y).score(x, y) > 0.9)
     True
     """
 

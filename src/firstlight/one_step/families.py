@@ -3,7 +3,7 @@
 from dataclasses import replace
 from typing import Any
 
-from firstlight.data.cache import ImagesNotFetched
+from firstlight.data.cache import ImagesNotFetched, check_classes
 from firstlight.data.labels import Classification
 from firstlight.data.noisy_images import Centring, noisy_images
 from firstlight.data.structured import structured_data
@@ -12,24 +12,24 @@ from firstlight.maths.checks import check_count, check_number, shown
 from firstlight.one_step.problem import Problem
 
 
-def by_width(ratio: float, n: int, m: int, **fields: Any) -> Problem:
+def by_width(ratio: float, dimension: int, samples: int, **fields: Any) -> Problem:
     """Return `Problem.scaled` with a width of `ratio` times the number of samples.
 
     Parameters
     ----------
     ratio : float
         k/m, positive.
-    n, m : int
+    dimension, samples : int
         Input dimension and training samples.
     **fields
         The other fields of `Problem.scaled`.
 
     Examples
     --------
-    >>> by_width(1.5, n=40, m=20, alpha=0.5, beta=0.5).k
+    >>> by_width(1.5, dimension=40, samples=20, alpha=0.5, beta=0.5).width
     30
     """
-    return Problem.scaled(n=n, k=_width(ratio, m), m=m, **fields)
+    return Problem.scaled(dimension=dimension, width=_width(ratio, samples), samples=samples, **fields)
 
 
 def by_share(share: float, **fields: Any) -> Problem:
@@ -37,7 +37,7 @@ def by_share(share: float, **fields: Any) -> Problem:
 
     Examples
     --------
-    >>> by_share(0.2, n=40, k=20, m=20, alpha=0.5, beta=0.5).mixture.weights.tolist()
+    >>> by_share(0.2, dimension=40, width=20, samples=20, alpha=0.5, beta=0.5).mixture.weights.tolist()
     [0.2, 0.8]
     """
     check_number("share", share, above=0, below=1)
@@ -56,14 +56,21 @@ def by_step(step_size: float, **fields: Any) -> Problem:
 
     Examples
     --------
-    >>> by_step(2.0, n=40, k=20, m=20, alpha=0.5, beta=0.5).step_size
+    >>> by_step(2.0, dimension=40, width=20, samples=20, alpha=0.5, beta=0.5).step_size
     2.0
     """
     return replace(Problem.scaled(**fields), step_size=step_size)
 
 
 def at_strength(
-    strength: float, step_size: float, n: int, k: int, m: int, ridge: float, activation: str, **data: Any
+    strength: float,
+    step_size: float,
+    dimension: int,
+    width: int,
+    samples: int,
+    ridge: float,
+    activation: str,
+    **data: Any,
 ) -> Problem:
     """Return the problem with spike strength and step size given, whatever the dimension.
 
@@ -73,7 +80,7 @@ def at_strength(
     ----------
     strength : float
         θ.
-    step_size, n, k, m, ridge, activation
+    step_size, dimension, width, samples, ridge, activation
         As in `Problem.scaled`.
     **data
         β, and fields of `firstlight.data.structured.structured_data`.
@@ -85,16 +92,15 @@ def at_strength(
     """
     beta = data.pop("beta")
     return Problem(
-        *structured_data(n, strength, **data), k, m,
+        *structured_data(dimension, strength, **data), width, samples,
         activation=activation, step_size=step_size, ridge=ridge, beta=beta,
     )  # fmt: skip
 
 
-def of_images(
+def images(
     ratio: float,
-    m: int,
-    first: int,
-    second: int,
+    samples: int,
+    classes: str,
     images: str = "fashion-mnist",
     alpha: float = 0.0,
     beta: float = 1.0,
@@ -110,10 +116,10 @@ def of_images(
     ----------
     ratio : float
         k/m, positive.
-    m : int
+    samples : int
         Training samples.
-    first, second : int
-        The classes, labelled +1 and -1.
+    classes : str
+        The two classes, as "0,1", labelled +1 and -1.
     images : str, default "fashion-mnist"
         The set; it must have been fetched.
     alpha, beta : float
@@ -125,25 +131,23 @@ def of_images(
 
     Examples
     --------
-    >>> of_images(0.5, 40, 0, 1, images="digits").source
+    >>> images(0.5, 40, "0,1", images="digits").source
     NoisyImages(name='digits', first=0, second=1, centring='class')
     """
     check_number("alpha", alpha, 0, 1)
     check_number("beta", beta, 0, 1)
-    check_count("first", first, 0)
-    if check_count("second", second, 0) == first:
-        raise ValueError(f"second = {second}: must differ from first")
+    first, second = check_classes("classes", classes, most=2)
     try:
         source = noisy_images(images, first, second, centring)
     except (ImagesNotFetched, ValueError) as error:
-        raise type(error)(f"images = {shown(images)}, first = {first}, second = {second}: {error}") from error
+        raise type(error)(f"images = {shown(images)}, classes = {classes!r}: {error}") from error
     step_size = float(source.mixture.dimension ** (alpha * beta))
     return Problem(
-        source.mixture, Classification(), _width(ratio, m), m,
+        source.mixture, Classification(), _width(ratio, samples), samples,
         activation=activation, step_size=step_size, ridge=ridge, source=source, beta=beta,
     )  # fmt: skip
 
 
-def _width(ratio: float, m: int) -> int:
+def _width(ratio: float, samples: int) -> int:
     ratio = check_number("ratio", ratio, above=0, high=1e6)
-    return max(1, round(ratio * check_count("m", m)))
+    return max(1, round(ratio * check_count("samples", samples)))

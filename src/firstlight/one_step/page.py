@@ -29,8 +29,9 @@ _RANGES = {"ratio": (0.1, 4.0), "samples": (0.2, 4.0), "alpha": (0.0, 1.0), "bet
 def _fields(values: Values, dimension: int) -> dict[str, Any]:
     """Return the fields of the problem at the sliders' own values."""
     return {
-        "n": dimension, "k": max(1, round(values["width"] * dimension)),
-        "m": max(1, round(values["samples"] * dimension)), "alpha": values["alpha"], "beta": values["beta"],
+        "dimension": dimension, "width": max(1, round(values["width"] * dimension)),
+        "samples": max(1, round(values["samples"] * dimension)),
+        "alpha": values["alpha"], "beta": values["beta"],
         "activation": values["activation"], "task": values["task"],
         "label_direction": values["label_direction"], "ridge": values["ridge"],
     }  # fmt: skip
@@ -112,14 +113,14 @@ def study(values: Values) -> Study:
     reference, name = "firstlight.one_step.problem:Problem.scaled", sweep
     if sweep == "ratio":
         reference = f"{_FAMILY}by_width"
-        fields.pop("k")
+        fields.pop("width")
     elif sweep == "samples":
-        name = "m"
+        name = "samples"
         axis = sorted({max(1, round(at * n)) for at in axis})
     elif sweep == "step_size":
         reference = f"{_FAMILY}by_step"
     fields.pop(name, None)
-    arms = {kind: Arm("simulate", {} if kind == "network" else {"model": kind}) for kind in values["arms"]}
+    arms = {kind: Arm("simulate", {} if kind == "network" else {"method": kind}) for kind in values["arms"]}
     return Study(
         name=f"one-step/explore-{sweep.replace('_', '-')}",
         description=f"Errors against {_SWEEPS[sweep]}, explored by hand",
@@ -147,7 +148,7 @@ def points(values: Values, study: Study, found: "xr.Dataset") -> dict[str, list[
             role: Any = _ROLES[arm]
             one = measured(found, arm, observable, over, name=f"test error, {_ARMS[arm]}", role=role)
             drawn[panel] += [one] if one else []
-    if over == "m":  # the picture's axis is m/n
+    if over == "samples":  # the picture's axis is m/n
         n = values["dimension"]
         drawn = {
             panel: [Trace(**{**vars(one), "x": [at / n for at in one.x]}) for one in some]

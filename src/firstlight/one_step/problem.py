@@ -35,12 +35,12 @@ _SMALL = 2000  # neurons
 class Problem(Setting):
     """One gradient step of the first layer, then ridge regression on fresh samples: what error is left?
 
-    The parameters are those of `firstlight.one_step.definitions.Setting`: mixture, labels, k, m, m_gradient,
-    activation, step_size, ridge, source, beta. `Problem.scaled` builds the source's own family.
+    The parameters are those of `firstlight.one_step.definitions.Setting`: mixture, labels, width, samples,
+    gradient_samples, activation, step_size, ridge, source, beta. `Problem.scaled` builds the source's family.
 
     Examples
     --------
-    >>> problem = Problem.scaled(n=60, k=60, m=60, alpha=0.5, beta=0.5)
+    >>> problem = Problem.scaled(dimension=60, width=60, samples=60, alpha=0.5, beta=0.5)
     >>> found = problem.simulate(rng=0)
     >>> bool(0 < found.train_error < found.test_error)
     True
@@ -53,9 +53,9 @@ class Problem(Setting):
     @classmethod
     def scaled(
         cls,
-        n: int,
-        k: int,
-        m: int,
+        dimension: int,
+        width: int,
+        samples: int,
         alpha: float,
         beta: float,
         activation: str | Activation = "relu",
@@ -66,23 +66,26 @@ class Problem(Setting):
         spike_alignment: float = 0.0,
         noise: float = 0.0,
         ridge: float | Sequence[float] = 1e-4,
-        m_gradient: int | None = None,
+        gradient_samples: int | None = None,
         link: str | Activation = "relu",
+        step_size: float | None = None,
     ) -> "Problem":
         """Build the source's family: spike strength θ = n^(β(1-α)) in the data, step size η = n^(βα).
 
         Parameters
         ----------
-        n, k, m : int
-            Input dimension, width, training samples.
+        dimension, width, samples : int
+            n, k and m: input dimension, width, training samples.
         alpha : float
             α in [0, 1]: 0 puts all the structure in the data, 1 in the step.
         beta : float
             β in [0, 1], strength of the structure.
-        activation, ridge, m_gradient
+        activation, ridge, gradient_samples
             See `Problem`.
         task, label_direction, weights, rank, spike_alignment, noise, link
             See `firstlight.data.structured.structured_data`.
+        step_size : float, optional
+            Another η than the family's.
 
         Returns
         -------
@@ -90,20 +93,19 @@ class Problem(Setting):
 
         Examples
         --------
-        >>> problem = Problem.scaled(n=100, k=50, m=80, alpha=0.5, beta=0.5)
+        >>> problem = Problem.scaled(dimension=100, width=50, samples=80, alpha=0.5, beta=0.5)
         >>> problem.step_size, problem.mixture.covariances[0].strengths.tolist()
         (3.162278, [3.162278])
         """
         check_number("alpha", alpha, 0, 1)
         check_number("beta", beta, 0, 1)
-        check_count("n", n)
-        n = int(n)
+        n = check_count("dimension", dimension)
         mixture, labels = structured_data(
             n, n ** (beta * (1 - alpha)), task=task, label_direction=label_direction, weights=weights,
             rank=rank, spike_alignment=spike_alignment, noise=noise, link=link,
         )  # fmt: skip
-        step_size = float(n ** (beta * alpha))
-        return cls(mixture, labels, k, m, m_gradient, activation, step_size, ridge, beta=beta)
+        eta = float(n ** (beta * alpha)) if step_size is None else step_size
+        return cls(mixture, labels, width, samples, gradient_samples, activation, eta, ridge, beta=beta)
 
     @classmethod
     def from_data(
@@ -165,7 +167,7 @@ class Problem(Setting):
         self,
         rng: RNGLike | SeedLike = None,
         *,
-        model: Model = "network",
+        method: Model = "network",
         degree: int | None = None,
         risk: Risk = "sample",
         test_samples: int | None = None,
@@ -177,7 +179,7 @@ class Problem(Setting):
         ----------
         rng : optional
             Source of randomness (SPEC 7).
-        model : {"network", "hermite", "conditional_gaussian"}
+        method : {"network", "hermite", "conditional_gaussian"}
             What the read-out is fitted on: the network's features, or one of the models that are equivalent
             to them. The gradient step is the network's own in each case.
         degree : int, optional
@@ -198,22 +200,22 @@ class Problem(Setting):
             ``test_error``, ``train_error``, their ratios to ``label_variance``, ``test_error_by_class``,
             ``weight_norm`` (length of the read-out), and ``misclassification`` for classes.
         """
-        check_choice("model", model, ("network", "hermite", "conditional_gaussian"))
+        check_choice("method", method, ("network", "hermite", "conditional_gaussian"))
         check_choice("risk", risk, ("sample", "population"))
-        if risk == "population" and (model != "network" or self.source is not None):
+        if risk == "population" and (method != "network" or self.source is not None):
             raise ValueError("risk = 'population': only for the network on the mixture itself")
-        if model == "conditional_gaussian" and not self.spiked:
-            raise ValueError("model = 'conditional_gaussian': needs identity-plus-spikes covariances")
+        if method == "conditional_gaussian" and not self.spiked:
+            raise ValueError("method = 'conditional_gaussian': needs identity-plus-spikes covariances")
         if test_samples is not None:
             check_count("test_samples", test_samples)
             test_samples = int(test_samples)
-        top = 1 if model != "hermite" else surrogate_degree(self, degree)
+        top = 1 if method != "hermite" else surrogate_degree(self, degree)
         values = run_trial(
-            self, generator(rng), model=model, degree=top, risk=risk, test_samples=test_samples
+            self, generator(rng), method=method, degree=top, risk=risk, test_samples=test_samples
         )
         found = dataset(self, values, convention)
         left = float(found.relative_test_error.min())
-        if model == "conditional_gaussian" and left < RESOLVED:
+        if method == "conditional_gaussian" and left < RESOLVED:
             warnings.warn(
                 f"model = 'conditional_gaussian': {left:.1g} of the labels' variance is left, "
                 f"and the model resolves {RESOLVED:g} of it",
@@ -246,8 +248,8 @@ class Problem(Setting):
             For the first method: one effective ridge for all samples, or one for each class. By itself it
             takes class-wise equations where the classes differ in more than spikes; ``attrs`` say which.
         sample_sizes : sequence of int, optional
-            Predict for these m, the step being as it is; a dimension ``m`` is added. The first method needs
-            no second factorisation for it.
+            Predict for these m, the step being as it is; a dimension ``samples`` is added. The first method
+            needs no second factorisation for it.
         draws : int, default 8
             For the second method: how many batch averages the result is averaged over, each with quadrature
             nodes of its own. Their spread is the prediction's error: two at least, or there is none to tell.
@@ -264,7 +266,9 @@ class Problem(Setting):
         """
         check_choice("method", method, ("deterministic", "asymptotic"))
         check_choice("equivalent", equivalent, ("auto", "one covariance", "class-wise"))
-        sizes = [self.m] if sample_sizes is None else list(np.ravel(np.asarray(sample_sizes, dtype=object)))
+        sizes = (
+            [self.samples] if sample_sizes is None else list(np.ravel(np.asarray(sample_sizes, dtype=object)))
+        )
         if not sizes:
             raise ValueError("sample_sizes: must not be empty")
         for size in sizes:
@@ -277,15 +281,15 @@ class Problem(Setting):
             check_count("nodes", nodes, 64)
             with threadpool_limits(1, "blas"):  # threads cost more than they bring on matrices this small
                 found = asymptotic(
-                    self.mixture, self.labels, self.sigma, k=self.k, sizes=sizes,
-                    m_gradient=self.gradient_samples, step_size=self.step_size, ridges=self.ridges,
+                    self.mixture, self.labels, self.sigma, width=self.width, sizes=sizes,
+                    gradient_samples=self.step_samples, step_size=self.step_size, ridges=self.ridges,
                     rng=rng, draws=int(draws), nodes=int(nodes),
                 )  # fmt: skip
             return averaged([dataset(self, values, convention, asked, method=method) for values in found])
         chosen = choose_equivalent(self.mixture) if equivalent == "auto" else equivalent
         stream = Streams(rng)
         # Up to this size our threads gain more than those of BLAS, which would spin beside them.
-        with Workers() if self.k <= _SMALL else nullcontext():
+        with Workers() if self.width <= _SMALL else nullcontext():
             first, second, x, y = sampled_first_layer(self, stream)
             trained = stepped_first_layer(first, second, self.sigma, x, y, self.step_size)
             update = (trained - first).T @ second
@@ -298,7 +302,7 @@ class Problem(Setting):
 
     def assumptions(self) -> tuple[Assumption, ...]:
         """Check what the theory assumes."""
-        n, k, m = self.mixture.dimension, self.k, self.m
+        n, k, m = self.mixture.dimension, self.width, self.samples
         ratios = (k / n, m / n)
         traces = self.mixture.traces
         spread = float(np.ptp(traces) / traces.mean())
@@ -329,7 +333,7 @@ class Problem(Setting):
 
     def cost(self, kind: str, **options: Any) -> Cost:
         """Leading terms of the work and memory of one call."""
-        n, k, m, batch = self.mixture.dimension, self.k, self.m, self.gradient_samples
+        n, k, m, batch = self.mixture.dimension, self.width, self.samples, self.step_samples
         if options.get("method") == "asymptotic":
             nodes = options.get("nodes", 256)
             return Cost(flops=1e9 * options.get("draws", 8) * (nodes / 256) ** 2, bytes=800.0 * nodes**2)
@@ -339,5 +343,5 @@ class Problem(Setting):
             return Cost(flops=step + 2 * k * k * n + 6.0 * k**3, bytes=8.0 * matrices * k * max(k, n))
         tests = options.get("test_samples") or 5 * m
         flops = step + 2.0 * k * n * (m + tests) + k * m * min(k, m)
-        slower = 1.0 if options.get("model", "network") == "network" else 3.0
+        slower = 1.0 if options.get("method", "network") == "network" else 3.0
         return Cost(flops=slower * flops, bytes=8.0 * (2 * k * n + 2 * max(m, batch) * max(k, n)))

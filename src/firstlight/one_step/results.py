@@ -45,7 +45,7 @@ def dataset(
     xarray.Dataset
     """
     check_choice("convention", convention, ("full", "half"))
-    dims: tuple[str, ...] = ("m", "ridge")[-values["test_error"].ndim :]
+    dims: tuple[str, ...] = ("samples", "ridge")[-values["test_error"].ndim :]
     values = dict(values)
     if "converged" in values:
         for name in values.keys() - {"converged"}:
@@ -59,10 +59,10 @@ def dataset(
         values["train_error"] = values["train_error"] + setting.ridges * values["weight_norm"] ** 2
         for name in ("test_error", "train_error", "test_error_by_class"):
             values[name] = values[name] / 2
-    unasked = ([] if sample_sizes is not None else ["m"]) + (["ridge"] if np.isscalar(setting.ridge) else [])
-    chosen = tuple(0 if name in unasked else slice(None) for name in dims)
-    kept = tuple(name for name in dims if name not in unasked)
-    coords: dict[str, Any] = {"m": list(sample_sizes or []), "ridge": setting.ridges}
+    asked = {"samples": sample_sizes is not None, "ridge": not np.isscalar(setting.ridge)}
+    chosen = tuple(slice(None) if asked[name] else 0 for name in dims)
+    kept = tuple(name for name in dims if asked[name])
+    coords: dict[str, Any] = {"samples": list(sample_sizes or []), "ridge": setting.ridges}
     return xr.Dataset(
         {
             name: ((*kept, "class") if name == "test_error_by_class" else kept, value[chosen])

@@ -14,14 +14,14 @@ _SCALED = "firstlight.one_step:Problem.scaled"
 _FAMILY = "firstlight.one_step.families:"
 _CLAIMS = "firstlight.one_step.claims:"
 
-_QUICK = {"n": 240, "m": 240}
-_PAPER = {"n": 1000, "m": 1000}
-_SQUARE = {**_QUICK, "k": 240}
-_PAPER_SQUARE = {**_PAPER, "k": 1000}
+_QUICK = {"dimension": 240, "samples": 240}
+_PAPER = {"dimension": 1000, "samples": 1000}
+_SQUARE = {**_QUICK, "width": 240}
+_PAPER_SQUARE = {**_PAPER, "width": 1000}
 
 _ARMS = {
     "network": Arm("simulate", label="network", against=["asymptotic"]),
-    "hermite": Arm("simulate", {"model": "hermite"}, label="Hermite model", against=["network"]),
+    "hermite": Arm("simulate", {"method": "hermite"}, label="Hermite model", against=["network"]),
     "deterministic": Arm("predict", paired=True, label="deterministic equivalent"),
     "asymptotic": Arm("predict", {"method": "asymptotic", "draws": 4}, label="network-free"),
 }
@@ -56,11 +56,11 @@ def _fashion(first: int, second: int) -> Study:
     return Study(
         name=f"one-step/fashion-mnist-{first}-{second}",
         description=f"Fashion-MNIST {first} against {second}, with noise: network, Hermite model and theory",
-        problem=f"{_FAMILY}of_images",
+        problem=f"{_FAMILY}images",
         claims=f"{_CLAIMS}images",
         tolerance=_TOLERANCE,
         axes={"ratio": [0.1, 0.5, 1.0, 1.5, 2.5]},
-        fixed={"m": 200, "first": first, "second": second, "alpha": 0.0, "beta": 1.0, "ridge": 1e-4},
+        fixed={"samples": 200, "classes": f"{first},{second}", "alpha": 0.0, "beta": 1.0, "ridge": 1e-4},
         arms=arms,
         trials=8,
         observables=["test_error", "train_error", "misclassification"],
@@ -69,7 +69,7 @@ def _fashion(first: int, second: int) -> Study:
         scales={
             "paper": Scale(
                 trials=20,
-                fixed={"m": 500},
+                fixed={"samples": 500},
                 axes={"ratio": [0.01, *_RATIOS]},
             )
         },
@@ -204,10 +204,10 @@ STUDIES = (
         claims=f"{_CLAIMS}square",
         tolerance=_TOLERANCE,
         axes={"alpha": Range(0.0, 1.0, 6), "beta": Range(0.0, 1.0, 6)},
-        fixed={"n": 160, "k": 200, "m": 200, "label_direction": "spikes"},
+        fixed={"dimension": 160, "width": 200, "samples": 200, "label_direction": "spikes"},
         arms={
             "network": Arm("simulate", {"risk": "population"}),
-            "linear": Arm("simulate", {"model": "hermite", "degree": 1}, label="degree-1 model"),
+            "linear": Arm("simulate", {"method": "hermite", "degree": 1}, label="degree-1 model"),
             "deterministic": Arm("predict", paired=True, label="deterministic equivalent"),
         },
         trials=8,
@@ -216,7 +216,7 @@ STUDIES = (
         scales={
             "paper": Scale(
                 trials=20,
-                fixed={"n": 400, "k": 500, "m": 500},
+                fixed={"dimension": 400, "width": 500, "samples": 500},
                 axes={"alpha": Range(0.0, 1.0, 30), "beta": Range(0.0, 1.0, 30)},
             )
         },
@@ -228,11 +228,11 @@ STUDIES = (
         claims=f"{_CLAIMS}degree",
         tolerance=_TOLERANCE,
         axes={"beta": [0.3, 0.6, 0.74, 0.9]},
-        fixed={"n": 300, "k": 300, "m": 300, "alpha": 0.0, "label_direction": "spikes"},
+        fixed={"dimension": 300, "width": 300, "samples": 300, "alpha": 0.0, "label_direction": "spikes"},
         arms={
             "network": Arm("simulate"),
-            **{f"degree_{d}": Arm("simulate", {"model": "hermite", "degree": d}) for d in range(1, 7)},
-            "conditional_gaussian": Arm("simulate", {"model": "conditional_gaussian"}),
+            **{f"degree_{d}": Arm("simulate", {"method": "hermite", "degree": d}) for d in range(1, 7)},
+            "conditional_gaussian": Arm("simulate", {"method": "conditional_gaussian"}),
             "deterministic": Arm("predict", paired=True, label="deterministic equivalent"),
         },
         trials=12,
@@ -241,7 +241,7 @@ STUDIES = (
         scales={
             "paper": Scale(
                 trials=20,
-                fixed={"n": 1000, "k": 1000, "m": 1000},
+                fixed={"dimension": 1000, "width": 1000, "samples": 1000},
                 axes={"beta": [0.3, 0.45, 0.6, 0.74, 0.85, 0.95]},
             )
         },

@@ -93,7 +93,7 @@ def above_algorithmic(found: xr.Dataset) -> list[Claim]:
 
 def phases(found: xr.Dataset) -> list[Claim]:
     """Judge ``phase-transition/two-phases`` at its last delta: what is learnt when, and the plateau."""
-    descent = found.sel(arm="descent").isel(delta=-1)
+    descent = found.sel(arm="descent").isel(samples_per_dimension=-1)
     easy, hard = descent["easy_cosine"], descent["hard_cosine"]
     learnt = hard.max("time") > _FOUND  # a network that finds nothing has no second phase
     late = _half_time(hard)
@@ -150,17 +150,22 @@ _PROPERTIES = {
 def delay(found: xr.Dataset) -> list[Claim]:
     """Judge ``phase-transition/escape-time``: each trial's slope in log d."""
     time = found["escape_time"].sel(arm="descent")
-    size = np.log(time["d"].astype(float))
+    size = np.log(time["dimension"].astype(float))
     size = size - size.mean()
-    slope = (time.transpose("trial", "d") * size).sum("d", skipna=False) / (size**2).sum()
+    slope = (time.transpose("trial", "dimension") * size).sum("dimension", skipna=False) / (size**2).sum()
     return [judged(DELAY, [Estimate("steps per unit of log d", *over_trials(slope))])]
 
 
 def grokking(found: xr.Dataset) -> list[Claim]:
     """Judge ``phase-transition/grokking`` at its largest size."""
-    descent = found.sel(arm="descent").isel(d=-1)
+    descent = found.sel(arm="descent").isel(dimension=-1)
     train, test = (_half_time(-descent[name]) for name in ("train_error", "test_error"))
-    return [judged(GROKKING, [Estimate(f"steps at d = {int(descent['d'])}", *over_trials(test - train))])]
+    return [
+        judged(
+            GROKKING,
+            [Estimate(f"steps at d = {int(descent['dimension'])}", *over_trials(test - train))],
+        )
+    ]
 
 
 def _half_time(curve: xr.DataArray) -> xr.DataArray:

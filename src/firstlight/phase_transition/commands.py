@@ -139,7 +139,7 @@ def delta_nn(
     step_size: Annotated[float | None, typer.Option(help="Step size; default: a stable one.")] = None,
     steps: Annotated[int, typer.Option(help="Steps of training to follow.")] = 128,
     criterion: Annotated[str, typer.Option(help="bbp+sign, bbp or block+sign.")] = "bbp+sign",
-    samples: Annotated[int, typer.Option(help="Samples of the theory.")] = 1 << 14,
+    draws: Annotated[int, typer.Option(help="Monte-Carlo draws of the theory.")] = 1 << 14,
     noise: Noise = 0.0,
     seed: Seed = 0,
     as_json: Json = False,
@@ -150,7 +150,7 @@ def delta_nn(
     try:
         student = _student(activation, second_layer, init_scale, loss, ridge, offset)
         found = delta_nn(
-            _law(target, noise), student, step_size, steps, criterion=criterion, samples=samples, rng=seed
+            _law(target, noise), student, step_size, steps, criterion=criterion, draws=draws, rng=seed
         )
     except ValueError as error:
         raise _refuse(error) from None

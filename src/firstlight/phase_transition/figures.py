@@ -44,11 +44,12 @@ def spectra(study: Study, found: xr.Dataset) -> "Figure":
     density = found.share_below.diff("boundary") / np.diff(ends)
     experiment = next(name for name, arm in study.arms.items() if arm.kind == "simulate")
     looks = {experiment: (style.COLOURS[0], "v", "eigenvalues"), study.reference: ("#333333", "^", "theory")}
-    drawn = style.new(found.delta.size, found.width.size, width=3.4, height=2.5)
-    panels = ((delta, width) for delta in found.delta.values for width in found.width.values)
+    drawn = style.new(found.samples_per_dimension.size, found.width.size, width=3.4, height=2.5)
+    deltas, widths = found.samples_per_dimension.values, found.width.values
+    panels = ((delta, width) for delta in deltas for width in widths)
     for ax, (delta, width) in zip(drawn.axes, panels, strict=True):
         for arm, (colour, marker, label) in looks.items():
-            where = {"delta": delta, "width": width, "arm": arm}
+            where = {"samples_per_dimension": delta, "width": width, "arm": arm}
             curve = density.sel(where).mean("trial")
             if arm == experiment:
                 ax.stairs(curve, ends, fill=True, color=colour, alpha=0.35, label=label)
@@ -67,17 +68,19 @@ def learning(study: Study, found: xr.Dataset) -> "Figure":
     from firstlight.phase_transition import delta_nn
 
     first = study.build(study.point(0))
-    limits = delta_nn(first.law, first.student, first.training, 48, samples=1 << 12)  # type: ignore[attr-defined]
+    limits = delta_nn(first.law, first.student, first.training, 48, draws=1 << 12)  # type: ignore[attr-defined]
     experiment = next(name for name, arm in study.arms.items() if arm.kind == "simulate")
     drawn = style.new(width=6.4, height=3.8)
     ax = drawn.axes[0]
-    for colour, marker, d in zip(style.COLOURS, style.MARKERS, found.d.values, strict=False):
-        runs = found.success.sel(d=d, arm=experiment)
+    for colour, marker, d in zip(style.COLOURS, style.MARKERS, found.dimension.values, strict=False):
+        runs = found.success.sel(dimension=d, arm=experiment)
         mean, count = runs.mean("trial"), runs.notnull().sum("trial")
         error = np.sqrt(mean * (1 - mean) / count)
-        ax.errorbar(found.delta, mean, error, fmt=marker, color=colour, label=f"descent, d = {d}")
-        theory = found.success.sel(d=d, arm=study.reference).isel(trial=0)
-        ax.plot(found.delta, theory, color=colour, label=f"V(t), d = {d}")
+        ax.errorbar(
+            found.samples_per_dimension, mean, error, fmt=marker, color=colour, label=f"descent, d = {d}"
+        )
+        theory = found.success.sel(dimension=d, arm=study.reference).isel(trial=0)
+        ax.plot(found.samples_per_dimension, theory, color=colour, label=f"V(t), d = {d}")
     ax.axvline(limits.delta_alg, color="#888888", linestyle=":", label="$δ_{alg}$")
     if np.isfinite(limits.value):
         ax.axvline(limits.value, color="#444444", linestyle="--", label="$δ_{NN}$ (d → ∞)")

@@ -115,7 +115,7 @@ def onset(
     check_count("steps", steps, 2)
     check_number("level", level, above=0, below=1)
     check_choice("method", method, ("pilot", "theory"))
-    least = max(law.k, student.width) + 1
+    least = max(law.directions, student.width) + 1
     check_count("pilot_dimension", pilot_dimension, least)
     check_count("runs", runs, 2 * _STARTS)
     if method == "theory":

@@ -21,10 +21,10 @@ class LearningProblem(TrainedModel):
 
     Parameters
     ----------
-    delta : float
+    samples_per_dimension : float
         δ = n/d.
-    d : int
-        Number of dimensions.
+    dimension : int
+        d.
     steps : int
         Steps of the experiment.
     theory_steps : int
@@ -34,13 +34,13 @@ class LearningProblem(TrainedModel):
 
     Examples
     --------
-    >>> problem = LearningProblem(delta=6.0, d=150, steps=60, theory_steps=24)
-    >>> bool(problem.predict(samples=1 << 10).success > 0.5)
+    >>> problem = LearningProblem(samples_per_dimension=6.0, dimension=150, steps=60, theory_steps=24)
+    >>> bool(problem.predict(draws=1 << 10).success > 0.5)
     True
     """
 
-    delta: float = 3.0
-    d: int = 500
+    samples_per_dimension: float = 3.0
+    dimension: int = 500
     steps: int = 400
     theory_steps: int = 64
 
@@ -48,13 +48,13 @@ class LearningProblem(TrainedModel):
         super().__post_init__()
         for name in ("steps", "theory_steps"):
             check_count(name, getattr(self, name), 2)
-        self.check_sizes(self.delta, self.d, max(self.steps, self.theory_steps))
+        self.check_sizes(self.samples_per_dimension, self.dimension, max(self.steps, self.theory_steps))
 
-    def predict(self, rng: RNGLike | SeedLike = 0, *, samples: int = 1 << 12) -> xr.Dataset:
+    def predict(self, rng: RNGLike | SeedLike = 0, *, draws: int = 1 << 12) -> xr.Dataset:
         """Predict from V(t), without a fit: a rule of thumb for finite d.
 
         The overlap at step t is normal with variance V(t)/d while it is small; success is an overlap that
-        reaches the level at some t ≤ steps. `samples` are doubled, three times at most, as long as
+        reaches the level at some t ≤ steps. `draws` are doubled, three times at most, as long as
         independent scrambles of the theory's own samples do not agree.
 
         Returns
@@ -65,8 +65,8 @@ class LearningProblem(TrainedModel):
         """
         rng = generator(rng)
         found = success_chance(
-            label_law(self.law, rng), self.student, self.delta, self.training, self.d, self.steps,
-            followed=self.theory_steps, samples=samples, level=SUCCESS, rng=rng,
+            label_law(self.law, rng), self.student, self.samples_per_dimension, self.training,
+            self.dimension, self.steps, followed=self.theory_steps, draws=draws, level=SUCCESS, rng=rng,
         )  # fmt: skip
         return xr.Dataset(
             {
@@ -80,14 +80,14 @@ class LearningProblem(TrainedModel):
 
     def simulate(self, rng: RNGLike | SeedLike = None) -> xr.Dataset:
         """Train one network until it has found the hard directions; success is 0 or 1."""
-        time = self.found_at(self.delta, self.d, self.steps, generator(rng))
+        time = self.found_at(self.samples_per_dimension, self.dimension, self.steps, generator(rng))
         success = xr.DataArray(float(np.isfinite(time)), attrs={"binary": True})
         return xr.Dataset({"success": success, "escape_time": time})
 
     def cost(self, kind: str, **options: Any) -> Cost:
         """Tell what a trial costs."""
-        m, n = self.student.width, self.delta * self.d
+        m, n = self.student.width, self.samples_per_dimension * self.dimension
         if kind == "simulate":
-            return Cost(4 * n * self.d * m * self.steps, 8 * 1.5 * n * self.d)
-        samples, T = int(options.get("samples", 1 << 12)), self.theory_steps
-        return Cost(samples * T * (T * m + 100) * m, memory_bytes(self.student, T, samples))
+            return Cost(4 * n * self.dimension * m * self.steps, 8 * 1.5 * n * self.dimension)
+        draws, T = int(options.get("draws", 1 << 12)), self.theory_steps
+        return Cost(draws * T * (T * m + 100) * m, memory_bytes(self.student, T, draws))

@@ -85,13 +85,13 @@ class Model(ByValue):
             raise ValueError(f"width = {self.width}: second_layer = {self.second_layer!r} has another length")
         self.law, self.student  # noqa: B018 - bad fields are refused now
 
-    def check_dimension(self, d: int) -> None:
+    def check_dimension(self, dimension: int) -> None:
         """Refuse a number of dimensions that leaves no room beside the hidden directions and the neurons."""
-        least = max(self.law.k, self.student.width) + 1
-        if check_count("d", d) < least:
+        least = max(self.law.directions, self.student.width) + 1
+        if check_count("dimension", dimension) < least:
             raise ValueError(
-                f"d = {d}: must be at least {least}, for width = {self.student.width} and {self.law.k} "
-                "hidden directions"
+                f"dimension = {dimension}: must be at least {least}, for width = {self.student.width} and "
+                f"{self.law.directions} hidden directions"
             )
 
     @cached_property
@@ -128,7 +128,7 @@ class Model(ByValue):
         hard = self.directions.hard.shape[1]
         far, kinked = far_labels(self.law), self.student.sigma.kinked
         try:
-            self.student.require_labels(self.law.sample(4096, self.law.k, rng=0).y, far, self.target)
+            self.student.require_labels(self.law.sample(4096, self.law.directions, rng=0).y, far, self.target)
             bounded = Assumption("curvature bounded below", "holds", f"labels reach {np.abs(far).max():.3g}")
         except ValueError as error:
             bounded = Assumption("curvature bounded below", "fails", str(error))
@@ -140,7 +140,7 @@ class Model(ByValue):
             ),
             Assumption(
                 "a hard direction exists", "holds" if hard else "fails",
-                f"{hard} hard directions of {self.law.k}",
+                f"{hard} hard directions of {self.law.directions}",
             ),
             Assumption("dimension and samples go to infinity", "not checkable", "gaps shrink as d^-1/2"),
         )  # fmt: skip
@@ -180,7 +180,7 @@ class TrainedModel(Model):
     def check_sizes(self, delta: float, d: int, steps: int) -> None:
         """Refuse sizes that leave no room for the directions, for a batch, or for the schedule."""
         self.check_dimension(d)
-        self.training.batch_size(round(check_positive("delta", delta) * d))
+        self.training.batch_size(round(check_positive("samples_per_dimension", delta) * d))
         self.training.factors(check_count("steps", steps, 1))
 
     def supply(self, drawn: MultiIndexSample, rng: np.random.Generator) -> Callable[[int], tuple]:

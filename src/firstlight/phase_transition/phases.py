@@ -22,17 +22,17 @@ class PhasesProblem(Problem):
 
     Examples
     --------
-    >>> problem = PhasesProblem(delta=3.0, d=60, steps=8)
-    >>> problem.simulate(rng=0).gradient_norm.sizes["time"] == problem.predict(samples=512).sizes["time"]
+    >>> problem = PhasesProblem(samples_per_dimension=3.0, dimension=60, steps=8)
+    >>> problem.simulate(rng=0).gradient_norm.sizes["time"] == problem.predict(draws=512).sizes["time"]
     True
     """
 
     hold_hard: bool = False
 
-    def predict(self, rng: RNGLike | SeedLike = 0, *, samples: int = 1 << 12) -> xr.Dataset:
+    def predict(self, rng: RNGLike | SeedLike = 0, *, draws: int = 1 << 12) -> xr.Dataset:
         """Return easy_cosine and smallest_eigenvalue over ``time``, with the hard overlap held at zero."""
         held = Problem(**{item.name: getattr(self, item.name) for item in fields(self)})
-        found = replace(held, hold_hard=True).predict(rng, samples=samples)
+        found = replace(held, hold_hard=True).predict(rng, draws=draws)
         names = {"cosine": "easy_cosine", "smallest_eigenvalue": "smallest_eigenvalue"}
         kept = {new: found[old] for old, new in names.items()}
         kept |= {f"{new}_sem": found[f"{old}_sem"] for old, new in names.items()}
@@ -51,9 +51,9 @@ class PhasesProblem(Problem):
             and hard_cosine (squared, with the easy and with the hard directions).
         """
         rng = generator(rng)
-        n = round(self.delta * self.d)
-        drawn = self.law.sample(n, self.d, rng)
-        W = orthogonal_rows(self.d, self.student.width, self.init_scale, rng)
+        n = round(self.samples_per_dimension * self.dimension)
+        drawn = self.law.sample(n, self.dimension, rng)
+        W = orthogonal_rows(self.dimension, self.student.width, self.init_scale, rng)
         data = drawn.X, drawn.y
         path = descend(
             self.network, data, data, W, drawn.directions, self.step_size, self.steps,

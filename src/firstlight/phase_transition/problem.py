@@ -30,10 +30,10 @@ class Problem(TrainedModel):
 
     Parameters
     ----------
-    delta : float
+    samples_per_dimension : float
         δ = n/d, samples per dimension.
-    d : int
-        Number of dimensions of the experiment.
+    dimension : int
+        d, of the experiment.
     steps : int
         T.
     hold_hard : bool
@@ -46,14 +46,14 @@ class Problem(TrainedModel):
 
     Examples
     --------
-    >>> problem = Problem(delta=3.0, d=300, steps=8)
-    >>> theory, experiment = problem.predict(samples=1 << 10), problem.simulate(rng=0)
+    >>> problem = Problem(samples_per_dimension=3.0, dimension=300, steps=8)
+    >>> theory, experiment = problem.predict(draws=1 << 10), problem.simulate(rng=0)
     >>> bool(abs(theory.train_loss[-1] / experiment.train_loss[-1] - 1) < 0.15)
     True
     """
 
-    delta: float = 3.0
-    d: int = 1000
+    samples_per_dimension: float = 3.0
+    dimension: int = 1000
     steps: int = 64
     hold_hard: bool = True
     spectrum: bool = True
@@ -62,18 +62,18 @@ class Problem(TrainedModel):
         super().__post_init__()
         check_flag("hold_hard", self.hold_hard)
         check_flag("spectrum", self.spectrum)
-        self.check_sizes(self.delta, self.d, self.steps)
+        self.check_sizes(self.samples_per_dimension, self.dimension, self.steps)
         if self.spectrum and self.hold_hard:
             self.student.require_smooth()
 
-    def predict(self, rng: RNGLike | SeedLike = 0, *, samples: int = 1 << 13) -> xr.Dataset:
+    def predict(self, rng: RNGLike | SeedLike = 0, *, draws: int = 1 << 13) -> xr.Dataset:
         """Follow training in the limit of many dimensions.
 
         Parameters
         ----------
         rng : SPEC 7 rng, default 0
             Scrambles the theory's own samples.
-        samples : int, default 8192
+        draws : int, default 8192
             How many.
 
         Returns
@@ -90,31 +90,31 @@ class Problem(TrainedModel):
         rng = generator(rng)
         if not self.hold_hard and self.directions.hard.shape[1]:
             seeds = rng.integers(1 << 31, size=SCRAMBLES)
-            parts = [self._set_free(int(seed), max(samples // SCRAMBLES, 64)) for seed in seeds]
+            parts = [self._set_free(int(seed), max(draws // SCRAMBLES, 64)) for seed in seeds]
             return _mean([table for table, _ in parts], all(complete for _, complete in parts))
-        start = None if self.hold_hard else np.zeros((self.student.width, self.law.k))
-        path = self._path(rng, samples, SCRAMBLES, start)
+        start = None if self.hold_hard else np.zeros((self.student.width, self.law.directions))
+        path = self._path(rng, draws, SCRAMBLES, start)
         found = _mean([_predicted(run) for run in path.runs], path.complete)
         return found.assign(self._predicted_spectra(path)) if self.spectrum and self.hold_hard else found
 
     def _path(
-        self, rng: RNGLike | SeedLike, samples: int, scrambles: int = 1, start: np.ndarray | None = None
+        self, rng: RNGLike | SeedLike, draws: int, scrambles: int = 1, start: np.ndarray | None = None
     ) -> DmftPath:
         """Follow training with the hard overlaps held, or from those overlaps (m, k) at the start."""
         return dmft(
-            self.law, self.student, self.delta, self.training, self.steps, samples, rng, start is None,
-            start_overlap=0.0 if start is None else start, scrambles=scrambles,
+            self.law, self.student, self.samples_per_dimension, self.training, self.steps, draws, rng,
+            start is None, start_overlap=0.0 if start is None else start, scrambles=scrambles,
         )  # fmt: skip
 
-    def _set_free(self, seed: int, samples: int) -> tuple[xr.Dataset, bool]:
+    def _set_free(self, seed: int, draws: int) -> tuple[xr.Dataset, bool]:
         """Join the linear regime of V(t) to paths of finite overlaps; and say if no force was left out.
 
         Data push small overlaps about as much as the start does, and what grows from either lies along what
         grows most. So it is as if the start had been along that, and so large that it reaches V(t).
         """
-        held = self._path(seed, samples)
+        held = self._path(seed, draws)
         at = np.array(held.times)
-        hard = np.einsum("taa->t", held.hard_variance)[at] / self.d
+        hard = np.einsum("taa->t", held.hard_variance)[at] / self.dimension
         rest = held.norm.sum(axis=1)[at]
         late = hard > _LINEAR * rest
         join = int(np.argmax(late)) if late.any() else -1
@@ -122,7 +122,7 @@ class Problem(TrainedModel):
         sizes = np.sqrt(hard[join] * _quarters(freedom_of(held, int(at[join])))) / growth[0]
         sizes = np.minimum(sizes, 0.7 * self.init_scale)  # overlaps cannot exceed the rows
         unit = along[0].reshape(self.student.width, -1) @ self.directions.hard.T
-        free = [self._path(seed, samples, start=size * unit) for size in sizes]
+        free = [self._path(seed, draws, start=size * unit) for size in sizes]
         found = xr.concat([_predicted(path) for path in free], "start").mean("start")
         easy = (held.overlap[at] ** 2).sum(axis=(1, 2))
         found = found.assign(cosine=found.cosine.where(late, (easy + hard) / (rest + hard)))
@@ -149,10 +149,10 @@ class Problem(TrainedModel):
             points at the hard directions more than at the network's weights and the easy directions.
         """
         rng = generator(rng)
-        n = round(self.delta * self.d)
-        drawn = self.law.sample(n, self.d, rng)
-        fresh = self.law.sample(max(n // 2, 1000), self.d, rng, drawn.directions)
-        W = orthogonal_rows(self.d, self.student.width, self.init_scale, rng)
+        n = round(self.samples_per_dimension * self.dimension)
+        drawn = self.law.sample(n, self.dimension, rng)
+        fresh = self.law.sample(max(n // 2, 1000), self.dimension, rng, drawn.directions)
+        W = orthogonal_rows(self.dimension, self.student.width, self.init_scale, rng)
         hard = drawn.directions @ self.directions.hard
         path = descend(
             self.network, (drawn.X, drawn.y), (fresh.X, fresh.y), W, drawn.directions, self.training,
@@ -174,7 +174,7 @@ class Problem(TrainedModel):
                 drawn.X, drawn.y, W, a, self.student.sigma, self.student.penalty, ridge=self.ridge,
                 offset=float(offset), bias=bias,
             )  # fmt: skip
-            low = extreme_eigenpairs(H, m, min(_LOWEST, m * self.d - 1), tolerance=1e-4)
+            low = extreme_eigenpairs(H, m, min(_LOWEST, m * self.dimension - 1), tolerance=1e-4)
             high = extreme_eigenpairs(H, m, 1, "right", tolerance=1e-4)
             hidden = low.lowest_along(hard, np.column_stack([W, easy]))
             rows.append((low.values[0], high.values[0], *hidden))
@@ -184,11 +184,11 @@ class Problem(TrainedModel):
         """Tell what a trial costs."""
         m, T = self.student.width, self.steps
         if kind == "simulate":
-            n = self.delta * self.d
-            return Cost(4 * n * self.d * m * (T + 300), 8 * 1.5 * n * self.d)
-        samples = int(options.get("samples", 1 << 13))
+            n = self.samples_per_dimension * self.dimension
+            return Cost(4 * n * self.dimension * m * (T + 300), 8 * 1.5 * n * self.dimension)
+        draws = int(options.get("draws", 1 << 13))
         paths = 1 if self.hold_hard else 5
-        return Cost(paths * samples * T * (T * m + 100) * m, memory_bytes(self.student, T, samples))
+        return Cost(paths * draws * T * (T * m + 100) * m, memory_bytes(self.student, T, draws))
 
 
 def _quarters(freedom: float) -> np.ndarray:

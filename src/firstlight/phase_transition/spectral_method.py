@@ -51,7 +51,7 @@ class SpectralProblem(ByValue):
     def __post_init__(self) -> None:
         check_positive("samples_per_dimension", self.samples_per_dimension)
         check_count("dimension", self.dimension, 2)
-        if (k := self.law.k) != 1:
+        if (k := self.law.directions) != 1:
             raise ValueError(f"target = {self.target!r}: has {k} hidden coordinates, needs one")
 
     @property

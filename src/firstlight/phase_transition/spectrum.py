@@ -21,10 +21,10 @@ class SpectrumProblem(Model):
 
     Parameters
     ----------
-    delta : float
+    samples_per_dimension : float
         δ = n/d.
-    d : int
-        Dimensions of the experiment; it forms the whole Hessian, of size m d.
+    dimension : int
+        d of the experiment; it forms the whole Hessian, of size m d.
     low, high : float
         Range of eigenvalues in which the density is compared.
     bins : int
@@ -34,14 +34,14 @@ class SpectrumProblem(Model):
 
     Examples
     --------
-    >>> problem = SpectrumProblem(delta=14.262, d=200)
-    >>> theory, experiment = problem.predict(samples=1 << 11), problem.simulate(rng=0)
+    >>> problem = SpectrumProblem(samples_per_dimension=14.262, dimension=200)
+    >>> theory, experiment = problem.predict(draws=1 << 11), problem.simulate(rng=0)
     >>> bool(abs(theory.hidden_eigenvalue - experiment.hidden_eigenvalue) < 0.15)
     True
     """
 
-    delta: float = 7.606
-    d: int = 400
+    samples_per_dimension: float = 7.606
+    dimension: int = 400
     low: float = -1.5
     high: float = 4.0
     bins: int = 44
@@ -49,8 +49,8 @@ class SpectrumProblem(Model):
     def __post_init__(self) -> None:
         super().__post_init__()
         self.student.require_smooth()
-        check_positive("delta", self.delta)
-        self.check_dimension(self.d)
+        check_positive("samples_per_dimension", self.samples_per_dimension)
+        self.check_dimension(self.dimension)
         check_count("bins", self.bins, 2)
         for name in ("low", "high"):
             check_number(name, getattr(self, name), -1e300, 1e300)
@@ -61,14 +61,14 @@ class SpectrumProblem(Model):
     def _edges(self) -> np.ndarray:
         return np.linspace(self.low, self.high, self.bins + 1)
 
-    def predict(self, rng: RNGLike | SeedLike = 0, *, samples: int = 1 << 13) -> xr.Dataset:
+    def predict(self, rng: RNGLike | SeedLike = 0, *, draws: int = 1 << 13) -> xr.Dataset:
         """Compute the limit of the spectrum.
 
         Parameters
         ----------
         rng : SPEC 7 rng, default 0
             Scrambles the theory's own samples.
-        samples : int, default 8192
+        draws : int, default 8192
             How many.
 
         Returns
@@ -79,7 +79,7 @@ class SpectrumProblem(Model):
             outliers beyond them), hidden_eigenvalue and hidden_overlap (the lowest outlier in the hard
             directions; NaN and 0 if there is none).
         """
-        found = hessian_spectrum(self.law, self.student, self.delta, samples=samples, rng=rng)
+        found = hessian_spectrum(self.law, self.student, self.samples_per_dimension, draws=draws, rng=rng)
         left = [o for o in found.outliers if o.side == "left"]
         hidden = (left[0].value, left[0].overlap) if left else (np.nan, 0.0)
         edges = self._edges
@@ -100,16 +100,16 @@ class SpectrumProblem(Model):
             points at the hard directions more than at the network's weights and the easy directions.
         """
         rng = generator(rng)
-        drawn = self.law.sample(round(self.delta * self.d), self.d, rng)
+        drawn = self.law.sample(round(self.samples_per_dimension * self.dimension), self.dimension, rng)
         m = self.student.width
-        W = orthogonal_rows(self.d, m, self.init_scale, rng)
+        W = orthogonal_rows(self.dimension, m, self.init_scale, rng)
         H = hessian_operator(
             drawn.X, drawn.y, W, self.student.a, self.student.sigma, self.student.penalty,
             ridge=self.ridge, offset=self.offset,
         )  # fmt: skip
         values, vectors = np.linalg.eigh(H.dense())
         few = min(12, values.size)
-        low = EigenPairs(values[:few], vectors[:, :few].T.reshape(few, m, self.d), np.zeros(few))
+        low = EigenPairs(values[:few], vectors[:, :few].T.reshape(few, m, self.dimension), np.zeros(few))
         known = np.column_stack([W, drawn.directions @ self.directions.easy])
         hidden = low.lowest_along(drawn.directions @ self.directions.hard, known)
         density = np.histogram(values, self._edges)[0] / (values.size * np.diff(self._edges))
@@ -132,11 +132,9 @@ class SpectrumProblem(Model):
     def cost(self, kind: str, **options: Any) -> Cost:
         """Tell what a trial costs."""
         m = self.student.width
-        size = m * self.d
+        size = m * self.dimension
         if kind == "simulate":
-            return Cost(
-                self.delta * self.d * size * (size + self.d) + 9 * size**3,
-                8 * (self.delta * self.d**2 + 3 * size**2),
-            )
-        samples = int(options.get("samples", 1 << 13))
-        return Cost(self.bins * 4000 * min(samples, 4096) * m**2.5, 400 * samples * m * m)
+            n, d = self.samples_per_dimension * self.dimension, self.dimension
+            return Cost(n * size * (size + d) + 9 * size**3, 8 * (n * d + 3 * size**2))
+        draws = int(options.get("draws", 1 << 13))
+        return Cost(self.bins * 4000 * min(draws, 4096) * m**2.5, 400 * draws * m * m)

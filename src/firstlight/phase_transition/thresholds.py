@@ -2,13 +2,13 @@
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 import numpy as np
 import xarray as xr
 
 from firstlight.data.multi_index import MultiIndex
-from firstlight.maths.checks import check_count, check_increasing, check_number
+from firstlight.maths.checks import check_choice, check_count, check_increasing, check_number
 from firstlight.maths.equality import ByValue
 from firstlight.maths.rng import RNGLike, SeedLike, generator
 from firstlight.phase_transition.definitions import Training
@@ -80,7 +80,7 @@ class AlgProblem(ByValue):
         """
         rng = generator(rng)
         law = MultiIndex(self.target, noise=self.noise)
-        k = law.k
+        k = law.directions
         bins = max(20, self.draws // 50)
         tables = []
         for _ in range(2):
@@ -107,39 +107,39 @@ class ThresholdProblem(TrainedModel):
 
     Parameters
     ----------
-    steps : int
+    theory_steps : int
         Steps that theory follows before it extrapolates.
     step_size : float
         η; 0 lets theory choose a stable one (the experiment then takes 0.15).
-    d : int
-        Dimensions of the experiment.
-    train_steps : int
+    dimension : int
+        d, of the experiment.
+    steps : int
         Steps of the experiment.
-    deltas : tuple of float
-        Increasing samples per dimension at which the experiment trains.
+    samples_per_dimension : tuple of float
+        δ, increasing, at which the experiment trains.
 
     The other fields are those of `TrainedModel`. At the sizes of experiments success comes 15 to 30 per cent
     below delta_NN, and moves up with d: growth by a power of time is enough there.
 
     Examples
     --------
-    >>> problem = ThresholdProblem(steps=16, d=100, train_steps=60, deltas=(0.5, 8.0))
+    >>> problem = ThresholdProblem(theory_steps=16, dimension=100, steps=60, samples_per_dimension=(0.5, 8.0))
     >>> bool(0.5 < problem.simulate(rng=0).delta_nn < 8.1)
     True
     """
 
-    steps: int = 64
-    d: int = 300
-    train_steps: int = 400
-    deltas: tuple[float, ...] = (1.2, 1.5, 1.9, 2.4, 3.0, 3.8, 4.8)
+    theory_steps: int = 64
+    dimension: int = 300
+    steps: int = 400
+    samples_per_dimension: tuple[float, ...] = (1.2, 1.5, 1.9, 2.4, 3.0, 3.8, 4.8)
 
     def __post_init__(self) -> None:
         super().__post_init__()
         self.student.require_smooth()
-        check_count("steps", self.steps, 8)
-        check_count("train_steps", self.train_steps, 1)
-        check_increasing("deltas", self.deltas)
-        self.check_sizes(self.deltas[0], self.d, max(self.steps, self.train_steps))
+        check_count("theory_steps", self.theory_steps, 8)
+        check_count("steps", self.steps, 1)
+        check_increasing("samples_per_dimension", self.samples_per_dimension)
+        self.check_sizes(self.samples_per_dimension[0], self.dimension, max(self.theory_steps, self.steps))
 
     @cached_property
     def training(self) -> Training:
@@ -148,18 +148,23 @@ class ThresholdProblem(TrainedModel):
         return replace(self, step_size=eta).training if eta != self.step_size else super().training
 
     def predict(
-        self, rng: RNGLike | SeedLike = 0, *, samples: int = 1 << 13, finite: bool = False
+        self,
+        rng: RNGLike | SeedLike = 0,
+        *,
+        method: Literal["limit", "finite"] = "limit",
+        draws: int = 1 << 13,
     ) -> xr.Dataset:
         """Compute delta_NN, its uncertainty, delta_alg, and the curve delta_NN(T) over ``time``.
 
         An infinite delta_NN is NaN, as is the onset of descents that never succeed; ``attrs`` has the route.
-        With `finite` it is instead where descents in d dimensions should succeed, from V(t): a rule of thumb,
-        and what `simulate` measures.
+        With the method "finite" it is instead where descents in d dimensions should succeed, from V(t): a
+        rule of thumb, and what `simulate` measures.
         """
-        if finite:
-            return self._finite(generator(rng), samples)
+        check_choice("method", method, ("limit", "finite"))
+        if method == "finite":
+            return self._finite(generator(rng), draws)
         chosen = self.training if self.step_size else None
-        found = delta_nn(self.law, self.student, chosen, self.steps, samples=samples, rng=rng)
+        found = delta_nn(self.law, self.student, chosen, self.theory_steps, draws=draws, rng=rng)
         good = found.converged
         return xr.Dataset(
             {
@@ -175,19 +180,21 @@ class ThresholdProblem(TrainedModel):
         )
 
     def simulate(self, rng: RNGLike | SeedLike = None) -> xr.Dataset:
-        """Train at each of `deltas` and report where success sets in (the middle in log delta)."""
+        """Train at each of `samples_per_dimension` and report where success sets in, on a log scale."""
         rng = generator(rng)
-        times = [self.found_at(delta, self.d, self.train_steps, rng) for delta in self.deltas]
+        times = [
+            self.found_at(delta, self.dimension, self.steps, rng) for delta in self.samples_per_dimension
+        ]
         return xr.Dataset({"delta_nn": self._onset(float(np.isfinite(times).sum()))})
 
-    def _finite(self, rng: np.random.Generator, samples: int) -> xr.Dataset:
+    def _finite(self, rng: np.random.Generator, draws: int) -> xr.Dataset:
         labels = label_law(self.law, rng)
         chances = [
             success_chance(
-                labels, self.student, delta, self.training, self.d, self.train_steps,
-                followed=_FOLLOWED, samples=samples, level=SUCCESS, rng=rng,
+                labels, self.student, delta, self.training, self.dimension, self.steps,
+                followed=_FOLLOWED, draws=draws, level=SUCCESS, rng=rng,
             )
-            for delta in self.deltas
+            for delta in self.samples_per_dimension
         ]  # fmt: skip
         good = all(chance.converged for chance in chances)
         onset = self._onset(float(np.sum([chance.value for chance in chances])))
@@ -197,21 +204,30 @@ class ThresholdProblem(TrainedModel):
         """Place the onset by how many of the runs succeed, whatever their order; NaN if hardly one does."""
         if successes < 0.5:
             return np.nan
-        grid = np.log([self.deltas[0] ** 2 / self.deltas[min(1, len(self.deltas) - 1)], *self.deltas])
-        place = len(self.deltas) - successes
+        grid = np.log(
+            [
+                self.samples_per_dimension[0] ** 2
+                / self.samples_per_dimension[min(1, len(self.samples_per_dimension) - 1)],
+                *self.samples_per_dimension,
+            ]
+        )
+        place = len(self.samples_per_dimension) - successes
         return float(np.exp(np.interp(place + 0.5, np.arange(grid.size), grid)))
 
     def cost(self, kind: str, **options: object) -> Cost:
         """Tell what a trial costs."""
         m = self.student.width
         if kind == "simulate":
-            n = sum(self.deltas) * self.d
-            return Cost(4 * n * self.d * m * self.train_steps, 8 * max(self.deltas) * self.d**2)
-        samples = int(options.get("samples", 1 << 13))  # type: ignore[call-overload]
-        if options.get("finite"):  # samples are doubled twice as a rule
-            T = min(self.train_steps, _FOLLOWED)
-            work = 4 * len(self.deltas) * samples * T * (T * m + 100) * m
-            return Cost(work, memory_bytes(self.student, T, 2 * samples))
+            n = sum(self.samples_per_dimension) * self.dimension
+            return Cost(
+                4 * n * self.dimension * m * self.steps,
+                8 * max(self.samples_per_dimension) * self.dimension**2,
+            )
+        draws = int(options.get("draws", 1 << 13))  # type: ignore[call-overload]
+        if options.get("method") == "finite":  # draws are doubled twice as a rule
+            T = min(self.steps, _FOLLOWED)
+            work = 4 * len(self.samples_per_dimension) * draws * T * (T * m + 100) * m
+            return Cost(work, memory_bytes(self.student, T, 2 * draws))
         # two scrambles at eight delta
-        work = 16 * (samples / 2) * (self.steps * (self.steps * m + 100) * m + _EDGES * m**3)
-        return Cost(work, 2 * memory_bytes(self.student, self.steps, samples // 2))
+        work = 16 * (draws / 2) * (self.theory_steps * (self.theory_steps * m + 100) * m + _EDGES * m**3)
+        return Cost(work, 2 * memory_bytes(self.student, self.theory_steps, draws // 2))

@@ -2,7 +2,8 @@
 
 The encoding is canonical: equal content gives equal bytes in every process, and other content other bytes.
 ``1``, ``1.0`` and ``True`` differ, and so do ``0.0`` and ``-0.0``; a list and a tuple do not, nor do two
-orders of a dict's keys.
+orders of a dict's keys. A Problem is known by its theory and its name, other classes and functions by package
+and name: code may move between modules, and records stay valid and numbers the same.
 """
 
 import functools
@@ -18,18 +19,6 @@ import numpy as np
 from scipy import special
 
 _DEPTH = 64
-
-CLASS: dict[str, str] = {
-    "firstlight.maths.activations.factory:activation": "firstlight.activations.factory:activation",
-    "firstlight.maths.activations.activation:Activation": "firstlight.activations.activation:Activation",
-    "firstlight.maths.losses:Loss": "firstlight.losses:Loss",
-    "firstlight.maths.losses:loss": "firstlight.losses:loss",
-}
-"""Present path of a class or function (``module:qualname``) -> the path that addresses know it by.
-
-Addresses, and with them the seeds of studies, hash these names. Whoever moves or renames what a Problem is
-made of adds a line here, and takes none away: then records stay valid and numbers stay the same.
-"""
 
 
 def address(*parts: Any) -> bytes:
@@ -124,8 +113,10 @@ def _framed(tag: bytes, body: bytes) -> bytes:
 
 
 def _name(thing: Any) -> str:
-    path = f"{thing.__module__}:{thing.__qualname__}"
-    return CLASS.get(path, path)
+    """Name a class or function by its theory, or else its package; never by its module, which may change."""
+    theory = getattr(thing, "theory", None)
+    home = theory if isinstance(theory, str) else thing.__module__.partition(".")[0]
+    return f"{home}:{thing.__qualname__}"
 
 
 def _from_numpy(value: np.generic) -> Any:

@@ -8,17 +8,20 @@ from typing import Any
 from firstlight.study.record import checksum
 
 APPLICATION = 0x464C5354  # "FLST", in the file's header, so that no other database is mistaken for a store
-VERSION = 2
+VERSION = 3
 FIELDS = "address, study, point, arm, trial, layout, body, message, seconds, created"
-SCHEMA = """
-CREATE TABLE layouts (id INTEGER PRIMARY KEY, text TEXT NOT NULL);
+RECORDS = """
 CREATE TABLE records (
     address BLOB PRIMARY KEY,
     study TEXT NOT NULL, point TEXT NOT NULL, arm TEXT NOT NULL, trial INTEGER NOT NULL,
     layout INTEGER REFERENCES layouts, body BLOB, message TEXT, seconds REAL NOT NULL, created TEXT NOT NULL,
     checksum BLOB,
     CHECK ((layout IS NULL) <> (message IS NULL))
-);
+)
+"""
+SCHEMA = f"""
+CREATE TABLE layouts (id INTEGER PRIMARY KEY, text TEXT NOT NULL);
+{RECORDS};
 CREATE TABLE runs (
     id INTEGER PRIMARY KEY, study TEXT NOT NULL, scale TEXT NOT NULL, configuration TEXT NOT NULL,
     command TEXT NOT NULL, wanted INTEGER NOT NULL, started TEXT NOT NULL, ended TEXT, outcome TEXT,
@@ -46,7 +49,13 @@ def _add_checksums(connection: sqlite3.Connection) -> None:
         connection.execute(statement)
 
 
-UPGRADES: dict[int, Callable[[sqlite3.Connection], None]] = {1: _add_checksums}
+def _set_apart(connection: sqlite3.Connection) -> None:
+    """Go from version 2 to 3: its addresses name theories, so the older records get a table of their own."""
+    connection.execute("ALTER TABLE records RENAME TO records_before_3")
+    connection.execute(RECORDS)
+
+
+UPGRADES: dict[int, Callable[[sqlite3.Connection], None]] = {1: _add_checksums, 2: _set_apart}
 
 
 def connect(database: str, **options: Any) -> sqlite3.Connection:

@@ -92,7 +92,7 @@ def is_conditional(problem: Problem, options: Mapping[str, Any]) -> bool:
     Examples
     --------
     >>> from firstlight.one_step import Problem
-    >>> problem = Problem.scaled(n=20, k=20, m=20, alpha=0.5, beta=0.5)
+    >>> problem = Problem.scaled(dimension=20, width=20, samples=20, alpha=0.5, beta=0.5)
     >>> is_conditional(problem, {}), is_conditional(problem, {"method": "asymptotic"})
     (True, False)
     """

@@ -28,7 +28,7 @@ from firstlight.study.problem import Problem
 from firstlight.study.record import Record, pack
 from firstlight.study.sweep import Point, Study
 
-_FORMAT = 1  # raised when the meaning of a record changes, so that old ones are not read as new
+_FORMAT = 2  # raised when the meaning of a record changes, so that old ones are not read as new
 _KEPT = 8  # Problems that a process keeps at hand
 
 

@@ -13,7 +13,7 @@ from firstlight.study.registry import Theory
 from firstlight.unseen_classes.references import REFERENCES
 
 if TYPE_CHECKING:
-    from firstlight.data.unseen import UnseenData, prepared, split_classes
+    from firstlight.data.unseen import UnseenData, split_classes, standardised
     from firstlight.maths.agreement import rank_agreement
     from firstlight.measure.elasticity import elasticity, local_elasticity
     from firstlight.measure.retrieval import Recall, recall_at_k
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from firstlight.unseen_classes.classes import predict_classes, simulate_classes
     from firstlight.unseen_classes.deep import DeepProblem
     from firstlight.unseen_classes.definitions.covariance import initial_residual, label_covariance
-    from firstlight.unseen_classes.definitions.step import Step, step_from_strength, step_size_from_tau
+    from firstlight.unseen_classes.definitions.step import Step, step_size_from_tau, tau_from_strength
     from firstlight.unseen_classes.experiment.step import FeatureNetwork, draw_network
     from firstlight.unseen_classes.problem import (
         ClassProblem,
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from firstlight.unseen_classes.theory.tangent import tangent_kernel
 
 _NAMES = {
-    "data.unseen": ["UnseenData", "prepared", "split_classes"],
+    "data.unseen": ["UnseenData", "standardised", "split_classes"],
     "maths.agreement": ["rank_agreement"],
     "measure.elasticity": ["elasticity", "local_elasticity"],
     "measure.retrieval": ["Recall", "recall_at_k"],
@@ -51,7 +51,7 @@ _NAMES = {
     "unseen_classes.analysis": ["analyse"],
     "unseen_classes.deep": ["DeepProblem"],
     "unseen_classes.definitions.covariance": ["initial_residual", "label_covariance"],
-    "unseen_classes.definitions.step": ["Step", "step_from_strength", "step_size_from_tau"],
+    "unseen_classes.definitions.step": ["Step", "tau_from_strength", "step_size_from_tau"],
     "unseen_classes.classes": ["predict_classes", "simulate_classes"],
     "unseen_classes.experiment.step": ["FeatureNetwork", "draw_network"],
     "unseen_classes.problem": ["ClassProblem", "ImageProblem", "Problem", "RotationProblem", "SideProblem"],
@@ -100,7 +100,6 @@ __all__ = [
     "predict_classes",
     "predict_recall_at_k",
     "predicted_movement",
-    "prepared",
     "rank_agreement",
     "recall_at_k",
     "separability_score",
@@ -108,9 +107,10 @@ __all__ = [
     "spiked_kernel",
     "spiked_operator_norm",
     "split_classes",
-    "step_from_strength",
+    "standardised",
     "step_size_from_tau",
     "tangent_kernel",
+    "tau_from_strength",
     "train_unseen_similarity",
 ]
 

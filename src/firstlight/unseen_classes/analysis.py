@@ -52,7 +52,7 @@ def analyse(data: UnseenData, step: Step, *, level: float = 0.95) -> Analysis:
     Parameters
     ----------
     data : UnseenData
-        Scaled such that |x|² is about d (see `prepared`).
+        Scaled such that |x|² is about d (see `standardised`).
     step : Step
     level : float, default 0.95
         Nominal coverage of the intervals, which tell what other samples of the same classes could have
@@ -72,15 +72,15 @@ def analyse(data: UnseenData, step: Step, *, level: float = 0.95) -> Analysis:
 
     Examples
     --------
-    >>> from firstlight.data.unseen import image_classes, prepared
-    >>> data = prepared(image_classes(np.random.default_rng(0), "digits", [3, 8], 20))
+    >>> from firstlight.data.unseen import image_classes, standardised
+    >>> data = standardised(image_classes(np.random.default_rng(0), "digits", [3, 8], 20))
     >>> found = analyse(data, Step())
     >>> found.sizes["class"], found.sizes["pair"]
     (8, 28)
     """
     if not 0 < level < 1:
         raise ValueError(f"level = {level}: must lie in (0, 1)")
-    beta, tau, bulk, sigma = step.covariance(data), step.strength(data), step_bulk(step, data), step.sigma
+    beta, tau, bulk, sigma = step.covariance(data), step.tau_of(data), step_bulk(step, data), step.sigma
     labels = data.unseen_labels
     found = train_unseen_similarity(beta, data.unseen, labels, bulk)
     pairs = list(combinations(range(found.sizes["class"]), 2))
@@ -90,12 +90,14 @@ def analyse(data: UnseenData, step: Step, *, level: float = 0.95) -> Analysis:
     found["tau"] = tau
     members = [np.flatnonzero(index == c) for c in range(len(classes))]
     found["pair"] = [f"{classes[a]} - {classes[b]}" for a, b in pairs]
-    for name, strength, part in (("_before", 0.0, None), ("", tau, bulk)):
-        kernel = partial(spiked_kernel, beta=beta, tau=strength, activation=sigma, bulk=part, head=step.head)
+    for name, size, part in (("_before", 0.0, None), ("", tau, bulk)):
+        kernel = partial(
+            spiked_kernel, covariance=beta, tau=size, activation=sigma, bulk=part, head=step.head
+        )
         rivals, cosines, within, across = _neighbourhood(kernel, data.unseen, members, step.metric, level)
         asked = counts[index] > 1  # the only member of a class has nobody to find
-        hit = np.where(asked, rivals.sum(axis=1) < step.k, 0.0)
-        near = _pair_recall(rivals < step.k, index, asked, pairs)
+        hit = np.where(asked, rivals.sum(axis=1) < step.neighbours, 0.0)
+        near = _pair_recall(rivals < step.neighbours, index, asked, pairs)
         found[f"pair_recall{name}"] = ("pair", near)
         found[f"mean_recall{name}"] = hit.sum() / asked.sum()
         by_class = np.where(counts > 1, np.bincount(index, hit) / counts, np.nan)

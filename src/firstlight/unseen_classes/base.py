@@ -38,16 +38,16 @@ class UnseenProblem(Step):
 
     def predict(self, rng: RNGLike | SeedLike = 0) -> xr.Dataset:
         """Theory on samples drawn from `rng`: see `predict_classes`. No network is drawn."""
-        return self.told(predict_classes(self.sample(generator(rng)), self))
+        return self.summarised(predict_classes(self.sample(generator(rng)), self))
 
     def simulate(self, rng: RNGLike | SeedLike = None, *, steps: int = 1) -> xr.Dataset:
         """Train a network on samples drawn from `rng`: see `simulate_classes`."""
         check_count("steps", steps, 1)
         stream = generator(rng)
-        return self.told(simulate_classes(self.sample(stream), self, stream, steps))
+        return self.summarised(simulate_classes(self.sample(stream), self, stream, steps))
 
-    def told(self, found: xr.Dataset) -> xr.Dataset:
-        """Return what is told: here everything."""
+    def summarised(self, found: xr.Dataset) -> xr.Dataset:
+        """Return what is kept: here everything."""
         return found
 
     def assumptions(self) -> tuple[Assumption, ...]:

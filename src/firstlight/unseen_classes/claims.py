@@ -82,15 +82,15 @@ def alignment(found: xr.Dataset) -> list[Claim]:
     """Judge ``unseen-classes/alignment-vs-similarity``: cosines and inner products by strength."""
     network = found.sel(arm="network")
     size = abs(network["cosine"])
-    parts = _each("kappa", "Spearman, cosine, κ =", size, network["alignment"])
-    return [judged(ALIGNMENT, [*parts, *_each("kappa", "inner product, κ =", size, network["cohesion"])])]
+    parts = _each("strength", "Spearman, cosine, κ =", size, network["alignment"])
+    return [judged(ALIGNMENT, [*parts, *_each("strength", "inner product, κ =", size, network["cohesion"])])]
 
 
 def elasticity(found: xr.Dataset) -> list[Claim]:
     """Judge ``unseen-classes/elasticity-vs-similarity`` at each strength of the step."""
     network = found.sel(arm="network")
     return [
-        judged(ELASTICITY, _each("kappa", "Spearman, κ =", abs(network["cosine"]), network["elasticity"]))
+        judged(ELASTICITY, _each("strength", "Spearman, κ =", abs(network["cosine"]), network["elasticity"]))
     ]
 
 
@@ -261,6 +261,6 @@ def _each(axis: str, label: str, x: xr.DataArray, y: xr.DataArray) -> list[Estim
 
 
 def _power(label: str, values: xr.DataArray, border: float) -> Estimate:
-    sizes = values["size"].values
-    found = exponent(sizes, values.transpose("trial", "size"))
+    sizes = values["dimension"].values
+    found = exponent(sizes, values.transpose("trial", "dimension"))
     return Estimate(label, *found, border=border, side="below")

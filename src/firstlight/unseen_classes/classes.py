@@ -27,7 +27,7 @@ def predict_classes(data: UnseenData, step: Step) -> xr.Dataset:
     Parameters
     ----------
     data : UnseenData
-        Scaled such that |x|² is about d (see `prepared`).
+        Scaled such that |x|² is about d (see `standardised`).
     step : Step
 
     Returns
@@ -41,13 +41,13 @@ def predict_classes(data: UnseenData, step: Step) -> xr.Dataset:
 
     Examples
     --------
-    >>> from firstlight.data.unseen import image_classes, prepared
-    >>> data = prepared(image_classes(np.random.default_rng(0), "digits", [3, 8], 30))
-    >>> found = predict_classes(data, Step(kappa=4.0))
+    >>> from firstlight.data.unseen import image_classes, standardised
+    >>> data = standardised(image_classes(np.random.default_rng(0), "digits", [3, 8], 30))
+    >>> found = predict_classes(data, Step(strength=4.0))
     >>> found.sizes["class"], bool(found.similarity_alignment_change > 0.5)
     (8, True)
     """
-    beta, tau, sigma, bulk = step.covariance(data), step.strength(data), step.sigma, step_bulk(step, data)
+    beta, tau, sigma, bulk = step.covariance(data), step.tau_of(data), step.sigma, step_bulk(step, data)
     labels = data.unseen_labels
     found = train_unseen_similarity(beta, data.unseen, labels, bulk)[["similarity", "snr"]]
     for name, strength, part in (("_before", 0.0, None), ("", tau, bulk)):
@@ -55,7 +55,7 @@ def predict_classes(data: UnseenData, step: Step) -> xr.Dataset:
         inner = gram_alignment(gram, labels).values
         size = np.sqrt(np.diag(gram))
         size = np.where(size > 0, size, 1.0)
-        recall = recall_from_gram(gram, labels, step.k, step.metric)
+        recall = recall_from_gram(gram, labels, step.neighbours, step.metric)
         gram /= size[:, None]
         gram /= size
         put(
@@ -69,7 +69,7 @@ def predict_classes(data: UnseenData, step: Step) -> xr.Dataset:
     moved = predicted_movement(data.unseen, beta, tau, sigma, bulk, head=step.head)
     _, index, counts = np.unique(labels, return_inverse=True, return_counts=True)
     found["elasticity"] = ("class", np.bincount(index, moved) / counts)
-    raw = recall_from_gram(data.unseen @ data.unseen.T, labels, step.k, step.metric)
+    raw = recall_from_gram(data.unseen @ data.unseen.T, labels, step.neighbours, step.metric)
     return with_relations(found.assign(raw_recall=float(raw.recall)))
 
 
@@ -95,9 +95,9 @@ def simulate_classes(
 
     Examples
     --------
-    >>> from firstlight.data.unseen import image_classes, prepared
-    >>> data = prepared(image_classes(np.random.default_rng(0), "digits", [3, 8], 30))
-    >>> found = simulate_classes(data, Step(kappa=4.0, width=256), np.random.default_rng(1))
+    >>> from firstlight.data.unseen import image_classes, standardised
+    >>> data = standardised(image_classes(np.random.default_rng(0), "digits", [3, 8], 30))
+    >>> found = simulate_classes(data, Step(strength=4.0, width=256), np.random.default_rng(1))
     >>> found.sizes["class"], bool(found.similarity_alignment_change > 0.5)
     (8, True)
     """
@@ -107,20 +107,20 @@ def simulate_classes(
     outputs = 1 if targets.ndim == 1 else targets.shape[1]
     network = draw_network(
         data.train.shape[1], step.width, sigma, rng, outputs=outputs, head=step.head,
-        scale=step.output_scale, initial=step.initial, loss=step.loss,
+        head_scale=step.output_scale, start=step.start, loss=step.loss,
     )  # fmt: skip
-    rate = step_size_from_tau(step.strength(data), sigma, step.width, step.output_scale)
+    rate = step_size_from_tau(step.tau_of(data), sigma, step.width, step.output_scale)
     trained = network.step(data.train, targets, rate / steps, steps)
     moved = data.unseen @ network.descent_direction(data.train, targets)
-    found = step_similarity(moved, network.heads, network.scale * mean_slope(sigma), labels)
+    found = step_similarity(moved, network.heads, network.head_scale * mean_slope(sigma), labels)
     before, after = network.features(data.unseen), trained.features(data.unseen)
     for name, features in (("_before", before), ("", after)):
         inner = alignment(features, labels).values / step.width
         cosine = alignment(features, labels, "cosine").values
-        recall = recall_at_k(features, labels, step.k, step.metric)
+        recall = recall_at_k(features, labels, step.neighbours, step.metric)
         put(found, name, inner, cosine, recall.by_class, recall.overall)
     found["elasticity"] = ("class", elasticity(before, after, labels).values / step.width)
-    raw = recall_at_k(data.unseen, labels, step.k, step.metric).overall
+    raw = recall_at_k(data.unseen, labels, step.neighbours, step.metric).overall
     return with_relations(found.assign(raw_recall=raw))
 
 

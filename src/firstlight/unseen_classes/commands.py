@@ -24,10 +24,10 @@ CAVEATS = (
 def unseen(
     file: Annotated[Path, typer.Argument(help="npz, npy, csv or parquet with features and labels.")],
     labels: Annotated[str, typer.Option(help="Column (or array) of the labels; in npy files its number.")],
-    train: Annotated[
+    classes: Annotated[
         str, typer.Option(help='Classes to train on, such as 3,8 or cat,"dog, small"; the rest is unseen.')
     ],
-    kappa: Annotated[float, typer.Option(help="Strength of the step: 0.25 weak, 4 strong.")] = 4.0,
+    strength: Annotated[float, typer.Option(help="Strength of the step: 0.25 weak, 4 strong.")] = 4.0,
     activation: Annotated[str, typer.Option(help="Activation of the hidden layer.")] = "shifted_relu",
     metric: Annotated[str, typer.Option(help="cosine, euclidean or inner.")] = "cosine",
     most: Annotated[int, typer.Option(help="At most so many samples of each class, drawn at random.")] = 500,
@@ -43,8 +43,8 @@ def unseen(
     from firstlight.unseen_classes.analysis import analyse
 
     try:
-        data = _read(file, labels, train, most, seed)
-        step = Step(kappa=kappa, activation=activation, metric=metric, width=2048)  # type: ignore[arg-type]
+        data = _read(file, labels, classes, most, seed)
+        step = Step(strength=strength, activation=activation, metric=metric, width=2048)  # type: ignore[arg-type]
         found = analyse(data, step)
         measured = simulate_classes(data, step, np.random.default_rng(seed)) if check else None
         if figure is not None:
@@ -52,16 +52,16 @@ def unseen(
     except (ValueError, OSError) as error:
         typer.echo(f"error: {error}", err=True)
         raise typer.Exit(2) from None
-    facts = _facts(found, measured, train, len(data.train))
+    facts = _facts(found, measured, classes, len(data.train))
     typer.echo(json.dumps(facts, indent=2, ensure_ascii=False) if as_json else "\n".join(_lines(facts)))
 
 
-def _read(file: Path, labels: str, train: str, most: int, seed: int) -> Any:
+def _read(file: Path, labels: str, classes: str, most: int, seed: int) -> Any:
     """Read the file, keep at most so many samples of each class, divide, centre and scale."""
     import numpy as np
 
     from firstlight.data.files import load
-    from firstlight.data.unseen import prepared, split_classes
+    from firstlight.data.unseen import split_classes, standardised
 
     if most < 2:
         raise ValueError(f"most = {most}: must be at least 2")
@@ -73,8 +73,8 @@ def _read(file: Path, labels: str, train: str, most: int, seed: int) -> Any:
     kept = [np.flatnonzero(table.labels == name) for name in np.unique(table.labels)]
     kept = [rows if len(rows) <= most else rng.choice(rows, most, replace=False) for rows in kept]
     chosen = np.sort(np.concatenate(kept))
-    wanted = [part.strip() for part in next(csv.reader([train], skipinitialspace=True), []) if part.strip()]
-    return prepared(split_classes(table.features[chosen], table.labels[chosen], wanted))
+    wanted = [part.strip() for part in next(csv.reader([classes], skipinitialspace=True), []) if part.strip()]
+    return standardised(split_classes(table.features[chosen], table.labels[chosen], wanted))
 
 
 def _draw(found: "xr.Dataset", path: Path) -> None:
@@ -85,7 +85,7 @@ def _draw(found: "xr.Dataset", path: Path) -> None:
     classes(found).savefig(path)
 
 
-def _facts(found: "xr.Dataset", measured: "xr.Dataset | None", train: str, samples: int) -> dict[str, Any]:
+def _facts(found: "xr.Dataset", measured: "xr.Dataset | None", classes: str, samples: int) -> dict[str, Any]:
     names = ("samples", "similarity", "cosine", "snr", "side", "alignment", "alignment_before", "elasticity",
              "recall", "recall_before")  # fmt: skip
     rows = []
@@ -102,8 +102,9 @@ def _facts(found: "xr.Dataset", measured: "xr.Dataset | None", train: str, sampl
     whole = {
         key: _plain(found[key].values) for key in ("tau", "mean_recall", "mean_recall_before", "excluded")
     }
-    return {"train": train, "train_samples": samples, "level": found.attrs["level"], **whole, "classes": rows,
-            "pairs": pairs, "summary": _summary(found, measured), "caveats": list(CAVEATS)}  # fmt: skip
+    return {"trained": classes, "train_samples": samples, "level": found.attrs["level"], **whole,
+            "classes": rows, "pairs": pairs, "summary": _summary(found, measured),
+            "caveats": list(CAVEATS)}  # fmt: skip
 
 
 def _pair(found: "xr.Dataset", place: int) -> dict[str, Any]:
@@ -164,7 +165,7 @@ def _lines(facts: dict[str, Any]) -> list[str]:
     columns = (("class", -wide), ("n", 6), ("t", 9), ("rank", 6), ("SNR", 7), ("alignment", 22), ("rank", 5),
                ("elasticity", 12), ("rank", 5), ("Recall@1", 20), ("rank", 5))  # fmt: skip
     head = "".join(word.ljust(-width) if width < 0 else word.rjust(width) for word, width in columns)
-    trained = f"trained on {facts['train']} ({facts['train_samples']} samples)"
+    trained = f"trained on {facts['trained']} ({facts['train_samples']} samples)"
     lines = [f"{trained}; strength τ = {facts['tau']:.4g}", "", head]
     for row in facts["classes"]:
         lines.append(

@@ -6,11 +6,11 @@ from typing import ClassVar
 import numpy as np
 import xarray as xr
 
-from firstlight.data.cache import canonical_name
+from firstlight.data.cache import canonical_name, check_classes
 from firstlight.data.images import load_images
-from firstlight.data.unseen import UnseenData, image_classes, prepared
+from firstlight.data.unseen import UnseenData, image_classes, standardised
 from firstlight.maths.agreement import rank_agreement
-from firstlight.maths.checks import check_count, check_instance
+from firstlight.maths.checks import check_count
 from firstlight.maths.rng import RNGLike, SeedLike, generator
 from firstlight.measure.retrieval import recall_at_k
 from firstlight.measure.similarity import alignment
@@ -33,7 +33,7 @@ class DeepProblem(Training):
     ----------
     images : str, default "fashion-mnist"
         "fashion-mnist", "mnist" or "digits".
-    train : str, default "0,1,2,3,4"
+    classes : str, default "0,1,2,3,4"
         Classes to train on, two to seven of the ten; or "random": five, drawn for each trial.
     per_class : int, default 100
         Samples of each class.
@@ -47,7 +47,7 @@ class DeepProblem(Training):
     """
 
     images: str = "fashion-mnist"
-    train: str = "0,1,2,3,4"
+    classes: str = "0,1,2,3,4"
     per_class: int = 100
 
     theory: ClassVar[str] = "unseen_classes"
@@ -58,19 +58,16 @@ class DeepProblem(Training):
         super().__post_init__()
         check_count("per_class", self.per_class, 2)
         canonical_name(self.images, "images")
-        check_instance("train", self.train, str)
-        if self.train != "random" and not 2 <= len(set(self._classes)) <= 7:
-            raise ValueError(
-                f"train = {self.train!r}: two to seven classes, separated by commas, or 'random'"
-            )
+        if self.classes != "random":
+            check_classes("classes", self.classes, most=7)
 
     @property
     def _classes(self) -> list[str]:
-        return [part.strip() for part in self.train.split(",") if part.strip()]
+        return [str(one) for one in check_classes("classes", self.classes, most=7)]
 
     def sample(self, rng: np.random.Generator) -> UnseenData:
         """Draw images of all classes, as rows of pixels."""
-        drawn = self.train == "random"
+        drawn = self.classes == "random"
         classes = [str(c) for c in rng.choice(10, 5, replace=False)] if drawn else self._classes
         return image_classes(rng, self.images, classes, self.per_class)
 
@@ -81,7 +78,7 @@ class DeepProblem(Training):
     def predict(self, rng: RNGLike | SeedLike = 0) -> xr.Dataset:
         """Return what one step of a two-layer network on the pixels would give, the same at every epoch."""
         data = self.sample(generator(rng))
-        found = predict_classes(prepared(data), Step(loss="softmax"))
+        found = predict_classes(standardised(data), Step(loss="softmax"))
         size = np.abs(found["similarity"].values)
         numbers = {name: float(found[name]) for name in _RELATIONS}
         numbers |= _agreement(size, found["alignment"].values, found["recall"].values)
@@ -113,14 +110,14 @@ class DeepProblem(Training):
 
     def cost(self, kind: str, **options: object) -> Cost:
         """Multiplications of the convolutions, or of one step on the pixels; and the images in memory."""
-        trained = 5 if self.train == "random" else len(set(self._classes))
+        trained = 5 if self.classes == "random" else len(set(self._classes))
         n, pixels, m = image_sizes(self.images, self.per_class, trained)
         if kind == "predict":
             return Cost(2.0 * m * m * pixels + n * n * pixels, 8.0 * (3 * m * m + n * n + pixels**2))
         layers = 16 if self.model == "resnet18" else 0.5  # of 9 width² per pixel: stages halve and double
         once = pixels * 9.0 * self.width * (1 + layers * self.width)
         passes = 3.0 * self.epochs * n + (self.epochs + 1) * (n + m)
-        return Cost(once * passes, 4.0 * pixels * (n + m + 40 * self.width * self.batch))
+        return Cost(once * passes, 4.0 * pixels * (n + m + 40 * self.width * self.batch_size))
 
     def assumptions(self) -> tuple[Assumption, ...]:
         """Return what the theory assumes and a deep network does not give."""
@@ -132,12 +129,12 @@ class DeepProblem(Training):
 
 def _about(data: UnseenData) -> dict[str, object]:
     """Return Recall@1 of the pixels, centred as embeddings are, and which classes are unseen."""
-    raw = recall_at_k(prepared(data).unseen, data.unseen_labels).overall
+    raw = recall_at_k(standardised(data).unseen, data.unseen_labels).overall
     return {"raw_recall": raw, "unseen": ("class", np.isin(np.arange(10), data.unseen_labels).astype(float))}
 
 
 def _measured(raw: UnseenData) -> dict[str, float]:
-    data = prepared(raw)
+    data = standardised(raw)
     cosine = np.diag(alignment(data.unseen, data.unseen_labels, "cosine")).copy()
     recall = recall_at_k(data.unseen, data.unseen_labels)
     beta = label_covariance(data.train, data.train_labels, "softmax")

@@ -6,20 +6,19 @@ from typing import Literal
 import numpy as np
 import xarray as xr
 
-from firstlight.data.cache import canonical_name
+from firstlight.data.cache import canonical_name, check_classes
 from firstlight.data.unseen import (
     UnseenData,
     around,
     gaussian_classes,
     image_classes,
     paper_training,
-    prepared,
     rotation,
+    standardised,
 )
 from firstlight.maths.checks import (
     check_choice,
     check_count,
-    check_instance,
     check_number,
     check_numbers,
     refusal,
@@ -108,7 +107,7 @@ class ClassProblem(Problem):
         object.__setattr__(self, "cosines", (self.cosine, 0.0))
         super().__post_init__()
 
-    def told(self, found: xr.Dataset) -> xr.Dataset:
+    def summarised(self, found: xr.Dataset) -> xr.Dataset:
         """Return the numbers of the first class."""
         return found.isel({"class": 0, "other": 1}, drop=True)
 
@@ -181,7 +180,7 @@ class SideProblem(UnseenProblem):
             rng, self.dimension, self.samples, self.train_norm, means, self.unseen_samples
         )
 
-    def told(self, found: xr.Dataset) -> xr.Dataset:
+    def summarised(self, found: xr.Dataset) -> xr.Dataset:
         """Return means over the two classes, which mirror each other."""
         return over_two_classes(found)
 
@@ -204,7 +203,7 @@ class RotationProblem(UnseenProblem):
     unseen_samples : int, default 100
         Of each of the two classes.
     **step
-        The fields of `Step`; set `tau` rather than `kappa` to follow the papers: η s c_1/√N.
+        The fields of `Step`; set `tau` rather than `strength` to follow the papers: η s c_1/√N.
 
     Examples
     --------
@@ -244,7 +243,7 @@ class RotationProblem(UnseenProblem):
         unseen = [around(rng, sign * centre, self.variance, count) for sign in (1, -1)]
         return UnseenData(x, y, np.vstack(unseen), np.repeat([10, 11], count))
 
-    def told(self, found: xr.Dataset) -> xr.Dataset:
+    def summarised(self, found: xr.Dataset) -> xr.Dataset:
         """Return means over the two classes, which mirror each other."""
         return over_two_classes(found)
 
@@ -257,7 +256,7 @@ class ImageProblem(UnseenProblem):
     ----------
     images : str, default "digits"
         "digits", "mnist" or "fashion-mnist"; see `firstlight.data.load_images`.
-    train : str, default "0,1"
+    classes : str, default "0,1"
         The classes to train on, separated by commas.
     per_class : int, default 100
         Samples of each class.
@@ -266,26 +265,24 @@ class ImageProblem(UnseenProblem):
 
     Examples
     --------
-    >>> found = ImageProblem(train="3,8", per_class=20).predict(0)
+    >>> found = ImageProblem(classes="3,8", per_class=20).predict(0)
     >>> found.sizes["class"], int(found.alignment.notnull().sum())
     (10, 8)
     """
 
     images: str = "digits"
-    train: str = "0,1"
+    classes: str = "0,1"
     per_class: int = 100
 
     def __post_init__(self) -> None:
         super().__post_init__()
         check_count("per_class", self.per_class, 2)
         canonical_name(self.images, "images")
-        check_instance("train", self.train, str)
-        if len(set(self._classes)) < 2 or not set(self._classes) <= set("0123456789"):
-            raise ValueError(f"train = {self.train!r}: at least two classes, separated by commas")
+        check_classes("classes", self.classes)
 
     @property
     def _classes(self) -> list[str]:
-        return [part.strip() for part in self.train.split(",") if part.strip()]
+        return [str(one) for one in check_classes("classes", self.classes)]
 
     @property
     def sizes(self) -> tuple[int, int, int]:
@@ -294,9 +291,9 @@ class ImageProblem(UnseenProblem):
 
     def sample(self, rng: np.random.Generator) -> UnseenData:
         """Draw training and unseen samples, centred and scaled."""
-        return prepared(image_classes(rng, self.images, self._classes, self.per_class))
+        return standardised(image_classes(rng, self.images, self._classes, self.per_class))
 
-    def told(self, found: xr.Dataset) -> xr.Dataset:
+    def summarised(self, found: xr.Dataset) -> xr.Dataset:
         """Return all classes, the trained ones without values: so training sets can be laid side by side."""
         trained = np.array([int(name) for name in self._classes])
         every = np.union1d(found["class"].values, trained)

@@ -8,7 +8,7 @@ import numpy as np
 import xarray as xr
 
 from firstlight.data.cache import canonical_name
-from firstlight.data.unseen import UnseenData, image_classes, prepared
+from firstlight.data.unseen import UnseenData, image_classes, standardised
 from firstlight.maths.agreement import mean_interval
 from firstlight.maths.checks import check_count, check_instance
 from firstlight.maths.rng import RNGLike, SeedLike, generator
@@ -70,7 +70,7 @@ class SetsProblem(UnseenProblem):
         return self._draw(rng, self._sets[0])
 
     def _draw(self, rng: np.random.Generator, classes: list[str]) -> UnseenData:
-        return prepared(image_classes(rng, self.images, classes, self.per_class))
+        return standardised(image_classes(rng, self.images, classes, self.per_class))
 
     def predict(self, rng: RNGLike | SeedLike = 0) -> xr.Dataset:
         """Theory for every set.

@@ -26,29 +26,29 @@ class GradientProblem(ByValue):
 
     Parameters
     ----------
-    size : int, default 256
+    dimension : int, default 256
     activation : str, default "shifted_relu"
     train_norm : float, default 2
         |μ| of the training classes N(±μ, I).
     inputs : {"normal", "rademacher"}, default "normal"
         Law of the noise.
-    scale : float, optional
+    head_scale : float, optional
         s; default 1/√N.
     residual : bool, default True
         Whether β holds the residual y - g0(x), or the labels alone: with s = 1 that misses a part that stays.
 
     Examples
     --------
-    >>> found = GradientProblem(size=64).simulate(0)
+    >>> found = GradientProblem(dimension=64).simulate(0)
     >>> bool(found.operator_error < found.frobenius_error)
     True
     """
 
-    size: int = 256
+    dimension: int = 256
     activation: str = "shifted_relu"
     train_norm: float = 2.0
     inputs: Literal["normal", "rademacher"] = "normal"
-    scale: float | None = None
+    head_scale: float | None = None
     residual: bool = True
 
     theory: ClassVar[str] = "unseen_classes"
@@ -56,19 +56,19 @@ class GradientProblem(ByValue):
     references: ClassVar[tuple[str, ...]] = _REFERENCES
 
     def __post_init__(self) -> None:
-        check_count("size", self.size, 8)
+        check_count("dimension", self.dimension, 8)
         mean_slope(as_activation(self.activation))
         check_choice("inputs", self.inputs, ("normal", "rademacher"))
         check_number("train_norm", self.train_norm, 0)
         check_flag("residual", self.residual)
-        if self.scale is not None:
-            check_positive("scale", self.scale)
+        if self.head_scale is not None:
+            check_positive("head_scale", self.head_scale)
 
     def _sample(self, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-        y = np.where(np.arange(self.size) % 2, 1.0, -1.0)
-        mean = rng.standard_normal(self.size)
+        y = np.where(np.arange(self.dimension) % 2, 1.0, -1.0)
+        mean = rng.standard_normal(self.dimension)
         mean *= self.train_norm / np.linalg.norm(mean)
-        shape = (self.size, self.size)
+        shape = (self.dimension, self.dimension)
         noise = rng.standard_normal(shape) if self.inputs == "normal" else rng.choice([-1.0, 1.0], shape)
         return y[:, None] * mean + noise, y
 
@@ -85,12 +85,12 @@ class GradientProblem(ByValue):
         """
         stream = generator(rng)
         x, y = self._sample(stream)
-        sigma, n = as_activation(self.activation), self.size
+        sigma, n = as_activation(self.activation), self.dimension
         slope = mean_slope(sigma)
         spread = float(sigma.dual_derivative(1, 1, 1)) - slope**2
         spike = float((label_covariance(x, residual=y) ** 2).sum())
         bulk = spread / slope**2 * float((x**2).sum()) / n**2
-        scale = 1 / np.sqrt(n) if self.scale is None else self.scale
+        scale = 1 / np.sqrt(n) if self.head_scale is None else self.head_scale
         output = stream.multivariate_normal(np.zeros(n), output_covariance(x, sigma, scale), method="eigh")
         heads, residual = stream.standard_normal(n) / np.sqrt(n), y - output
         step = (
@@ -112,10 +112,10 @@ class GradientProblem(ByValue):
         stream = generator(rng)
         x, y = self._sample(stream)
         sigma = as_activation(self.activation)
-        network = draw_network(self.size, self.size, sigma, stream, scale=self.scale)
+        network = draw_network(self.dimension, self.dimension, sigma, stream, head_scale=self.head_scale)
         step = network.step(x, y, 1.0).weights - network.weights
         beta = label_covariance(x, residual=network.residual(x, y) if self.residual else y)
-        spike = network.scale * mean_slope(sigma) * np.outer(beta, network.heads)
+        spike = network.head_scale * mean_slope(sigma) * np.outer(beta, network.heads)
         left, size, right = np.linalg.svd(step)
         return xr.Dataset(
             {
@@ -128,18 +128,18 @@ class GradientProblem(ByValue):
 
     def cost(self, kind: str, **options: object) -> Cost:
         """Leading terms of a trial: products, and singular values with or without vectors."""
-        n = float(self.size)
+        n = float(self.dimension)
         return Cost(30 * n**3, 56 * n**2) if kind == "simulate" else Cost(25 * n**3, 64 * n**2)
 
     def assumptions(self) -> tuple[Assumption, ...]:
         """Return what the theory assumes."""
-        small = self.train_norm <= 0.5 * np.sqrt(self.size)
-        negligible = self.residual or self.scale is None
+        small = self.train_norm <= 0.5 * np.sqrt(self.dimension)
+        negligible = self.residual or self.head_scale is None
         return (
             Assumption("means of order one", "holds" if small else "fails", f"|μ| = {self.train_norm}"),
             Assumption(
                 "output before the step counted or negligible", "holds" if negligible else "fails",
-                f"residual = {self.residual}, scale = {self.scale or '1/√N'}",
+                f"residual = {self.residual}, head_scale = {self.head_scale or '1/√N'}",
             ),
         )  # fmt: skip
 
@@ -150,7 +150,7 @@ class NormProblem(ByValue):
 
     Parameters
     ----------
-    size : int, default 256
+    dimension : int, default 256
         n = d.
     mean : float, default 1
         |μ|, for normal and Rademacher noise.
@@ -160,12 +160,12 @@ class NormProblem(ByValue):
 
     Examples
     --------
-    >>> problem = NormProblem(size=64, mean=4.0)
+    >>> problem = NormProblem(dimension=64, mean=4.0)
     >>> bool(abs(problem.simulate(0).operator_norm / problem.predict().operator_norm - 1) < 0.1)
     True
     """
 
-    size: int = 256
+    dimension: int = 256
     mean: float = 1.0
     law: Literal["normal", "rademacher", "truncated"] = "normal"
 
@@ -174,13 +174,13 @@ class NormProblem(ByValue):
     references: ClassVar[tuple[str, ...]] = _REFERENCES
 
     def __post_init__(self) -> None:
-        check_count("size", self.size, 8)
+        check_count("dimension", self.dimension, 8)
         check_choice("law", self.law, ("normal", "rademacher", "truncated"))
         check_number("mean", self.mean, 0)
 
     def predict(self, rng: RNGLike | SeedLike = 0) -> xr.Dataset:
         """Return the limit of a spiked matrix, also divided by the √n + √d of the published bound."""
-        n, std, mean = self.size, 1.0, self.mean
+        n, std, mean = self.dimension, 1.0, self.mean
         if self.law == "truncated":
             from scipy.stats import truncnorm
 
@@ -190,7 +190,7 @@ class NormProblem(ByValue):
 
     def simulate(self, rng: RNGLike | SeedLike = None) -> xr.Dataset:
         """Draw the matrix and measure it."""
-        stream, n = generator(rng), self.size
+        stream, n = generator(rng), self.dimension
         if self.law == "truncated":
             x = paper_training(stream, n, n, "truncated")[0]
         else:
@@ -205,7 +205,7 @@ class NormProblem(ByValue):
 
     def cost(self, kind: str, **options: object) -> Cost:
         """Leading terms of a trial: its singular values; a prediction is one formula."""
-        n = float(self.size)
+        n = float(self.dimension)
         return Cost(4 * n**3 + 100 * n**2, 24 * n**2) if kind == "simulate" else Cost(1.0, 1.0)
 
     def assumptions(self) -> tuple[Assumption, ...]:

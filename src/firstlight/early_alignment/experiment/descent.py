@@ -24,9 +24,9 @@ def descent(
     step_size: float = 2e-3,
     steps: int = 15_000,
     loss: str = "exp",
-    batch: int | None = None,
+    batch_size: int | None = None,
     train_second: bool = True,
-    outputs: int | Sequence[int] | np.ndarray = 64,
+    observations: int | Sequence[int] | np.ndarray = 64,
     neurons: bool = False,
     rng: RNGLike | SeedLike = None,
 ) -> xr.Dataset:
@@ -42,12 +42,12 @@ def descent(
         η and the number of iterations.
     loss : {"exp", "logistic", "logistic2"}
         The loss; its mean is minimised.
-    batch : int, optional
+    batch_size : int, optional
         Size of mini-batches; default: all data in each step. What is left over at the end of a pass, n mod
         batch data, sits that pass out.
     train_second : bool, default True
         Whether the second layer moves.
-    outputs : int or sequence of int, default 64
+    observations : int or sequence of int, default 64
         Iterations to observe, or how many (at least 2), evenly.
     neurons : bool, default False
         Whether to keep every neuron too: ``direction`` (time × neuron × coordinate) and ``log_length``.
@@ -65,7 +65,7 @@ def descent(
     >>> from firstlight.early_alignment.definitions.start import gaussian_start
     >>> W, v = gaussian_start(50, 2, 1e-6, rng=0)
     >>> X, y = [[1, 0], [1, 1], [-1, -0.5]], [1, 1, -1]
-    >>> descent(X, y, W, v, steps=20_000, step_size=5e-3, outputs=3).loss.values.tolist()
+    >>> descent(X, y, W, v, steps=20_000, step_size=5e-3, observations=3).loss.values.tolist()
     [1.000, 0.015, 0.003]
     """
     X, y = two_classes(X, y)
@@ -75,7 +75,7 @@ def descent(
         raise ValueError(f"second_layer: must be {len(W)} finite numbers, one per neuron")
     chosen = margin_loss(loss)
     see = Observer(X, y, chosen.log_value, chosen.log_slope, mean=True)
-    record = iterations(steps, outputs)
+    record = iterations(steps, observations)
 
     def observe(W: np.ndarray, v: np.ndarray, f: np.ndarray) -> Mapping[str, float | np.ndarray]:
         if not np.isfinite(f).all():
@@ -86,7 +86,7 @@ def descent(
     with np.errstate(over="ignore", invalid="ignore"):  # steps that are too long end in NaN, which is told
         seen, _, _ = train(
             X, y, W, v, loss=chosen, step_size=step_size, record=record, observe=observe,
-            batch=batch, train_second=train_second, rng=rng,
+            batch_size=batch_size, train_second=train_second, rng=rng,
         )  # fmt: skip
     found = table(step_size * record, stack(seen)).assign_coords(iteration=("time", record))
     return found.assign(converged=bool(seen[-1]))

@@ -33,7 +33,7 @@ def first_stage(
     setting: Setting, stream: Streams, workers: Workers
 ) -> tuple[TwoLayer, np.ndarray, np.ndarray]:
     """Draw what the gradient step needs: the network at its start, and a batch of inputs with labels."""
-    n, k, count = setting.mixture.dimension, setting.k, setting.gradient_samples
+    n, k, count = setting.mixture.dimension, setting.width, setting.step_samples
     first, x, y = np.empty((k, n)), np.empty((count, n)), np.empty(count)
     batch = Draws(setting, count, partial(stream, "gradient"))
 
@@ -56,7 +56,7 @@ def run_trial(
     setting: Setting,
     rng: np.random.Generator,
     *,
-    model: Model = "network",
+    method: Model = "network",
     degree: int = 1,
     risk: Risk = "sample",
     test_samples: int | None = None,
@@ -69,7 +69,7 @@ def run_trial(
         What is studied.
     rng : Generator
         Source of randomness; the same state gives every model the same data and weights.
-    model : {"network", "hermite", "conditional_gaussian"}
+    method : {"network", "hermite", "conditional_gaussian"}
         Which features the read-out is fitted on. The gradient step is the network's own in every case.
     degree : int
         Highest degree of the Hermite model.
@@ -88,7 +88,7 @@ def run_trial(
         start, x, y = first_stage(setting, stream, workers)
         trained = start.step(x, y, setting.step_size, workers.map)
         del x, y
-        feature_map = _feature_map(setting, model, degree, start.first_layer, trained)
+        feature_map = _feature_map(setting, method, degree, start.first_layer, trained)
         del start
         phi, y = _training_features(setting, feature_map, stream, workers)
         solve = partial(ridge_readout, phi, y, setting.ridges)
@@ -99,7 +99,7 @@ def run_trial(
         }
         del phi
         if risk == "sample":
-            count = 5 * setting.m if test_samples is None else test_samples
+            count = 5 * setting.samples if test_samples is None else test_samples
             return result | _fresh(setting, feature_map, readout, count, stream, workers)
     return result | _population(setting, trained.first_layer, readout)
 
@@ -108,8 +108,8 @@ def _training_features(
     setting: Setting, feature_map: FeatureMap, stream: Streams, workers: Workers
 ) -> tuple[np.ndarray, np.ndarray]:
     """Features and labels of the read-out's samples; the inputs themselves are forgotten block by block."""
-    training = Draws(setting, setting.m, partial(stream, "training"))
-    phi, y = np.empty((setting.m, setting.k)), np.empty(setting.m)
+    training = Draws(setting, setting.samples, partial(stream, "training"))
+    phi, y = np.empty((setting.samples, setting.width)), np.empty(setting.samples)
 
     def fill(block: int) -> None:
         rows, room = training.rows[block], training.scratch(workers, block)
@@ -135,7 +135,7 @@ def _fresh(
 
     def judge(block: int) -> ErrorTally:
         x, classes, y = test(block, test.scratch(workers, block))
-        room = workers.scratch("features", len(x), setting.k)
+        room = workers.scratch("features", len(x), setting.width)
         tally = ErrorTally(setting.mixture.classes, len(readout), values)
         tally.add(y, feature_map(x, classes, stream("test noise", block), room) @ readout.T, classes)
         return tally
@@ -168,18 +168,21 @@ def _population(setting: Setting, first_layer: np.ndarray, readout: np.ndarray) 
         else:
             cross = label_mean[c] * sigma.moments(means[c], np.sqrt(np.diag(covariance)), 0)[:, 0]
         by_class[:, c] = population_error(
-            readout / np.sqrt(setting.k), second_moments(sigma, means[c], covariance), cross, label_square[c]
+            readout / np.sqrt(setting.width),
+            second_moments(sigma, means[c], covariance),
+            cross,
+            label_square[c],
         )
     return {"test_error": by_class @ mixture.weights, "test_error_by_class": by_class}
 
 
 def _feature_map(
-    setting: Setting, model: Model, degree: int, before: np.ndarray, trained: TwoLayer
+    setting: Setting, method: Model, degree: int, before: np.ndarray, trained: TwoLayer
 ) -> FeatureMap:
     sigma, first_layer = trained.activation, trained.first_layer
-    if model == "network":
+    if method == "network":
         return NetworkFeatures(first_layer, sigma)
-    if model == "hermite":
+    if method == "hermite":
         return HermiteFeatures(first_layer, sigma, bulk_scale(setting.mixture), degree)
     laws = [law for law in setting.mixture.covariances if isinstance(law, Spiked)]
     scales = np.array([law.scale for law in laws])

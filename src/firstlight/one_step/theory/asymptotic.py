@@ -42,9 +42,9 @@ def asymptotic(
     labels: Labels,
     sigma: Activation,
     *,
-    k: int,
+    width: int,
     sizes: list[int],
-    m_gradient: int,
+    gradient_samples: int,
     step_size: float,
     ridges: np.ndarray,
     rng: np.random.Generator,
@@ -59,7 +59,7 @@ def asymptotic(
         Laws of the data; covariances identity plus spikes.
     sigma : Activation
         σ.
-    k, m_gradient : int
+    width, gradient_samples : int
         Width, and samples of the gradient step.
     sizes : list of int
         m, numbers of training samples, S values.
@@ -80,16 +80,16 @@ def asymptotic(
         For each draw: observables of shape (S, L) or (S, L, C), and ``converged`` of shape (S, L).
     """
     law = reduced_law(mixture, labels)
-    start_square = float(sigma.second_moment(1.0)) / k
-    step = batch_average(law, m_gradient, start_square, rng)
+    start_square = float(sigma.second_moment(1.0)) / width
+    step = batch_average(law, gradient_samples, start_square, rng)
     placed = []
     for direction in balanced_normal(law.rank, draws, rng):
         inputs = input_nodes(law, max(64, nodes // mixture.classes), rng)
         normals = neuron_nodes(law.rank, nodes, rng)
-        placed.append((draw_neurons(law, sigma, step, step_size / k, direction, normals, inputs), inputs))
+        placed.append((draw_neurons(law, sigma, step, step_size / width, direction, normals, inputs), inputs))
     table = common_table(law, sigma, placed)
     return [
-        _of_one_draw(law, inputs, conditional_kernel(law, table, neurons, inputs, k), sizes, ridges)
+        _of_one_draw(law, inputs, conditional_kernel(law, table, neurons, inputs, width), sizes, ridges)
         for neurons, inputs in placed
     ]
 

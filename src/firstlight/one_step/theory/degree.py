@@ -72,8 +72,8 @@ class Degrees:
 def measured_degrees(
     law: ReducedLaw,
     sigma: Activation,
-    k: int,
-    m_gradient: int,
+    width: int,
+    gradient_samples: int,
     step_size: float,
     rng: np.random.Generator,
     largest: int = 8,
@@ -89,7 +89,7 @@ def measured_degrees(
         Law of κ and y.
     sigma : Activation
         σ.
-    k, m_gradient : int
+    width, gradient_samples : int
         Width and batch size of the step.
     step_size : float
         η.
@@ -102,11 +102,11 @@ def measured_degrees(
     -------
     Degrees
     """
-    step = batch_average(law, m_gradient, float(sigma.second_moment(1.0)) / k, rng)
+    step = batch_average(law, gradient_samples, float(sigma.second_moment(1.0)) / width, rng)
     b = np.sqrt(law.weights @ law.scales * law.dimension / law.trace)
     h = sigma.hermite(largest, b)
     kappa, _, weight, scale = law.everything(rng)
-    pull = (h[1] / b * step_size / k) ** 2
+    pull = (h[1] / b * step_size / width) ** 2
     along = (kappa @ step.signal) ** 2 + ((kappa @ step.spread) ** 2).sum(axis=1)
     inside = np.einsum("ij,ij->i", kappa, kappa) / law.trace
     variance = (inside + pull * (along + scale * step.noise**2)) / b**2
@@ -117,7 +117,7 @@ def measured_degrees(
         if j:
             amplitude = factorial2(2 * j - 1) * float(weight @ variance**j)
             small = left <= 1e-12 * float(sigma.second_moment(b))
-            ratios.append(0.0 if small else float(k * (h[j] / factorial(j)) ** 2 * amplitude / left))
+            ratios.append(0.0 if small else float(width * (h[j] / factorial(j)) ** 2 * amplitude / left))
         left -= term
     return _judge(ratios)
 

@@ -25,7 +25,7 @@ def sampled_first_layer(
     -------
     first_layer, second_layer, x, y : ndarray, shapes (k, n), (k,), (m_g, n) and (m_g,)
     """
-    n, k, count = setting.mixture.dimension, setting.k, setting.gradient_samples
+    n, k, count = setting.mixture.dimension, setting.width, setting.step_samples
     first, x, y = np.empty((k, n)), np.empty((count, n)), np.empty(count)
     batch = Draws(setting, count, partial(stream, "gradient"))
 

@@ -65,14 +65,16 @@ class Neurons:
     shares: np.ndarray
 
 
-def batch_average(law: ReducedLaw, m_gradient: int, start_square: float, rng: np.random.Generator) -> Step:
+def batch_average(
+    law: ReducedLaw, gradient_samples: int, start_square: float, rng: np.random.Generator
+) -> Step:
     """Average over the batch of the gradient step.
 
     Parameters
     ----------
     law : ReducedLaw
         Law of κ and y.
-    m_gradient : int
+    gradient_samples : int
         m_g, batch size.
     start_square : float
         Mean square of the network's output before the step, which the residual y - f also holds.
@@ -87,21 +89,21 @@ def batch_average(law: ReducedLaw, m_gradient: int, start_square: float, rng: np
     extra = law.noise + start_square
     signal = (weight * y) @ kappa
     second = (kappa.T * (weight * (y**2 + extra))) @ kappa
-    ratio = law.dimension / m_gradient
+    ratio = law.dimension / gradient_samples
     square = ratio * float(weight @ (scale * (y**2 + extra)))
     # a batch sample leans towards the noise direction, which it helped to make
     lean = ratio / np.sqrt(square)
     cross = lean * (weight * scale * y**3) @ kappa
     along = square / ratio + lean**2 * float(weight @ (scale**2 * y**4))
-    scatter = np.block([[second, cross[:, None]], [cross[None, :], np.array([[along]])]]) / m_gradient
+    scatter = np.block([[second, cross[:, None]], [cross[None, :], np.array([[along]])]]) / gradient_samples
     # label noise widens the spectrum of S₁ at second order only; higher free cumulants leave it out
     powers = np.array([float(weight @ (scale * y) ** p) for p in range(1, 6)])
     powers[1] += float(weight @ scale**2) * extra
     eigenvalues, shares = compound_poisson(powers * ratio ** np.arange(5))
     outside = max(law.dimension - law.rank, 1) / law.dimension
     noise = float(np.sqrt(square * outside))
-    return Step(signal, _root((second - np.outer(signal, signal)) / m_gradient), _root(scatter), noise, lean,
-                eigenvalues, shares, square)  # fmt: skip
+    spread = _root((second - np.outer(signal, signal)) / gradient_samples)
+    return Step(signal, spread, _root(scatter), noise, lean, eigenvalues, shares, square)
 
 
 def _root(covariance: np.ndarray) -> np.ndarray:

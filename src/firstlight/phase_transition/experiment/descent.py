@@ -49,8 +49,8 @@ class DescentPath:
     weights: np.ndarray
 
 
-def orthogonal_rows(d: int, m: int, scale: float, rng: RNGLike | SeedLike = None) -> np.ndarray:
-    """Draw W of shape (d, m) with orthogonal columns of length `scale`, uniformly.
+def orthogonal_rows(dimension: int, width: int, scale: float, rng: RNGLike | SeedLike = None) -> np.ndarray:
+    """Draw W of shape (dimension, width) with orthogonal columns of length `scale`, uniformly.
 
     Examples
     --------
@@ -58,12 +58,12 @@ def orthogonal_rows(d: int, m: int, scale: float, rng: RNGLike | SeedLike = None
     >>> bool(np.allclose(W.T @ W, 0.25 * np.eye(2)))
     True
     """
-    check_count("d", d)
-    check_count("m", m)
+    check_count("dimension", dimension)
+    check_count("width", width)
     check_number("scale", scale, 0)
-    if m > d:
-        raise ValueError(f"m = {m}: at most d = {d} rows can be orthogonal")
-    q, r = np.linalg.qr(generator(rng).standard_normal((d, m)))
+    if width > dimension:
+        raise ValueError(f"width = {width}: at most dimension = {dimension} rows can be orthogonal")
+    q, r = np.linalg.qr(generator(rng).standard_normal((dimension, width)))
     return scale * q * np.sign(np.diag(r))
 
 

@@ -73,7 +73,7 @@ def conditional_threshold(
     target: MultiIndex, known: np.ndarray, rng: np.random.Generator
 ) -> AlgorithmicThreshold:
     """Return the threshold of the directions that are left when the coordinates along `known` are given."""
-    if known.shape[1] == target.k:
+    if known.shape[1] == target.directions:
         return AlgorithmicThreshold(0.0, 0.0, 0, True, known[:, :0], known, "nothing hard")
     hard = complement(known, relevant_directions(target))
     if hard.shape[1] == 0:  # what is left has no part in the label

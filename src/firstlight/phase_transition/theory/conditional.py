@@ -78,14 +78,14 @@ def as_informative(target: MultiIndex | str) -> MultiIndex:
     if target.noise or not isinstance(target.target, str):
         return target
     try:
-        return MultiIndex(Formula(target.target).core.text, target.k)
+        return MultiIndex(Formula(target.target).core.text, target.directions)
     except ValueError:  # what is inside may overflow
         return target
 
 
 def far_labels(target: MultiIndex) -> np.ndarray:
     """Return labels at points far out, which show whether the label is bounded and what it tends to."""
-    direction = np.random.default_rng(0).standard_normal((64, target.k))
+    direction = np.random.default_rng(0).standard_normal((64, target.directions))
     scales = 10.0 ** np.arange(1, 9)
     y = target.law(np.concatenate([direction * scale for scale in scales]))
     y = y[np.isfinite(y)]
@@ -125,7 +125,7 @@ def conditional_moments(
 
 @lru_cache(maxsize=8)
 def _exact(target: MultiIndex, easy: tuple, hard: tuple, fineness: int) -> Moments:
-    k = target.k
+    k = target.directions
     bases = np.array(easy).reshape(k, len(easy) // k), np.array(hard).reshape(k, 1)
     return _moments(target, *bases, np.random.default_rng(0), fineness)
 

@@ -74,7 +74,7 @@ def delta_nn(
     steps: int = 128,
     criterion: str = "bbp+sign",
     *,
-    samples: int = 1 << 14,
+    draws: int = 1 << 14,
     rng: RNGLike | SeedLike = 0,
 ) -> NetworkThreshold:
     """Compute the samples per dimension above which gradient descent learns a hard direction.
@@ -94,7 +94,7 @@ def delta_nn(
     criterion : {"bbp+sign", "bbp", "block+sign"}
         Whether the outlier must also be negative. It must, to be an escape; "bbp" is for comparison.
         "block+sign" asks the neurons' own blocks, for second layers of opposite signs.
-    samples : int, default 16384
+    draws : int, default 16384
         Samples of the DMFT, in two independent halves, or of the static equations, in eight scrambles of half
         as many: their scatter is part of the error bar (a 95 % interval on the static route).
     rng : SPEC 7 rng, default 0
@@ -116,7 +116,7 @@ def delta_nn(
         raise ValueError(f"criterion = {criterion!r}: must be one of {', '.join(CRITERIA)}")
     given = None if training is None else as_training(training)
     check_count("steps", steps, 8)
-    check_count("samples", samples, 128)
+    check_count("draws", draws, 128)
     student.require_smooth()
     labels = label_law(target, rng)
     student.require_labels(labels.y, labels.far, labels.name)
@@ -126,11 +126,11 @@ def delta_nn(
         return NetworkThreshold(np.inf, np.inf, 0, True, "nothing to find", none, none, none, np.nan, floor)
     scan = _Scan(student, labels, criterion, floor, rng)
     if criterion == "bbp+sign" and (given is None or (given.whole and given.only_rows)):
-        found = static_threshold(student, labels, floor, max(samples // 2, 1 << 11), scan.seeds)
+        found = static_threshold(student, labels, floor, max(draws // 2, 1 << 11), scan.seeds)
         if found is not None:
             value, error, good = found
             return NetworkThreshold(value, error, _SCRAMBLES, good, "static", none, none, none, np.nan, floor)
-    return scan.dynamic(given, steps, samples)
+    return scan.dynamic(given, steps, draws)
 
 
 class _Scan:
@@ -143,12 +143,12 @@ class _Scan:
         self.criterion, self.floor = criterion, floor
         self.seeds = [int(seed) for seed in rng.integers(1 << 31, size=_SCRAMBLES)]
 
-    def dynamic(self, given: Training | None, steps: int, samples: int) -> NetworkThreshold:
+    def dynamic(self, given: Training | None, steps: int, draws: int) -> NetworkThreshold:
         """Follow training, and extrapolate; NaN where the static equations hold and say otherwise."""
         training = given or Training(float(f"{0.75 / self._right_edge(2 * self.floor):.2g}"))
         for _ in range(4):
             try:
-                found = self._at_step(training, steps, samples)
+                found = self._at_step(training, steps, draws)
                 break
             except ValueError as error:
                 if given is not None or "step_size" not in str(error):
@@ -170,7 +170,7 @@ class _Scan:
         law = starting_law(self.labels, self.student, 1 << 11, self.seeds[0])
         return self.student.ridge - Bulk(law.D, law.weight, delta).mirrored.left_edge().value
 
-    def _at_step(self, training: Training, steps: int, samples: int) -> NetworkThreshold:
+    def _at_step(self, training: Training, steps: int, draws: int) -> NetworkThreshold:
         eta, largest = training.step_size, 0.95 * training.largest_curvature
         early = min(steps, 32)
         times = [t for t in (4, 8, 16, 24, 32) if early / 4 <= t <= early] or [early]
@@ -179,7 +179,7 @@ class _Scan:
         if grid.size < 2:
             raise ValueError(f"step_size = {eta}: unstable at the start; take a smaller one")
         margins, _ = self._table(
-            grid, training, early, times, max(samples // 4, 1 << 10), self.seeds[:1], False
+            grid, training, early, times, max(draws // 4, 1 << 10), self.seeds[:1], False
         )
         roots = [last_crossing(grid, row) for row in margins[0].T]
         if not np.isfinite(roots).any():
@@ -191,7 +191,7 @@ class _Scan:
         times = sorted({0, *window(steps)})
         for _ in range(3):
             grid = np.geomspace(low, high, 8)
-            margins, edges = self._table(grid, training, steps, times, samples // 2, self.seeds[:2], True)
+            margins, edges = self._table(grid, training, steps, times, draws // 2, self.seeds[:2], True)
             curves = np.array([[last_crossing(grid, row) for row in half.T] for half in margins])
             late = curves[:, -3:]
             if np.isfinite(late).all():
@@ -204,8 +204,8 @@ class _Scan:
     def _at_start(self) -> tuple[float, float]:
         """Return the threshold at initialisation, often far from the later ones, without dynamics."""
 
-        def crossing(grid: np.ndarray, samples: int) -> tuple[float, float]:
-            law = starting_law(self.labels, self.student, samples, self.seeds[0])
+        def crossing(grid: np.ndarray, draws: int) -> tuple[float, float]:
+            law = starting_law(self.labels, self.student, draws, self.seeds[0])
             ridge = self.student.ridge
             states = np.array([outlier_margin(law, float(x), ridge, self.criterion) for x in grid])
             value = last_crossing(grid, states[:, 0])
@@ -215,17 +215,18 @@ class _Scan:
         return crossing(near * np.linspace(0.92, 1.08, 7), 1 << 13) if np.isfinite(near) else (near, near)
 
     def _table(
-        self, grid: np.ndarray, training: Training, steps: int, times: Sequence[int], samples: int,
+        self, grid: np.ndarray, training: Training, steps: int, times: Sequence[int], draws: int,
         seeds: Sequence[int], guard: bool,
     ) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
         """Margins and left edges, each (seeds, deltas, times)."""
 
         def job(pair: tuple[int, float]) -> list[tuple[float, float]]:
             seed, delta = pair
-            path = held_path(self.labels, self.student, delta, training, steps, samples, seed, times)
+            path = held_path(self.labels, self.student, delta, training, steps, draws, seed, times)
             if guard and path.stability(len(times) - 1) >= 1.9:
                 raise ValueError(
-                    f"step_size = {training.step_size}: unstable at delta = {delta:.4g}; take a smaller one"
+                    f"step_size = {training.step_size}: unstable at samples_per_dimension = {delta:.4g}; "
+                    "take a smaller one"
                 )
             ridge = self.student.ridge
             laws = (path.law(i, known=False) for i in range(len(times)))

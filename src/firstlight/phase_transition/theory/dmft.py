@@ -34,10 +34,10 @@ _PROBES = 1 << 11  # nodes that tell whether the first step is stable
 def dmft(
     target: MultiIndex | str,
     student: Student,
-    delta: float,
+    samples_per_dimension: float,
     training: Training | float,
     steps: int,
-    samples: int = 1 << 14,
+    draws: int = 1 << 14,
     rng: RNGLike | SeedLike = 0,
     hold_hard: bool = True,
     *,
@@ -53,14 +53,14 @@ def dmft(
         The law of the label.
     student : Student
         The network.
-    delta : float
+    samples_per_dimension : float
         Samples per dimension, positive.
     training : Training or float
         The algorithm; a number is the step size η of plain gradient descent, below 2 over the Hessian's
         largest eigenvalue. Errors of small batches grow as b^(-1/2).
     steps : int
         T. Time and memory grow with T m times the number of directions that training needs, at most T m.
-    samples : int, default 16384
+    draws : int, default 16384
         Samples that stand for the data, in all.
     rng : SPEC 7 rng, default 0
         Scrambles them; the same for all delta makes curves smooth.
@@ -88,62 +88,76 @@ def dmft(
     """
     target, student, rng = as_target(target), as_student(student), generator(rng)
     training = as_training(training)
-    start = _start(start_overlap, student, target.k)
+    start = _start(start_overlap, student, target.directions)
     if not isinstance(hold_hard, (bool, np.bool_)):
         raise ValueError(f"hold_hard = {hold_hard!r}: must be True or False")
     if hold_hard and start.any():
         raise ValueError(f"start_overlap = {start_overlap}: must be 0 unless hold_hard is False")
     if hold_hard:
         return held_path(
-            label_law(target, rng), student, delta, training, steps, samples, rng, times, scrambles
+            label_law(target, rng),
+            student,
+            samples_per_dimension,
+            training,
+            steps,
+            draws,
+            rng,
+            times,
+            scrambles,
         )
-    kept = _check(student, delta, training, steps, samples, scrambles, times)
+    kept = _check(student, samples_per_dimension, training, steps, draws, scrambles, times)
     hard = subspaces(target, rng).hard
     probe = _joint(target, hard, student.width, _PROBES, np.random.default_rng(0))
     student.require_loss(probe.y, target.expression)
-    _check_step(student, probe, delta, training)
+    _check_step(student, probe, samples_per_dimension, training)
 
     def drawn(count: int, rng: np.random.Generator) -> LabelSample:
         return _joint(target, hard, min((steps + 1) * student.width, SOBOL), count, rng)
 
-    return _runs(drawn, student, delta, training, steps, samples, scrambles, kept, start, rng)
+    return _runs(drawn, student, samples_per_dimension, training, steps, draws, scrambles, kept, start, rng)
 
 
 def held_path(
     labels: LabelLaw,
     student: Student,
-    delta: float,
+    samples_per_dimension: float,
     training: Training | float,
     steps: int,
-    samples: int,
+    draws: int,
     rng: RNGLike | SeedLike,
     times: Sequence[int] | None = None,
     scrambles: int = 1,
 ) -> DmftPath:
     """Follow gradient descent with the hard overlaps held, from a label law that is known already."""
     training = as_training(training)
-    kept = _check(student, delta, training, steps, samples, scrambles, times)
+    kept = _check(student, samples_per_dimension, training, steps, draws, scrambles, times)
     student.require_labels(labels.y, labels.far, labels.name)
-    _check_step(student, draw(labels, student.width, _PROBES, 0), delta, training)
+    _check_step(student, draw(labels, student.width, _PROBES, 0), samples_per_dimension, training)
 
     def drawn(count: int, rng: np.random.Generator) -> LabelSample:
         return draw(labels, min((steps + 1) * student.width, SOBOL), count, rng)
 
     start = np.zeros((student.width, labels.easy.shape[1]))
-    return _runs(drawn, student, delta, training, steps, samples, scrambles, kept, start, generator(rng))
+    return _runs(
+        drawn, student, samples_per_dimension, training, steps, draws, scrambles, kept, start, generator(rng)
+    )
 
 
 def _runs(
-    drawn: Callable[[int, np.random.Generator], LabelSample], student: Student, delta: float,
-    training: Training, steps: int, samples: int, scrambles: int, times: tuple[int, ...], start: np.ndarray,
+    drawn: Callable[[int, np.random.Generator], LabelSample], student: Student, samples_per_dimension: float,
+    training: Training, steps: int, draws: int, scrambles: int, times: tuple[int, ...], start: np.ndarray,
     rng: np.random.Generator,
 ) -> DmftPath:  # fmt: skip
     """Run independent scrambles, which share the samples, and join them."""
     runs = []
     for one in rng.spawn(scrambles):
-        sample = drawn(max(samples // scrambles, 16), one)
+        sample = drawn(max(draws // scrambles, 16), one)
         student.require_loss(sample.y, "this target")
-        runs.append(Process(student, sample, float(delta), training, int(steps), start, one).path(times))
+        runs.append(
+            Process(student, sample, float(samples_per_dimension), training, int(steps), start, one).path(
+                times
+            )
+        )
     return joined(runs)
 
 
@@ -157,8 +171,8 @@ def _joint(
     """
     noisy, twice = int(target.noise > 0), 1 + bool(hard.size)
     half = -(-count // twice)
-    points = np.tile(sobol_normal(target.k + noisy + dim, half, rng), (twice, 1))[:count]
-    g, rest = points[:, : target.k], points[:, target.k :]
+    points = np.tile(sobol_normal(target.directions + noisy + dim, half, rng), (twice, 1))[:count]
+    g, rest = points[:, : target.directions], points[:, target.directions :]
     if twice == 2:
         g[half:] -= 2 * (g[half:] @ hard) @ hard.T
     y = target.law(g) + (target.noise * rest[:, 0] if noisy else 0.0)
@@ -167,21 +181,21 @@ def _joint(
     return LabelSample(y[order], weight, g[order], second, rest[order, noisy:], twin[order])
 
 
-def memory_bytes(student: Student, steps: int, samples: int) -> int:
+def memory_bytes(student: Student, steps: int, draws: int) -> int:
     """Estimate the memory of a run: pre-activations twice, and the frame of one scramble."""
-    return 8 * (steps + 1) * student.width * (2 * samples + 2 * samples // SCRAMBLES)
+    return 8 * (steps + 1) * student.width * (2 * draws + 2 * draws // SCRAMBLES)
 
 
 def _check(
-    student: Student, delta: float, training: Training, steps: int, samples: int, scrambles: int,
-    times: Sequence[int] | None,
+    student: Student, samples_per_dimension: float, training: Training, steps: int, draws: int,
+    scrambles: int, times: Sequence[int] | None,
 ) -> tuple[int, ...]:  # fmt: skip
-    check_positive("delta", delta)
+    check_positive("samples_per_dimension", samples_per_dimension)
     training.factors(check_count("steps", steps, 1))
-    check_count("samples", samples, 64)
+    check_count("draws", draws, 64)
     check_count("scrambles", scrambles, 1)
-    sizes = f"steps = {steps}, samples = {samples}"
-    check_memory(sizes, memory_bytes(student, steps, samples), "samples × steps × width")
+    sizes = f"steps = {steps}, draws = {draws}"
+    check_memory(sizes, memory_bytes(student, steps, draws), "samples × steps × width")
     if times is None:
         return default_times(int(steps))
     at = np.asarray(times)
@@ -202,10 +216,12 @@ def _start(overlap: float | np.ndarray, student: Student, k: int) -> np.ndarray:
     return start
 
 
-def _check_step(student: Student, drawn: LabelSample, delta: float, training: Training) -> None:
+def _check_step(
+    student: Student, drawn: LabelSample, samples_per_dimension: float, training: Training
+) -> None:
     """Refuse a first step that is unstable with all samples; batches need a smaller one still."""
     D = student.curvature(drawn.y, student.init_scale * drawn.normals)
-    right = student.ridge - Bulk(D, drawn.weight, delta).mirrored.left_edge().value
+    right = student.ridge - Bulk(D, drawn.weight, samples_per_dimension).mirrored.left_edge().value
     largest = training.largest_curvature / training.factors(1)[0]
     if right >= largest:
         raise ValueError(

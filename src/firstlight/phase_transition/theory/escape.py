@@ -45,14 +45,14 @@ class EscapeTime(Shown):
     error: float = np.nan
 
 
-def escape_of(path: DmftPath, d: int, level: float = 0.2) -> EscapeTime:
+def escape_of(path: DmftPath, dimension: int, level: float = 0.2) -> EscapeTime:
     """Return the escape time in d dimensions that belongs to a DMFT path.
 
     Parameters
     ----------
     path : DmftPath
         With the hard overlaps held.
-    d : int
+    dimension : int
         Number of dimensions.
     level : float, default 0.2
         Squared cosine that counts as an escape; the time depends on it only through its logarithm.
@@ -62,13 +62,13 @@ def escape_of(path: DmftPath, d: int, level: float = 0.2) -> EscapeTime:
     EscapeTime
         Linear interpolation between steps in the logarithm of v.
     """
-    _check(d, level)
-    grown, needed = _grown(path, d), float(logit(level))
-    times = [_crossing(_grown(run, d), needed) for run in path.runs]
+    _check(dimension, level)
+    grown, needed = _grown(path, dimension), float(logit(level))
+    times = [_crossing(_grown(run, dimension), needed) for run in path.runs]
     error = spread(np.array(times)) if np.isfinite(times).all() else np.inf
     median = _crossing(grown, needed - np.log(median_share(freedom_of(path, len(grown) - 1))))
     return EscapeTime(
-        _crossing(grown, needed), median, mean_escape(path, d, level), expit(grown), float(error)
+        _crossing(grown, needed), median, mean_escape(path, dimension, level), expit(grown), float(error)
     )
 
 
@@ -98,19 +98,19 @@ def log_growth(path: DmftPath) -> np.ndarray:
     return np.log(np.einsum("taa->t", path.hard_variance) / path.norm.sum(axis=1))
 
 
-def _grown(path: DmftPath, d: int) -> np.ndarray:
+def _grown(path: DmftPath, dimension: int) -> np.ndarray:
     """Return log v, v the mean square of the hard part of the weights beside the rest, at each step."""
-    return log_growth(path) - np.log(d)
+    return log_growth(path) - np.log(dimension)
 
 
-def _check(d: int, level: float) -> None:
-    check_count("d", d, 2)
+def _check(dimension: int, level: float) -> None:
+    check_count("dimension", dimension, 2)
     check_positive("level", level)
     if level >= 1:
         raise ValueError(f"level = {level}: must lie in (0, 1)")
 
 
-def chance_of(path: DmftPath, d: int, steps: int, level: float = 0.2) -> float:
+def chance_of(path: DmftPath, dimension: int, steps: int, level: float = 0.2) -> float:
     """Return the chance that descent in d dimensions has escaped within `steps`: a rule of thumb.
 
     While it is small the overlap is normal with variance V(t)/d. Beyond the path, V(t)/|w|² goes on as the
@@ -118,7 +118,7 @@ def chance_of(path: DmftPath, d: int, steps: int, level: float = 0.2) -> float:
 
     Parameters are those of `escape_of`, and the steps of the descent.
     """
-    grown = _grown(path, d)[: steps + 1]
+    grown = _grown(path, dimension)[: steps + 1]
     best, last = float(grown.max()), len(grown) - 1
     if steps > last:
         late = np.arange(last // 2, last + 1)
@@ -127,7 +127,7 @@ def chance_of(path: DmftPath, d: int, steps: int, level: float = 0.2) -> float:
     return float(1 - _share_below(path, last, np.exp(logit(level) - min(best, 700.0))))
 
 
-def mean_escape(path: DmftPath, d: int, level: float = 0.2) -> float:
+def mean_escape(path: DmftPath, dimension: int, level: float = 0.2) -> float:
     """Return the mean escape time over random starts; NaN if a tenth or more outlast twice the path's steps.
 
     Each start has its own share of V(t): time is averaged over that share's quantiles. Beyond the path
@@ -135,7 +135,7 @@ def mean_escape(path: DmftPath, d: int, level: float = 0.2) -> float:
 
     Parameters are those of `escape_of`.
     """
-    most = np.maximum.accumulate(_grown(path, d))
+    most = np.maximum.accumulate(_grown(path, dimension))
     steps = len(most) - 1
     rate = (most[-1] - most[3 * steps // 4]) / (steps - 3 * steps // 4)
     freedom = freedom_of(path, steps)
@@ -167,13 +167,13 @@ class Chance(Solved[float]):
 def success_chance(
     labels: LabelLaw,
     student: Student,
-    delta: float,
+    samples_per_dimension: float,
     training: Training | float,
-    d: int,
+    dimension: int,
     steps: int,
     *,
     followed: int,
-    samples: int,
+    draws: int,
     level: float,
     rng: np.random.Generator,
 ) -> Chance:
@@ -186,14 +186,14 @@ def success_chance(
     steps_known, seed = min(steps, followed), int(rng.integers(1 << 31))
     for doubling in range(_DOUBLINGS + 1):
         path = held_path(
-            labels, student, delta, training, steps_known, samples << doubling, seed + doubling, (0,),
-            SCRAMBLES,
+            labels, student, samples_per_dimension, training, steps_known, draws << doubling,
+            seed + doubling, (0,), SCRAMBLES,
         )  # fmt: skip
-        chances = np.array([chance_of(run, d, steps, level) for run in path.runs])
+        chances = np.array([chance_of(run, dimension, steps, level) for run in path.runs])
         error = float(spread(chances))
         if error < 0.04 and path.complete:
             break
-    times = np.array([mean_escape(run, d, level) for run in path.runs])
+    times = np.array([mean_escape(run, dimension, level) for run in path.runs])
     good = error < 0.1 and path.complete
     return Chance(float(chances.mean()), error, doubling + 1, good, float(times.mean()), float(spread(times)))
 
@@ -213,12 +213,12 @@ def _share_below(path: DmftPath, t: int, ratio: float) -> float:
 def escape_time(
     target: MultiIndex | str,
     student: Student,
-    delta: float,
+    samples_per_dimension: float,
     training: Training | float,
-    d: int,
+    dimension: int,
     *,
     steps: int = 128,
-    samples: int = 1 << 13,
+    draws: int = 1 << 13,
     level: float = 0.2,
     rng: RNGLike | SeedLike = 0,
 ) -> EscapeTime:
@@ -226,13 +226,13 @@ def escape_time(
 
     Parameters
     ----------
-    target, student, delta, training
+    target, student, samples_per_dimension, training
         As for `dmft`.
-    d : int
+    dimension : int
         Number of dimensions; the time grows as log d.
     steps : int, default 128
         How long to follow.
-    samples, rng
+    draws, rng
         As for `dmft`.
     level : float, default 0.2
         Squared cosine that counts as an escape.
@@ -244,24 +244,24 @@ def escape_time(
     Examples
     --------
     >>> student = Student("tanh_squared", 1.5, 0.8, offset=-0.5)
-    >>> found = escape_time("sign(abs(z1) - 1.4820733)", student, 6.0, 0.12, 1000, steps=48, samples=1 << 11)
+    >>> found = escape_time("sign(abs(z1) - 1.4820733)", student, 6.0, 0.12, 1000, steps=48, draws=1 << 11)
     >>> bool(10 < found.time < 48)
     True
     """
-    _check(d, level)
-    path = dmft(target, student, delta, training, steps, samples, rng, times=(0,))
-    return escape_of(path, d, level)
+    _check(dimension, level)
+    path = dmft(target, student, samples_per_dimension, training, steps, draws, rng, times=(0,))
+    return escape_of(path, dimension, level)
 
 
 def success_size(
-    d: int,
+    dimension: int,
     target: MultiIndex | str,
     student: Student,
     training: Training | float,
     steps: int,
-    deltas: np.ndarray,
+    samples_per_dimension: np.ndarray,
     *,
-    samples: int = 1 << 12,
+    draws: int = 1 << 12,
     level: float = 0.2,
     rng: RNGLike | SeedLike = 0,
 ) -> float:
@@ -273,11 +273,11 @@ def success_size(
 
     Parameters
     ----------
-    d : int
+    dimension : int
         Number of dimensions.
-    target, student, training, steps, samples, rng
+    target, student, training, steps, draws, rng
         As for `dmft`.
-    deltas : array_like
+    samples_per_dimension : array_like
         Increasing samples per dimension to try.
     level : float, default 0.2
         Squared cosine that counts as success.
@@ -291,24 +291,24 @@ def success_size(
     --------
     >>> student = Student("tanh_squared", 1.0, 0.8)
     >>> target = "sign(abs(z1) - 1.4820733)"
-    >>> size = success_size(100, target, student, 0.25, 40, [1.5, 2.5, 3.5], samples=1 << 10)
+    >>> size = success_size(100, target, student, 0.25, 40, [1.5, 2.5, 3.5], draws=1 << 10)
     >>> 1.5 < size < 3.5
     True
     """
-    _check(d, level)
-    check_increasing("deltas", deltas)
+    _check(dimension, level)
+    deltas = check_increasing("samples_per_dimension", samples_per_dimension)
     student, rng = as_student(student), generator(rng)
     labels, seed = label_law(as_target(target), rng), int(rng.integers(1 << 31))  # one scramble for all delta
     best, needed = [], float(logit(level))
     for delta in deltas:
-        path = held_path(labels, student, float(delta), training, steps, samples, seed, (0,))
-        best.append(float(_grown(path, d).max()) + np.log(median_share(freedom_of(path, steps))))
+        path = held_path(labels, student, delta, training, steps, draws, seed, (0,))
+        best.append(float(_grown(path, dimension).max()) + np.log(median_share(freedom_of(path, steps))))
         if best[-1] >= needed:
             break
     if best[-1] < needed:
         return np.inf
     if len(best) == 1:
-        return float(deltas[0])
+        return deltas[0]
     share = (needed - best[-2]) / (best[-1] - best[-2])
     low, high = np.log(deltas[len(best) - 2]), np.log(deltas[len(best) - 1])
     return float(np.exp(low + share * (high - low)))

@@ -107,7 +107,7 @@ class HessianSpectrum(Shown):
 
 
 def initial_law(
-    target: MultiIndex, student: Student, samples: int = 1 << 14, rng: RNGLike | SeedLike = 0
+    target: MultiIndex, student: Student, draws: int = 1 << 14, rng: RNGLike | SeedLike = 0
 ) -> CurvatureLaw:
     """Return the law of the curvature at a random initialisation with orthogonal rows.
 
@@ -118,16 +118,14 @@ def initial_law(
     (1024, 1, 1)
     """
     rng = generator(rng)
-    return starting_law(label_law(target, rng), student, samples, rng)
+    return starting_law(label_law(target, rng), student, draws, rng)
 
 
-def starting_law(
-    labels: LabelLaw, student: Student, samples: int, rng: RNGLike | SeedLike = 0
-) -> CurvatureLaw:
+def starting_law(labels: LabelLaw, student: Student, draws: int, rng: RNGLike | SeedLike = 0) -> CurvatureLaw:
     """Return the law of the curvature at initialisation, from a label law that is known already."""
     student.require_smooth()
     student.require_labels(labels.y, labels.far, labels.name)
-    drawn = draw(labels, student.width, samples, rng)
+    drawn = draw(labels, student.width, draws, rng)
     D = student.curvature(drawn.y, student.init_scale * drawn.normals)
     return CurvatureLaw(D, drawn.weight, drawn.second, np.hstack([drawn.normals, drawn.easy]))
 
@@ -193,10 +191,10 @@ def empirical_law(
 def hessian_spectrum(
     target: MultiIndex | str,
     student: Student,
-    delta: float,
+    samples_per_dimension: float,
     law: CurvatureLaw | None = None,
     *,
-    samples: int = 1 << 14,
+    draws: int = 1 << 14,
     rng: RNGLike | SeedLike = 0,
 ) -> HessianSpectrum:
     """Compute the bulk's edges and the outliers of the Hessian of the empirical risk.
@@ -207,12 +205,12 @@ def hessian_spectrum(
         The law of the label.
     student : Student
         The network.
-    delta : float
+    samples_per_dimension : float
         Samples per dimension, positive.
     law : CurvatureLaw, optional
         Where training stands: `DmftPath.law(i)`, or `empirical_law` of a simulated network; by default the
         initialisation. It has as many hard coordinates as the target, or none if training was free.
-    samples : int, default 16384
+    draws : int, default 16384
         Nodes of the law at initialisation.
     rng : SPEC 7 rng, default 0
         Scrambles them.
@@ -228,11 +226,11 @@ def hessian_spectrum(
     -0.206 -0.213
     """
     target, student = as_target(target), as_student(student)
-    check_positive("delta", delta)
+    check_positive("samples_per_dimension", samples_per_dimension)
     if law is None:
-        check_count("samples", samples, 64)
-        check_memory(f"samples = {samples}", 400.0 * samples * student.width**2, "samples × width²")
-        law = initial_law(target, student, samples, rng)
+        check_count("draws", draws, 64)
+        check_memory(f"draws = {draws}", 400.0 * draws * student.width**2, "samples × width²")
+        law = initial_law(target, student, draws, rng)
     elif not isinstance(law, CurvatureLaw) or law.D.shape[1] != student.width:
         raise ValueError(
             f"law = {type(law).__name__}: must be the law of {student.width} neurons' curvature, from "
@@ -244,7 +242,7 @@ def hessian_spectrum(
             raise ValueError(
                 f"law: {given} hard coordinates, must be {hard}, as in {target.expression}, or 0"
             )
-    return spectrum_of(law, float(delta), student.ridge)
+    return spectrum_of(law, float(samples_per_dimension), student.ridge)
 
 
 def spectrum_of(law: CurvatureLaw, delta: float, ridge: float = 0.0) -> HessianSpectrum:

@@ -82,7 +82,7 @@ class OnsetSearch:
         low, high = np.log(1e-3 * self.student.init_scale), np.log(0.9 * self.student.init_scale)
         for _ in range(_BISECTIONS):
             middle_size = 0.5 * (low + high)
-            enough = self.cosine(path.delta, np.exp(middle_size) * unit).max() >= self.level
+            enough = self.cosine(path.samples_per_dimension, np.exp(middle_size) * unit).max() >= self.level
             low, high = (low, middle_size) if enough else (middle_size, high)
         return low + high - np.log(noise) if high < np.log(0.89 * self.student.init_scale) else np.inf
 
@@ -115,7 +115,9 @@ class OnsetSearch:
         free = _root(fine, [self.free(path) for path in held], needed)
         near = held[int(np.argmin(np.abs(fine - linear)))] if np.isfinite(linear) else held[-1]
         tops = [np.exp(-self.linear(run)) for run in near.runs]
-        plateau = self.cosine(near.delta, _PLATEAU * self.student.init_scale * self._first())[-1]
+        plateau = self.cosine(near.samples_per_dimension, _PLATEAU * self.student.init_scale * self._first())[
+            -1
+        ]
         return TheoryOnset(linear, free, freedom, float(np.ptp(tops) / np.mean(tops)), float(plateau))
 
     def _first(self) -> np.ndarray:

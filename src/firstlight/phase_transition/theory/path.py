@@ -29,7 +29,7 @@ class DmftPath(Shown):
 
     Attributes
     ----------
-    delta : float
+    samples_per_dimension : float
         Samples per dimension.
     training : Training
         The algorithm.
@@ -63,7 +63,7 @@ class DmftPath(Shown):
         The scrambles of which this is the mean; empty for a single one.
     """
 
-    delta: float
+    samples_per_dimension: float
     training: Training
     train_loss: np.ndarray
     test_loss: np.ndarray
@@ -200,12 +200,12 @@ class DmftPath(Shown):
 
     def spectrum(self, index: int) -> HessianSpectrum:
         """Return the Hessian's spectrum at the recorded step ``times[index]``."""
-        return spectrum_of(self.law(index), self.delta, self.student.ridge)
+        return spectrum_of(self.law(index), self.samples_per_dimension, self.student.ridge)
 
     def stability(self, index: int) -> float:
         """Return twice the right edge over what is stable for full batches: training is so below 2."""
         law = self.law(index, known=False)
-        right = -Bulk(law.D, law.weight, self.delta).mirrored.left_edge().value
+        right = -Bulk(law.D, law.weight, self.samples_per_dimension).mirrored.left_edge().value
         return 2 * (right + self.student.ridge) / self.training.largest_curvature
 
 

@@ -27,7 +27,7 @@ def relevant_directions(target: MultiIndex) -> np.ndarray:
     >>> relevant_directions(MultiIndex("z1**2 + 0*z2")).tolist()
     [[1.0], [0.0]]
     """
-    k = target.k
+    k = target.directions
     if k == 1:
         return np.eye(1)
     rng = np.random.default_rng(0)
@@ -54,7 +54,7 @@ def relevant_directions(target: MultiIndex) -> np.ndarray:
 
 def _changes(target: MultiIndex, axes: np.ndarray) -> bool:
     """Tell whether the label changes along `axes` after all, say at small jumps that no line met."""
-    z = np.random.default_rng(1).standard_normal((_PROBES, target.k))
+    z = np.random.default_rng(1).standard_normal((_PROBES, target.directions))
     y = target.law(z)
     scale = 1e-5 * (np.abs(y) + np.median(np.abs(y)))  # the axes are off by 1e-8, which poles magnify
     with np.errstate(invalid="ignore"):  # labels that overflow tell nothing
@@ -89,7 +89,7 @@ def straightened(target: MultiIndex, basis: np.ndarray, tilt: float) -> np.ndarr
     [[0.6000], [0.8000]]
     """
     rng = np.random.default_rng(0)
-    z = 2 * rng.standard_normal((_PROBES, target.k))  # labels that level off do so far out
+    z = 2 * rng.standard_normal((_PROBES, target.directions))  # labels that level off do so far out
     step = rng.choice([-0.3, 0.3], _PROBES)
     found = basis
     for tolerance in np.geomspace(max(tilt, _CONSTANT), 1e-4 * _CONSTANT, 12):

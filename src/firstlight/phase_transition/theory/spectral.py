@@ -57,8 +57,8 @@ def spectral_threshold(
     0.707 True
     """
     target = as_target(target)
-    none, unit = np.zeros((target.k, 0)), np.eye(target.k)
-    finest = 4 if target.k == 1 and not target.noise else 0  # noise blurs slices, in quadratic time
+    none, unit = np.zeros((target.directions, 0)), np.eye(target.directions)
+    finest = 4 if target.directions == 1 and not target.noise else 0  # noise blurs slices, in quadratic time
     fine, *coarser = (
         _threshold(target, preprocessing, conditional_moments(target, none, unit, rng, fineness=fineness))
         for fineness in (finest, finest - 1, finest - 2)
@@ -124,8 +124,10 @@ def optimal_preprocessing(target: MultiIndex | str) -> Preprocessing:
     [0.75]
     """
     target = as_target(target)
-    if target.k != 1:
-        raise ValueError(f"target = {target.expression}: has k = {target.k} hidden coordinates, needs k = 1")
+    if target.directions != 1:
+        raise ValueError(
+            f"target = {target.expression}: has k = {target.directions} hidden coordinates, needs k = 1"
+        )
     law = conditional_moments(target, np.zeros((1, 0)), np.eye(1), 0, fineness=1 if target.noise else 4)
     order = np.argsort(law.y)
     y, excess = law.y[order], law.second[0, order, 0, 0]

@@ -72,7 +72,7 @@ def staircase(
     known = easy = subspaces(target, rng).easy
     if known.shape[1]:
         stages.append(Stage(known, 0.0, 0.0, 0.0))
-    while known.shape[1] < target.k:
+    while known.shape[1] < target.directions:
         found = conditional_threshold(target, known, rng)
         reached = float(np.max([found.value, *(stage.reached_at for stage in stages)]))  # NaN stays
         if np.isinf(found.value):

@@ -139,14 +139,14 @@ def half_width(margins: np.ndarray) -> float:
 
 
 def static_threshold(
-    student: Student, labels: LabelLaw, floor: float, samples: int, seeds: Sequence[int]
+    student: Student, labels: LabelLaw, floor: float, draws: int, seeds: Sequence[int]
 ) -> tuple[float, float, bool] | None:
     """Return the threshold, its error and whether it is sure, if the equations hold on both sides of it.
 
     Infinity if they hold from some delta on and the mean margin is positive for every delta above: no number
     of samples bends the loss down along hard directions. That is sure if no 95 % interval reaches zero.
     """
-    fine = [draw(labels, student.width, samples, seed) for seed in seeds]
+    fine = [draw(labels, student.width, draws, seed) for seed in seeds]
     coarse = [draw(labels, student.width, _COARSE, seed) for seed in seeds[: len(seeds) // 2]]
     far, close = np.geomspace(_ENDLESS, _REACH, 8), np.geomspace(_REACH, 1.0, 12)
     grid, rows = floor * np.concatenate([far[:-1], close]), []

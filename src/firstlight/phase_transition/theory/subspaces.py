@@ -54,7 +54,7 @@ def subspaces(target: MultiIndex | str, rng: RNGLike | SeedLike = 0) -> Subspace
     array([[1.]])
     """
     target, rng = as_informative(target), generator(rng)
-    trivial = extend(target, np.zeros((target.k, 0)), rng)
+    trivial = extend(target, np.zeros((target.directions, 0)), rng)
     easy = closure(target, trivial, rng)
     return Subspaces(trivial, easy, complement(easy))
 
@@ -63,7 +63,7 @@ def closure(target: MultiIndex, known: np.ndarray, rng: np.random.Generator) -> 
     """Return a basis of `known` with all that the conditional mean then shows, until nothing is added."""
     if known.shape[1] == 0:
         return known
-    while known.shape[1] < target.k:
+    while known.shape[1] < target.directions:
         grown = extend(target, known, rng)
         if grown.shape[1] == known.shape[1]:
             break

@@ -32,24 +32,25 @@ class Step(ByValue):
         σ; E σ'(g) must not vanish.
     width : int, default 1024
         N.
-    kappa : float, default 4
-        Strength of the step, κ = τ² E(β·x)²/q over the training samples; at 1 the step moves
+    strength : float, default 4
+        κ = τ² E(β·x)²/q over the training samples; at 1 the step moves
         pre-activations by as much as they were. Not used when `tau` is given.
     tau : float, optional
         The strength itself, τ = η s c_1/√N.
     loss : {"square", "logistic", "softmax"}, default "square"
     head : {"gaussian", "rademacher"} or sequence, default "gaussian"
         Law of a; or the heads themselves, N of them, each a number or, for several outputs, a row.
-    scale : float, optional
+    head_scale : float, optional
         s; default 1/√N, at which the output before the step is negligible. Theory counts it on average over
         networks, to first order.
-    initial : {"sphere", "normal"}, default "sphere"
+    start : {"sphere", "normal"}, default "sphere"
         Law of the columns of W.
     bulk : {"full", "diagonal", "none"}, default "full"
         Which part of the gradient beside its spike the theory counts.
     metric : {"cosine", "euclidean", "inner"}, default "cosine"
         For Recall@k.
-    k : int, default 1
+    neighbours : int, default 1
+        k of Recall@k.
 
     Examples
     --------
@@ -61,28 +62,28 @@ class Step(ByValue):
 
     activation: str | Activation = "shifted_relu"
     width: int = 1024
-    kappa: float = 4.0
+    strength: float = 4.0
     tau: float | None = None
     loss: Literal["square", "logistic", "softmax"] = "square"
     head: Literal["gaussian", "rademacher"] | tuple = "gaussian"
-    scale: float | None = None
-    initial: Literal["sphere", "normal"] = "sphere"
+    head_scale: float | None = None
+    start: Literal["sphere", "normal"] = "sphere"
     bulk: Literal["full", "diagonal", "none"] = "full"
     metric: Literal["cosine", "euclidean", "inner"] = "cosine"
-    k: int = 1
+    neighbours: int = 1
 
     def __post_init__(self) -> None:
         mean_slope(as_activation(self.activation))
-        for name in ("width", "k"):
+        for name in ("width", "neighbours"):
             check_count(name, getattr(self, name), 1)
-        check_number("kappa", self.kappa, 0)
+        check_number("strength", self.strength, 0)
         if self.tau is not None:
             check_number("tau", self.tau, 0)
-        if self.scale is not None:
-            check_positive("scale", self.scale)
+        if self.head_scale is not None:
+            check_positive("head_scale", self.head_scale)
         check_choice("loss", self.loss, ("square", "logistic", "softmax"))
         object.__setattr__(self, "head", _head(self.head, self.width))
-        check_choice("initial", self.initial, ("sphere", "normal"))
+        check_choice("start", self.start, ("sphere", "normal"))
         check_choice("bulk", self.bulk, ("full", "diagonal", "none"))
         check_choice("metric", self.metric, ("cosine", "euclidean", "inner"))
 
@@ -94,16 +95,16 @@ class Step(ByValue):
     @property
     def output_scale(self) -> float:
         """Return s."""
-        return 1 / np.sqrt(self.width) if self.scale is None else self.scale
+        return 1 / np.sqrt(self.width) if self.head_scale is None else self.head_scale
 
     def covariance(self, data: UnseenData) -> np.ndarray:
         """Return β, or B for several outputs, of the training samples."""
         return label_covariance(data.train, data.train_labels, self.loss, activation=self.sigma)
 
-    def strength(self, data: UnseenData) -> float:
+    def tau_of(self, data: UnseenData) -> float:
         """Return τ: as given, or from κ and the training samples."""
         return (
-            step_from_strength(self.kappa, self.covariance(data), data.train)
+            tau_from_strength(self.strength, self.covariance(data), data.train)
             if self.tau is None
             else self.tau
         )
@@ -126,17 +127,17 @@ def _head(head: Any, width: int) -> Any:
     return tuple(values.tolist() if values.ndim == 1 else map(tuple, values.tolist()))
 
 
-def step_from_strength(
-    kappa: float, beta: ArrayLike | None = None, X_train: ArrayLike | None = None
+def tau_from_strength(
+    strength: float, covariance: ArrayLike | None = None, X_train: ArrayLike | None = None
 ) -> float:
     """Return τ for a step of given strength κ = τ² E(β·x)²/q on the training samples, q = E|x|²/d.
 
     Parameters
     ----------
-    kappa : float
-        At least 0. At 1 the step moves pre-activations by as much as they were; 0.25 is weak, 4 strong.
-    beta : array_like, shape (d,) or (d, C), optional
-        From `label_covariance`.
+    strength : float
+        κ, at least 0. At 1 the step moves pre-activations by as much as they were; 0.25 is weak, 4 strong.
+    covariance : array_like, shape (d,) or (d, C), optional
+        β, from `label_covariance`.
     X_train : array_like, shape (n, d), optional
 
     Returns
@@ -146,25 +147,27 @@ def step_from_strength(
 
     Examples
     --------
-    >>> step_from_strength(4.0, [1.0, 0.0], [[1.0, 1.0], [-1.0, 1.0]])
+    >>> tau_from_strength(4.0, [1.0, 0.0], [[1.0, 1.0], [-1.0, 1.0]])
     2.0
-    >>> step_from_strength(4.0, [2.0, 0.0], [[1.0, 1.0], [-1.0, 1.0]]), step_from_strength(4.0)
+    >>> tau_from_strength(4.0, [2.0, 0.0], [[1.0, 1.0], [-1.0, 1.0]]), tau_from_strength(4.0)
     (1.0, 2.0)
     """
-    if not 0 <= kappa < np.inf:
-        raise ValueError(f"kappa = {kappa}: must be finite and at least 0")
-    if beta is None and X_train is None:
-        return float(np.sqrt(kappa))
-    if beta is None or X_train is None:
-        raise ValueError("beta, X_train: give both, or none for the strength in units of the data's")
+    if not 0 <= strength < np.inf:
+        raise ValueError(f"strength = {strength}: must be finite and at least 0")
+    if covariance is None and X_train is None:
+        return float(np.sqrt(strength))
+    if covariance is None or X_train is None:
+        raise ValueError("covariance, X_train: give both, or none for the strength in units of the data's")
     x = check_matrix("X_train", X_train).astype(float)
-    along = ((x @ check_columns("beta", beta, x.shape[1])) ** 2).sum(axis=1).mean()
+    along = ((x @ check_columns("covariance", covariance, x.shape[1])) ** 2).sum(axis=1).mean()
     if along == 0:
-        raise ValueError("beta: no training sample has a component along it (are the class means equal?)")
-    return float(np.sqrt(kappa * (x**2).sum(axis=1).mean() / x.shape[1] / along))
+        raise ValueError(
+            "covariance: no training sample has a component along it (are the class means equal?)"
+        )
+    return float(np.sqrt(strength * (x**2).sum(axis=1).mean() / x.shape[1] / along))
 
 
-def step_size_from_tau(tau: float, activation: str | Activation, width: int, scale: float) -> float:
+def step_size_from_tau(tau: float, activation: str | Activation, width: int, head_scale: float) -> float:
     """Return the learning rate η = τ √N/(s c_1) of a step of strength τ.
 
     Examples
@@ -172,4 +175,4 @@ def step_size_from_tau(tau: float, activation: str | Activation, width: int, sca
     >>> step_size_from_tau(0.5, "relu", 100, 0.1)
     100.0000
     """
-    return float(tau * np.sqrt(width) / (scale * mean_slope(as_activation(activation))))
+    return float(tau * np.sqrt(width) / (head_scale * mean_slope(as_activation(activation))))

@@ -49,8 +49,8 @@ class Training(ByValue):
     loss : {"normalised-softmax", "softmax", "contrastive"}, default "normalised-softmax"
         Cosines of embedding and class vector over a temperature (Zhai and Wu, 2019); plain logits; or the
         supervised contrastive loss, which has no class vectors.
-    epochs, batch : int, default 4 and 64
-    rate : float, default 0.05
+    epochs, batch_size : int, default 4 and 64
+    step_size : float, default 0.05
         Learning rate of SGD with momentum 0.9.
     temperature : float, default 0.1
 
@@ -67,8 +67,8 @@ class Training(ByValue):
     embedding: int = 64
     loss: Loss = "normalised-softmax"
     epochs: int = 4
-    batch: int = 64
-    rate: float = 0.05
+    batch_size: int = 64
+    step_size: float = 0.05
     temperature: float = 0.1
 
     def __post_init__(self) -> None:
@@ -76,9 +76,9 @@ class Training(ByValue):
             ("model", ("cnn", "resnet18")), ("loss", ("normalised-softmax", "softmax", "contrastive")),
         ):  # fmt: skip
             check_choice(name, getattr(self, name), allowed)
-        for name, least in (("width", 1), ("embedding", 2), ("epochs", 1), ("batch", 2)):
+        for name, least in (("width", 1), ("embedding", 2), ("epochs", 1), ("batch_size", 2)):
             check_count(name, getattr(self, name), least)
-        for name in ("rate", "temperature"):
+        for name in ("step_size", "temperature"):
             check_positive(name, getattr(self, name))
 
 
@@ -112,14 +112,14 @@ def embeddings_along_training(
     classes = int(labels.max()) + 1
     vectors = torch.nn.Linear(training.embedding, classes, bias=training.loss == "softmax")
     parameters = [*body.parameters(), *vectors.parameters()]
-    optimiser = torch.optim.SGD(parameters, lr=training.rate, momentum=0.9, weight_decay=1e-4)
+    optimiser = torch.optim.SGD(parameters, lr=training.step_size, momentum=0.9, weight_decay=1e-4)
     x, y = _tensor(torch, images), torch.as_tensor(np.asarray(labels), dtype=torch.long)
     unseen = _tensor(torch, others)
     found = [(_embed(torch, body, x), _embed(torch, body, unseen))]
     for _ in range(training.epochs):
         body.train()
         order = torch.as_tensor(rng.permutation(len(x)))
-        for pick in order.split(training.batch):
+        for pick in order.split(training.batch_size):
             if len(pick) < 2:
                 continue
             optimiser.zero_grad()

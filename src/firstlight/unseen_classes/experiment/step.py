@@ -23,7 +23,7 @@ class FeatureNetwork:
         W, one column per neuron.
     heads : ndarray, shape (N,) or (N, C)
         a, of one output or of several.
-    scale : float
+    head_scale : float
         s.
     activation : Activation
         σ.
@@ -40,7 +40,7 @@ class FeatureNetwork:
 
     weights: np.ndarray
     heads: np.ndarray
-    scale: float
+    head_scale: float
     activation: Activation
     loss: Loss = "square"
 
@@ -50,7 +50,7 @@ class FeatureNetwork:
 
     def __call__(self, x: np.ndarray) -> np.ndarray:
         """Return the outputs at the rows of x, shape (n,) or (n, C)."""
-        return self.scale * (self.features(x) @ self.heads)
+        return self.head_scale * (self.features(x) @ self.heads)
 
     def residual(self, x: np.ndarray, y: np.ndarray) -> np.ndarray:
         """Return minus the derivative of each sample's loss in the outputs; y is shaped like them."""
@@ -81,13 +81,13 @@ class FeatureNetwork:
         return self._with(self.weights + step_size * first, self.heads + step_size * second)
 
     def _with(self, weights: np.ndarray, heads: np.ndarray) -> "FeatureNetwork":
-        return FeatureNetwork(weights, heads, self.scale, self.activation, self.loss)
+        return FeatureNetwork(weights, heads, self.head_scale, self.activation, self.loss)
 
     def _gradients(self, x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Minus the gradients of the mean loss in both layers."""
         before = x @ self.weights
         features = self.activation(before)
-        pull = self._pull(self.scale * (features @ self.heads), y) * (self.scale / len(x))
+        pull = self._pull(self.head_scale * (features @ self.heads), y) * (self.head_scale / len(x))
         second = features.T @ pull
         back = pull @ self.heads.T if pull.ndim == 2 else np.outer(pull, self.heads)
         back *= self.activation.derivative(before)
@@ -102,8 +102,8 @@ def draw_network(
     *,
     outputs: int = 1,
     head: Head = "gaussian",
-    scale: float | None = None,
-    initial: Literal["sphere", "normal"] = "sphere",
+    head_scale: float | None = None,
+    start: Literal["sphere", "normal"] = "sphere",
     loss: Loss = "square",
 ) -> FeatureNetwork:
     """Draw a network at initialisation.
@@ -118,9 +118,9 @@ def draw_network(
         With one output the heads are a vector.
     head : {"gaussian", "rademacher"} or array_like of shape (N,) or (N, outputs)
         a_j ~ N(0, 1/N), a_j = ±1/√N, or given.
-    scale : float, optional
+    head_scale : float, optional
         s; default 1/√N.
-    initial : {"sphere", "normal"}, default "sphere"
+    start : {"sphere", "normal"}, default "sphere"
         Columns of W uniform on the unit sphere, or N(0, I/d).
     loss : {"square", "logistic", "softmax"}, default "square"
 
@@ -136,7 +136,7 @@ def draw_network(
     [1.0000, 1.0000, 1.0000, 1.0000, 1.0000]
     """
     weights = rng.standard_normal((dimension, width))
-    weights /= np.linalg.norm(weights, axis=0) if initial == "sphere" else np.sqrt(dimension)
+    weights /= np.linalg.norm(weights, axis=0) if start == "sphere" else np.sqrt(dimension)
     shape = (width,) if outputs == 1 else (width, outputs)
     if isinstance(head, str):
         heads = rng.standard_normal(shape) if head == "gaussian" else rng.choice([-1.0, 1.0], shape)
@@ -145,4 +145,6 @@ def draw_network(
         heads = np.asarray(head, float)
         if heads.shape != shape or not np.isfinite(heads).all():
             raise ValueError(f"head: shape {heads.shape}; given heads must be finite, of shape {shape}")
-    return FeatureNetwork(weights, heads, 1 / np.sqrt(width) if scale is None else scale, activation, loss)
+    return FeatureNetwork(
+        weights, heads, 1 / np.sqrt(width) if head_scale is None else head_scale, activation, loss
+    )

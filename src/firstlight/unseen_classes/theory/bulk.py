@@ -97,7 +97,7 @@ def step_bulk(step: Step, data: UnseenData) -> np.ndarray | None:
 
 
 def output_covariance(
-    X: ArrayLike, activation: str | Activation, scale: float, loss: Loss = "square", outputs: int = 1
+    X: ArrayLike, activation: str | Activation, head_scale: float, loss: Loss = "square", outputs: int = 1
 ) -> np.ndarray:
     """Covariance over networks of what the output before the step adds to the residuals, to first order.
 
@@ -107,7 +107,7 @@ def output_covariance(
         Training samples.
     activation : str or Activation
         σ.
-    scale : float
+    head_scale : float
         s: the output before the step has covariance s² E σσ', for heads of variance 1/N.
     loss : {"square", "logistic", "softmax"}, default "square"
         The residual follows the output with slope -1, -1/4, or -1/C on what the outputs do not share.
@@ -124,14 +124,14 @@ def output_covariance(
     [[4.0000, 0.0000], [0.0000, 4.0000]]
     """
     samples = check_matrix("X", X).astype(float)
-    if not 0 <= scale < np.inf:
-        raise ValueError(f"scale = {scale}: must be finite and at least 0")
+    if not 0 <= head_scale < np.inf:
+        raise ValueError(f"head_scale = {head_scale}: must be finite and at least 0")
     slope = {"square": float(outputs), "logistic": 1 / 16, "softmax": (outputs - 1) / outputs**2}
     if loss not in slope:
         raise ValueError(f"loss = {loss!r}: must be 'square', 'logistic' or 'softmax'")
     inner = samples @ samples.T / samples.shape[1]
     norms = np.diag(inner).copy()
-    return scale**2 * slope[loss] * dual_gram(as_activation(activation), norms, norms, inner)
+    return head_scale**2 * slope[loss] * dual_gram(as_activation(activation), norms, norms, inner)
 
 
 def _noise(output: ArrayLike, samples: int) -> np.ndarray:

@@ -61,7 +61,7 @@ class SpikedMetric:
 
 
 def spiked_metric(
-    beta: ArrayLike,
+    covariance: ArrayLike,
     tau: float,
     dimension: int,
     activation: Activation,
@@ -85,13 +85,13 @@ def spiked_metric(
             raise ValueError(f"train, residual: needed for bulk = {bulk!r}")
         bulk = bulk_covariance(train, residual, activation, bulk)
     matrix = None if bulk is None else check_array("bulk", bulk, (dimension, dimension))
-    return SpikedMetric(check_columns("beta", beta, dimension), float(tau), matrix)
+    return SpikedMetric(check_columns("covariance", covariance, dimension), float(tau), matrix)
 
 
 def spiked_kernel(
     Xa: ArrayLike,
     Xb: ArrayLike | None,
-    beta: ArrayLike,
+    covariance: ArrayLike,
     tau: float,
     activation: str | Activation,
     bulk: BulkLike = None,
@@ -106,10 +106,10 @@ def spiked_kernel(
     ----------
     Xa, Xb : array_like, shapes (a, d) and (b, d)
         Samples, scaled such that |x|² is about d; ``Xb=None`` means `Xa` again.
-    beta : array_like, shape (d,) or (d, C)
+    covariance : array_like, shape (d,) or (d, C)
         From `label_covariance`.
     tau : float
-        Strength of the step, τ = η s c_1/√N; 0 gives the kernel before it. See `step_from_strength`.
+        Strength of the step, τ = η s c_1/√N; 0 gives the kernel before it. See `tau_from_strength`.
     activation : str or Activation
         σ.
     bulk : None, "diagonal", "full" or array_like of shape (d, d)
@@ -137,7 +137,7 @@ def spiked_kernel(
     if a.shape[1] != b.shape[1]:
         raise ValueError(f"Xb: {b.shape[1]} features, but Xa has {a.shape[1]}")
     sigma = as_activation(activation)
-    metric = spiked_metric(beta, tau, a.shape[1], sigma, bulk, train, residual)
+    metric = spiked_metric(covariance, tau, a.shape[1], sigma, bulk, train, residual)
     if not (isinstance(head, str) and head == "gaussian"):
         return averaged(sigma, metric, head, a, b).kernel()
     left, right = metric.factors(a)
@@ -165,7 +165,7 @@ def averaged(sigma: Activation, metric: SpikedMetric, head: Head, a: np.ndarray,
 
 def predicted_movement(
     X: ArrayLike,
-    beta: ArrayLike,
+    covariance: ArrayLike,
     tau: float,
     activation: str | Activation,
     bulk: BulkLike = None,
@@ -180,7 +180,7 @@ def predicted_movement(
     ----------
     X : array_like, shape (n, d)
         Samples.
-    beta, tau, activation, bulk, train, residual, head
+    covariance, tau, activation, bulk, train, residual, head
         As in `spiked_kernel`.
 
     Returns
@@ -194,7 +194,7 @@ def predicted_movement(
     """
     samples = check_matrix("X", X).astype(float)
     sigma = as_activation(activation)
-    metric = spiked_metric(beta, tau, samples.shape[1], sigma, bulk, train, residual)
+    metric = spiked_metric(covariance, tau, samples.shape[1], sigma, bulk, train, residual)
     before = np.einsum("ij,ij->i", samples, samples) / samples.shape[1]
     if not (isinstance(head, str) and head == "gaussian"):
         return averaged_movement(

@@ -18,7 +18,7 @@ Metric = Literal["cosine", "euclidean", "inner"]
 def predict_recall_at_k(
     X_unseen: ArrayLike,
     labels: ArrayLike,
-    beta: ArrayLike,
+    covariance: ArrayLike,
     tau: float,
     activation: str | Activation,
     k: int = 1,
@@ -37,7 +37,7 @@ def predict_recall_at_k(
         Samples of the unseen classes.
     labels : array_like, shape (n,)
         Their classes, at least two.
-    beta, tau, activation, bulk, train, residual, head
+    covariance, tau, activation, bulk, train, residual, head
         As in `spiked_kernel`.
     k : int, default 1
     metric : {"cosine", "euclidean", "inner"}, default "cosine"
@@ -56,7 +56,7 @@ def predict_recall_at_k(
     1.0
     """
     gram = spiked_kernel(
-        X_unseen, None, beta, tau, activation, bulk, train=train, residual=residual, head=head
+        X_unseen, None, covariance, tau, activation, bulk, train=train, residual=residual, head=head
     )
     return recall_from_gram(gram, labels, k, metric)
 

@@ -9,13 +9,13 @@ from firstlight.maths.checks import check_array, check_columns
 
 
 def train_unseen_similarity(
-    beta: ArrayLike, X_unseen: ArrayLike, labels: ArrayLike, bulk: ArrayLike | None = None
+    covariance: ArrayLike, X_unseen: ArrayLike, labels: ArrayLike, bulk: ArrayLike | None = None
 ) -> xr.Dataset:
     """Measure how each unseen class lies along β.
 
     Parameters
     ----------
-    beta : array_like, shape (d,) or (d, C)
+    covariance : array_like, shape (d,) or (d, C)
         From `label_covariance`.
     X_unseen : array_like, shape (n, d)
         Samples of classes that were not trained on.
@@ -43,7 +43,7 @@ def train_unseen_similarity(
     """
     data = labelled(X_unseen, labels)
     x, index, counts = data.features.astype(float), data.index, data.counts
-    columns = check_columns("beta", beta, x.shape[1])
+    columns = check_columns("covariance", covariance, x.shape[1])
     bulky = np.zeros_like(x) if bulk is None else x @ check_array("bulk", bulk, (x.shape[1], x.shape[1]))
     along = x @ columns
     mean, centre = _class_mean(along, index, counts), _class_mean(x, index, counts)

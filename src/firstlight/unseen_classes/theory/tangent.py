@@ -18,13 +18,13 @@ _STEP = 0.02  # of the strength u; the five-point rule then errs by about u⁴/3
 def tangent_kernel(
     Xa: ArrayLike,
     Xb: ArrayLike | None,
-    beta: ArrayLike,
+    covariance: ArrayLike,
     tau: float,
     activation: str | Activation,
     bulk: BulkLike = None,
     *,
     width: int,
-    scale: float,
+    head_scale: float,
     layer: Literal["both", "first", "second"] = "both",
     train: ArrayLike | None = None,
     residual: ArrayLike | None = None,
@@ -35,11 +35,11 @@ def tangent_kernel(
 
     Parameters
     ----------
-    Xa, Xb, beta, tau, activation, bulk, train, residual, head
+    Xa, Xb, covariance, tau, activation, bulk, train, residual, head
         As in `spiked_kernel`; one output only.
     width : int
         N.
-    scale : float
+    head_scale : float
         s.
     layer : {"both", "first", "second"}, default "both"
         Whose parameters are counted: the second layer gives s² N K, the first s² (x·x') E[α² σ'(z)σ'(z')].
@@ -51,19 +51,19 @@ def tangent_kernel(
     Examples
     --------
     >>> x = np.sqrt(2) * np.eye(2)
-    >>> tangent_kernel(x, None, [1.0, 0.0], 0.0, "linear", width=10, scale=1.0).tolist()
+    >>> tangent_kernel(x, None, [1.0, 0.0], 0.0, "linear", width=10, head_scale=1.0).tolist()
     [[12.0000, 0.0000], [0.0000, 12.0000]]
     """
     if layer not in ("both", "first", "second"):
         raise ValueError(f"layer = {layer!r}: must be 'both', 'first' or 'second'")
-    if width < 1 or not 0 < scale < np.inf:
-        raise ValueError(f"width = {width}, scale = {scale}: must be at least 1, and finite and positive")
+    if width < 1 or not 0 < head_scale < np.inf:
+        raise ValueError(f"width = {width}, head_scale = {head_scale}: at least 1, and finite and positive")
     a = check_matrix("Xa", Xa).astype(float)
     b = a if Xb is None else check_matrix("Xb", Xb).astype(float)
     if a.shape[1] != b.shape[1]:
         raise ValueError(f"Xb: {b.shape[1]} features, but Xa has {a.shape[1]}")
     sigma = as_activation(activation)
-    metric = spiked_metric(beta, tau, a.shape[1], sigma, bulk, train, residual)
+    metric = spiked_metric(covariance, tau, a.shape[1], sigma, bulk, train, residual)
     if metric.columns.shape[1] > 1:
         raise ValueError(f"beta: {metric.columns.shape[1]} outputs; the tangent kernel is that of one")
     gaussian = isinstance(head, str) and head == "gaussian"
@@ -75,7 +75,7 @@ def tangent_kernel(
     if layer != "second":
         slopes = average.kernel(slope=True) if average else _weighted_slopes(sigma, parts, tau)
         total += (a @ b.T) * slopes
-    return scale**2 * total
+    return head_scale**2 * total
 
 
 class _Parts:
