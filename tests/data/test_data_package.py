@@ -21,7 +21,7 @@ def test_unknown_name():
 
 def test_import_is_cheap():
     code = (
-        "import sys, firstlight.data, firstlight.references, firstlight.cli.data, firstlight.cli.cite\n"
+        "import sys, firstlight.data, firstlight.references\n"
         "heavy = {'numpy', 'scipy', 'sklearn', 'pyarrow', 'pandas', 'matplotlib'}\n"
         "print(sorted(heavy & set(sys.modules)))"
     )

@@ -62,11 +62,12 @@ class Problem(Protocol):
     version: ClassVar[int]
     references: ClassVar[tuple[str, ...]]
 
-    def predict(self, rng: RNGLike | SeedLike = 0, **options: Any) -> xr.Dataset:
+    # *args: Any and **options: Any together admit whatever options a theory names, for type checkers too.
+    def predict(self, rng: RNGLike | SeedLike = 0, *args: Any, **options: Any) -> xr.Dataset:
         """Theory's value of every observable."""
         ...
 
-    def simulate(self, rng: RNGLike | SeedLike = None, **options: Any) -> xr.Dataset:
+    def simulate(self, rng: RNGLike | SeedLike = None, *args: Any, **options: Any) -> xr.Dataset:
         """One experiment's value of every observable."""
         ...
 
