@@ -11,6 +11,8 @@ help:
 	@echo "make explore  install, open the laboratory in a browser"
 	@echo "make test     install with the development tools, run every test"
 	@echo "make test-cpus  numerical tests and verdicts as other processors would have them (CPUS=\"nehalem zen\": some)"
+	@echo "make test-lowest  every test with the lowest dependencies that pyproject.toml allows"
+	@echo "make test-newest  every test on another Python (NEWEST=python3.13)"
 	@echo "make lint     ruff, formatting, types"
 	@echo "make bench    speed, as ratios within one run"
 	@echo "make fingerprints  before a change: store numbers; after it: compare them"
@@ -48,6 +50,22 @@ test: $(VENV)/.dev
 test-cpus: $(VENV)/.dev
 	$(BIN)/python tests/processors.py $(CPUS)
 
+# Environments of their own. LOWEST turns every floor of the dependencies into the version to install.
+LOWEST := import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["project"]["dependencies"], sep="\n")
+TOOLS := pytest pytest-xdist hypothesis mypy basedpyright build hatchling editables 'dask>=2024.12' 'distributed>=2024.12'
+TESTS ?= tests
+test-lowest: pyproject.toml
+	test -x .venv-lowest/bin/python || $(PYTHON) -m venv .venv-lowest
+	mkdir -p out && $(PYTHON) -c '$(LOWEST)' | sed 's/>=/==/' > out/lowest.txt
+	.venv-lowest/bin/python -m pip --quiet install --requirement out/lowest.txt --editable . $(TOOLS)
+	.venv-lowest/bin/python -m pytest --numprocesses 2 --dist worksteal $(TESTS)
+
+NEWEST ?= python3.13
+test-newest: pyproject.toml
+	test -x .venv-newest/bin/python || $(NEWEST) -m venv .venv-newest
+	.venv-newest/bin/python -m pip --quiet install --constraint constraints.txt --editable '.[dev,cluster]'
+	.venv-newest/bin/python -m pytest --numprocesses 2 --dist worksteal $(TESTS)
+
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -80,4 +98,4 @@ wheel: $(VENV)/.dev
 	$(BIN)/python -m build --outdir out/dist
 
 clean:
-	rm -rf $(VENV) out
+	rm -rf $(VENV) .venv-lowest .venv-newest out

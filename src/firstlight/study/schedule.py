@@ -1,22 +1,26 @@
 """Get trials done: bounded work in flight, records written as they come, dead workers replaced; a bar."""
 
+import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, CancelledError, Future, wait
 from dataclasses import dataclass, field
 from itertools import islice
 from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING
 
 from firstlight.study.engines import Engine
 from firstlight.study.record import Record
-from firstlight.study.spec import Scalar
 from firstlight.study.store import Store
 from firstlight.study.sweep import Point, Study
 from firstlight.study.trial import Task, perform, tasks
 
+if TYPE_CHECKING:
+    from rich.console import Console
+
 _BATCH = 512
 _DEATHS = 2
+_WIDE = 80  # columns from which there is room for a bar beside the words
 
 
 @dataclass
@@ -184,12 +188,38 @@ class Schedule:
         self.tell(task, self.outcome)
 
 
+def progress_line(done: int, total: int, elapsed: float, left: float | None, width: int) -> str:
+    """Say how far a run is, in one line of at most `width` letters: less is said where less fits.
+
+    Examples
+    --------
+    >>> progress_line(3, 12, 31.0, 24.0, width=40)
+    '3 of 12, 0:31 elapsed, about 0:24 left'
+    >>> progress_line(1234, 99999, 7261.0, None, width=20)
+    '1234 of 99999'
+    """
+    parts = [f"{done} of {total}", f"{_clock(elapsed)} elapsed"]
+    parts += [f"about {_clock(left)} left"] if left is not None and done < total else []
+    for kept in (parts, [parts[0], *parts[2:]], parts[:1]):
+        if len(line := ", ".join(kept)) <= width:
+            return line
+    return parts[0][:width]
+
+
+def _clock(seconds: float) -> str:
+    minutes, seconds = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{seconds:02}" if hours else f"{minutes}:{seconds:02}"
+
+
 class Bar:
     """A progress bar on standard error, to be used as a context manager and as the `tell` of `advance`.
 
     Parameters
     ----------
     study : Study
+    console : rich.console.Console, optional
+        Default: standard error. One that is not a terminal shows nothing.
 
     Examples
     --------
@@ -198,42 +228,29 @@ class Bar:
     ...     pass
     """
 
-    def __init__(self, study: Study) -> None:
+    def __init__(self, study: Study, console: "Console | None" = None) -> None:
         from rich.console import Console
-        from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+        from rich.progress import BarColumn, Progress, ProgressColumn, TextColumn
 
-        console = Console(stderr=True)
-        self._per_point = sum(map(study.count, study.arms))
-        self._left: dict[tuple[Scalar, ...], int] = {}
-        self._points, self._size, self._total = 0, study.size, study.records
+        self.console = Console(stderr=True) if console is None else console
+        self._total = study.records
+        wide = self.console.width >= _WIDE
+        before: list[ProgressColumn] = [TextColumn("{task.description}"), BarColumn()] if wide else []
+        said = TextColumn("{task.fields[said]}", markup=False)
         self._progress = Progress(
-            TextColumn("{task.description}"),
-            BarColumn(),
-            TextColumn("{task.fields[points]}"),
-            TextColumn("{task.fields[rate]}"),
-            TimeElapsedColumn(),
-            TextColumn("left"),
-            TimeRemainingColumn(),
-            console=console,
-            disable=not console.is_terminal,
+            *before, said, console=self.console, disable=not self.console.is_terminal, get_time=time.monotonic
         )
-        self._bar = self._progress.add_task(study.name, total=self._total, points="", rate="")
+        self._bar = self._progress.add_task(study.name, total=self._total, said="")
 
     def __call__(self, task: Task, outcome: Outcome) -> None:
         """Count one record."""
-        place = tuple(task.point.values())
-        self._left[place] = self._left.get(place, self._per_point) - 1
-        if self._left[place] == 0:
-            self._points += 1
-            del self._left[place]
         done = outcome.computed + outcome.failed
-        shown = self._progress.tasks[0]
-        fields: dict[str, Any] = {"points": f"{self._points}/{max(self._size, self._points)} points"}
-        if shown.speed:
-            fields["rate"] = f"{shown.speed:.3g} trials/s"
         # Records that were there already would fool the clock: the bar measures only what is left to do.
         total = max(self._total - outcome.kept, done)
-        self._progress.update(self._bar, completed=done, total=total, **fields)
+        self._progress.update(self._bar, completed=done, total=total)
+        shown = self._progress.tasks[0]
+        said = progress_line(done, total, shown.elapsed or 0.0, shown.time_remaining, self.console.width)
+        self._progress.update(self._bar, said=said)
 
     def __enter__(self) -> "Bar":
         self._progress.start()
