@@ -1,7 +1,10 @@
 """The command line: words, JSON, exit codes."""
 
 import json
+import os
 import sqlite3
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -139,3 +142,13 @@ def test_damage_is_told_and_mended(study):
     assert "1 records are missing; run: firstlight study run study.toml" in shown.stdout
     assert "1 computed, 7 kept" in call("run", study, "--workers", 0).stdout
     assert "integrity ok" in call("status").stdout
+
+
+def test_the_shell_completes_our_commands(tmp_path):
+    code = "import sys; sys.argv[0] = 'firstlight'\nfrom firstlight.cli import main; main()"
+    variables = {**os.environ, "HOME": str(tmp_path), "COMP_WORDS": "firstlight stu", "COMP_CWORD": "1"}
+    command = [sys.executable, "-c", code]
+    subprocess.run([*command, "--install-completion", "bash"], env=variables, check=True, capture_output=True)
+    assert "_FIRSTLIGHT_COMPLETE=complete_bash" in (tmp_path / ".bash_completions/firstlight.sh").read_text()
+    asked = {**variables, "_FIRSTLIGHT_COMPLETE": "complete_bash"}
+    assert subprocess.run(command, env=asked, capture_output=True, text=True).stdout.split() == ["study"]
