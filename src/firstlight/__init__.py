@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from firstlight.maths.solvers import Solved
     from firstlight.references import cite
     from firstlight.study.compare import compare
+    from firstlight.study.optimise import optimise
 
 _NAMES = {
     "maths.activations": ["Activation", "activation"],
@@ -26,6 +27,7 @@ _NAMES = {
     "references": ["cite"],
     "maths.solvers": ["Solved"],
     "study.compare": ["compare"],
+    "study.optimise": ["optimise"],
 }
 _MODULES = (
     "data",
@@ -51,6 +53,7 @@ __all__ = [
     "cite",
     "compare",
     "diagnose",
+    "optimise",
 ]
 
 __getattr__, __dir__, _ = lazy_loader.attach(__name__, _MODULES, _NAMES)

@@ -1,0 +1,119 @@
+"""The best setting by theory: against closed forms, on borders, over integers and choices, and checked."""
+
+import sys
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import ClassVar
+
+import numpy as np
+import pytest
+import xarray as xr
+
+import firstlight
+from firstlight.maths.rng import generator
+
+sys.path.append(str(Path(__file__).parents[2] / "examples" / "plugin_ridge"))
+
+from firstlight_ridge.problem import Problem as Ridge
+
+
+@dataclass(frozen=True)
+class Bowl:
+    """A made-up theory: f = 1 + (ln x - ln 3)² + (y - 0.4)² + (n - 6)²/50 + what the kind costs."""
+
+    x: float = 1.0
+    y: float = 0.0
+    n: int = 1
+    kind: str = "plain"
+
+    theory: ClassVar[str] = "bowl"
+    version: ClassVar[int] = 1
+    references: ClassVar[tuple[str, ...]] = ()
+    wrong: ClassVar[float] = 0.0  # how far simulations are from theory in ln x
+
+    def predict(self, rng=0):
+        if self.y > 0.9:
+            raise ValueError(f"y = {self.y}: must be at most 0.9")
+        value = self._value(self.x)
+        curve = ("time", [9.0, value])
+        return xr.Dataset({"f": value, "f_sem": 0.01, "path": curve}, {"time": [0, 5]})
+
+    def simulate(self, rng=None):
+        noise = 0.02 * generator(rng).standard_normal()
+        return xr.Dataset({"f": self._value(self.x * np.exp(self.wrong)) + noise})
+
+    def _value(self, x):
+        bump = {"plain": 0.5, "good": 0.0, "bad": 2.0}[self.kind]
+        return 1 + np.log(x / 3) ** 2 + (self.y - 0.4) ** 2 + (self.n - 6) ** 2 / 50 + bump
+
+
+def test_the_best_ridge_of_a_plug_in():
+    # isotropic regression: the best λ is noise² d / (n signal²), whatever the rest (Dobriban and Wager 2018)
+    for noise, signal in ((0.5, 1.0), (1.0, 1.5)):
+        problem = Ridge(dimension=200, samples=300, noise=noise, signal=signal)
+        found = firstlight.optimise(problem, {"ridge": (1e-4, 100.0)})
+        assert found.best["ridge"] == pytest.approx(noise**2 * 200 / (300 * signal**2), rel=0.03)
+        assert found.converged
+        assert found.border == ()
+        low, high = found.flat["ridge"]
+        worse = [replace(problem, ridge=x).predict().test_error.item() for x in (0.9 * low, 1.1 * high)]
+        assert min(worse) > 1.04 * found.value
+        assert found.curves["ridge"].min() == pytest.approx(found.value)
+
+
+def test_numbers_integers_and_choices_together():
+    over = {"x": (0.1, 100.0), "n": (1, 40), "kind": ["plain", "good", "bad"]}
+    found = firstlight.optimise(Bowl(y=0.4), over, "f")
+    assert found.best["n"] == 6
+    assert found.best["kind"] == "good"
+    assert found.best["x"] == pytest.approx(3.0, rel=0.02)
+    assert (found.value, found.error) == (pytest.approx(1.0, abs=1e-3), 0.01)
+    np.testing.assert_allclose(found.flat["x"], 3 * np.exp([-(0.05**0.5), 0.05**0.5]), rtol=0.05)
+    assert found.problem == Bowl(y=0.4, **found.best)
+    three = firstlight.optimise(Bowl, {"x": (0.1, 100.0), "y": (0.0, 0.9), "n": (1, 12)}, "f")
+    assert three.best["n"] == 6
+    assert three.best["y"] == pytest.approx(0.4, abs=0.03)
+    least = firstlight.optimise(Bowl(), {"y": (0.0, 0.8)}, "path", at={"time": 5}, maximise=True)
+    assert least.best["y"] in (0.0, pytest.approx(0.8))
+
+
+def test_borders_and_refusals_are_told():
+    found = firstlight.optimise(Bowl(), {"x": (5.0, 100.0)}, "f")
+    assert found.best["x"] == 5.0
+    assert found.border == ("x",)
+    assert "on the border of x" in str(found)
+    some = firstlight.optimise(Bowl(), {"y": (0.0, 2.0)}, "f")
+    assert some.best["y"] == pytest.approx(0.4, abs=0.01)
+    assert "must be at most 0.9" in some.refused
+    assert np.isnan(some.curves["y"].values[-1])
+
+
+def test_the_check_can_fail(monkeypatch):
+    good = firstlight.optimise(Bowl(), {"x": (0.1, 100.0)}, "f", check=True)
+    assert good.checked.verdict == "holds"
+    monkeypatch.setattr(Bowl, "wrong", 1.0)  # simulations have their optimum at 3/e
+    bad = firstlight.optimise(Bowl(), {"x": (0.1, 100.0)}, "f", check=True)
+    assert bad.checked.verdict in ("holds in part", "does not hold")
+    ridge = firstlight.optimise(
+        Ridge(dimension=60, samples=90, noise=1.0), {"ridge": (1e-3, 100.0)}, check=True, trials=60
+    )
+    assert ridge.checked.verdict == "holds"
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: firstlight.optimise(Bowl(), {}), "over = {}: must name one to three variables"),
+        (lambda: firstlight.optimise(Bowl(), {"z": (0, 1)}, "f"), "over 'z': unknown"),
+        (lambda: firstlight.optimise(Bowl(), {"x": (2.0, 1.0)}, "f"), r"over\['x'\] = \(2.0, 1.0\)"),
+        (lambda: firstlight.optimise(Bowl(), {"x": ["a"]}, "f"), r"over\['x'\]"),
+        (lambda: firstlight.optimise(Bowl(), {"x": (1.0, 2.0)}), "objective = 'test_error': not predicted"),
+        (lambda: firstlight.optimise(Bowl(), {"x": (1.0, 2.0)}, "path"), "path depends on time"),
+        (lambda: firstlight.optimise(Bowl(), {"x": (1.0, 2.0)}, "path", at={"time": 3}), "path is known at"),
+        (lambda: firstlight.optimise(Bowl(), {"y": (1.0, 2.0)}, "f"), "nowhere on the grid.*at most 0.9"),
+        (lambda: firstlight.optimise(3, {"y": (1.0, 2.0)}, "f"), "problem = 3"),
+    ],
+)
+def test_bad_questions(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()
