@@ -60,7 +60,10 @@ THEORY = Theory(
     name="early_alignment",
     title="Early alignment",
     question="Where do the neurons of a small-initialisation ReLU network go first, and what happens after?",
-    problems={"alignment": "firstlight.early_alignment.problem:Problem"},
+    problems={
+        "alignment": "firstlight.early_alignment.problem:Problem",
+        "plane": "firstlight.early_alignment.plane:PlaneProblem",
+    },
     studies="firstlight.early_alignment.studies:STUDIES",
     references=REFERENCES,
     claims={
@@ -69,6 +72,7 @@ THEORY = Theory(
     },
     figures={"toy": "firstlight.early_alignment.figures:toy"},
     featured=("early-alignment/toy", "early-alignment/two-points", "early-alignment/mnist-0-1"),
+    page="firstlight.early_alignment.page:page",
     commands="firstlight.early_alignment.commands:app",
 )
 

@@ -245,17 +245,16 @@ async def _merged(sources: list[AsyncIterator[str]]) -> AsyncIterator[str]:
 
 
 async def _thumbnail(request: Request) -> Response:
-    """Return the small picture of a theory: the first one of its default values."""
+    """Return the small picture of a theory at its default values."""
     name, values, theme = _asked(request)
     laboratory, found = _laboratory(request), pages.page(name)
     which = next(iter(found.views))
+    shown: dict[str, Any] = {}
     async for item in laboratory.remembered(
         f"{theme} {which} {key(name, values)}", jobs.view, name, which, values, theme
     ):
         shown = json.loads(item)["panels"]
-        if found.thumbnail in shown:
-            return JSONResponse(shown[found.thumbnail])
-    return JSONResponse({})
+    return JSONResponse(shown.get(found.thumbnail, {}))
 
 
 async def _take(request: Request) -> Response:

@@ -36,7 +36,7 @@ export async function stream(path, told, signal) {
     rest = parts.pop();
     for (const part of parts) {
       if (part.startsWith("event: end")) return;
-      told(JSON.parse(part.slice("data: ".length)));
+      await told(JSON.parse(part.slice("data: ".length)));
     }
   }
 }

@@ -84,7 +84,7 @@ function slider(control, changed) {
   const input = h("input", { type: "range", id: `control-${control.name}`, min: scale(control.low), max: scale(control.high), step: control.log ? 0.01 : control.step });
   const exact = h("input", { type: "number", class: "exact", "aria-label": `${control.label}, exact`, min: control.low, max: control.high, step: "any" });
   const clamp = (value) => Math.min(control.high, Math.max(control.low, value));
-  const show = (value) => { exact.value = String(Number(value.toPrecision(6))); input.setAttribute("aria-valuetext", number(value)); };
+  const show = (value) => { exact.value = value !== 0 && Math.abs(value) < 1e-3 ? value.toExponential() : String(Number(value.toPrecision(6))); input.setAttribute("aria-valuetext", number(value)); };
   input.addEventListener("input", () => { const value = clamp(back(Number(input.value))); show(value); changed(value, true); });
   exact.addEventListener("change", () => {
     const value = clamp(control.whole ? Math.round(Number(exact.value)) : Number(exact.value));

@@ -30,7 +30,8 @@ export class Plane {
     this.svg.setAttribute("viewBox", `${-this.margin} 0 ${SIZE + this.margin} ${this.height + this.margin}`);
     const moving = drawn.times.length > 1;
     this.bar.hidden = !moving;
-    if (this.frame === null || !moving) this.frame = moving ? Number(this.slider.value) : 0;
+    if (this.still) this.frame = 1;
+    else if (this.frame === null || !moving) this.frame = moving ? Number(this.slider.value) : 0;
     this.build();
     this.place();
   }
