@@ -1,4 +1,4 @@
-"""The page of early_alignment: data and neurons in the plane, to be dragged, and what becomes of them in time."""
+"""The page of early_alignment: data and neurons in the plane, to be dragged, and what becomes of them."""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
@@ -78,7 +78,6 @@ def _problem(values: Values) -> "PlaneProblem":
 def motion(values: Values) -> Iterator[Mapping[str, Drawn]]:
     """Yield the exact path of small starts at once, then the flow of a network with this very start."""
     problem = _problem(values)
-    X, y, W, _ = problem.draw(0)
     exact = problem.predict(0, neurons=True)
     directions = _limit(problem)
     note = "directions of an infinitely small start; the lengths follow …"
@@ -248,17 +247,19 @@ _EXPLANATION = (
 def page() -> Page:
     """Return the page."""
     return Page(
-        answer="Neurons of a small start first turn, all at nearly zero length, until they point at one class or "
-        "die; only then they grow and fit.",
+        answer="Neurons of a small start first turn, all at nearly zero length, until they point at one class "
+        "or die; only then they grow and fit.",
         controls=_CONTROLS,
         panels=(
             Panel(name="plane", title="Data and neurons in the plane",
-                  about="Crosses are data, rays are directions, dots lengths on a fixed scale. Red is positive, "
-                  "blue negative, grey is dead. Drag, then press Play."),
+                  about="Crosses are data, rays are directions, dots lengths on a fixed scale. Red is "
+                  "positive, blue negative, grey is dead. Drag, then press Play."),
             Panel(name="change", title="First directions, then lengths",
                   about="How fast directions turn and lengths grow."),
-            Panel(name="loss", title="The loss waits", about="It stays while neurons turn, and falls once they grow."),
-            Panel(name="cosines", title="Alignment", about="Mean cosine of live neurons to the sum of their class."),
+            Panel(name="loss", title="The loss waits",
+                  about="It stays while neurons turn, and falls once they grow."),
+            Panel(name="cosines", title="Alignment",
+                  about="Mean cosine of live neurons to the sum of their class."),
         ),
         presets=_PRESETS,
         views={"motion": motion},
