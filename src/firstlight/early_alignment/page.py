@@ -247,8 +247,8 @@ _EXPLANATION = (
 def page() -> Page:
     """Return the page."""
     return Page(
-        answer="Neurons of a small start first turn, all at nearly zero length, until they point at one class "
-        "or die; only then they grow and fit.",
+        answer="Neurons of a small start first turn, all at nearly zero length, until they point at one "
+        "class or die; only then they grow and fit.",
         controls=_CONTROLS,
         panels=(
             Panel(name="plane", title="Data and neurons in the plane",
