@@ -18,6 +18,7 @@ from firstlight.show.page import (
     Slider,
     Trace,
     Values,
+    View,
 )
 from firstlight.study.spec import Arm
 from firstlight.study.sweep import Study
@@ -163,7 +164,7 @@ def _curves(exact: "xr.Dataset", flow: "xr.Dataset | None") -> dict[str, Picture
         note = "the exact path ends where outputs begin to matter" if flow is not None else ""
         limits = (-1.05, 1.05) if panel == "cosines" else None
         pictures[panel] = Picture(
-            x="time", y=_CAPTIONS[panel], traces=traces, frame=True, note=note, y_range=limits
+            x="time", y=_CAPTIONS[panel], traces=traces, follows="time", note=note, y_range=limits
         )
     return pictures
 
@@ -262,7 +263,7 @@ def page() -> Page:
                   about="Mean cosine of live neurons to the sum of their class."),
         ),
         presets=_PRESETS,
-        views={"motion": motion},
+        views={"motion": View(draw=motion)},
         problem=_problem,
         study=study,
         points=points,

@@ -18,7 +18,8 @@ from starlette.staticfiles import StaticFiles
 
 from firstlight.explore import jobs, pages
 from firstlight.explore.runs import Run, Runs
-from firstlight.explore.workers import Job, JobFailed, Pool, WorkerDied
+from firstlight.explore.shared import Shared
+from firstlight.explore.workers import JobFailed, Pool, WorkerDied
 from firstlight.show.interactive import trace
 from firstlight.show.page import Trace, key
 
@@ -39,7 +40,8 @@ class Laboratory:
 
     def __init__(self, store: str, children: int) -> None:
         self.store, self.pool, self.runs = store, Pool(children), Runs(store)
-        self._known: OrderedDict[str, list[str]] = OrderedDict()
+        self._known: OrderedDict[str, str] = OrderedDict()
+        self._shared: dict[str, Shared] = {}
         self._size = 0
         self._warming = asyncio.get_running_loop().create_task(self._warm(children))
 
@@ -47,24 +49,28 @@ class Laboratory:
         """Load the libraries in every child before anybody asks."""
         await asyncio.gather(*(self.pool.one(jobs.warm) for _ in range(children)), return_exceptions=True)
 
-    async def remembered(self, name: str, job: Job, *arguments: Any) -> AsyncIterator[str]:
-        """Yield what a job emits; the complete answer is kept, and given at once the next time."""
-        if name in self._known:
-            self._known.move_to_end(name)
-            yield self._known[name][-1]
+    async def view(self, name: str, which: str, values: dict[str, Any], theme: str) -> AsyncIterator[str]:
+        """Yield the pictures of a view; a complete answer is kept, and given at once the next time."""
+        needed = pages.page(name).needed(which, values)
+        place = f"{theme} {which} {key(name, needed)}"
+        if place in self._known:
+            self._known.move_to_end(place)
+            yield self._known[place]
             return
-        said: list[str] = []
-        async for item in self.pool.stream(job, *arguments):
-            said.append(item)
+        if place not in self._shared:
+            source = self.pool.stream(jobs.view, name, which, needed, theme)
+            self._shared[place] = Shared(source, lambda last: self._keep(place, last))
+        async for item in self._shared[place].follow():
             yield item
-        if said:
-            self._keep(name, said[-1:])
 
-    def _keep(self, name: str, said: list[str]) -> None:
-        self._known[name] = said
-        self._size += sum(map(len, said))
+    def _keep(self, place: str, last: str | None) -> None:
+        """Forget a job that has ended, and remember its last picture."""
+        self._shared.pop(place, None)
+        if last is not None:
+            self._known[place] = last
+            self._size += len(last)
         while self._size > _CACHE:
-            self._size -= sum(map(len, self._known.popitem(last=False)[1]))
+            self._size -= len(self._known.popitem(last=False)[1])
 
     def close(self) -> None:
         """End every child."""
@@ -184,15 +190,8 @@ def _stream(source: AsyncIterator[str]) -> Response:
 async def _pictures(request: Request) -> Response:
     """Stream all about one choice of values: what is assumed, what is stored, every view as it refines."""
     name, values, theme = _asked(request)
-    laboratory, found = _laboratory(request), pages.page(name)
-    sources = [
-        _told(
-            laboratory.remembered(
-                f"{theme} {which} {key(name, values)}", jobs.view, name, which, values, theme
-            )
-        )
-        for which in found.views
-    ]
+    laboratory = _laboratory(request)
+    sources = [_told(laboratory.view(name, which, values, theme)) for which in pages.page(name).views]
     sources.append(_told(laboratory.pool.stream(jobs.facts, name, values, laboratory.store), theme))
     return _stream(_merged(sources))
 
@@ -247,12 +246,10 @@ async def _merged(sources: list[AsyncIterator[str]]) -> AsyncIterator[str]:
 async def _thumbnail(request: Request) -> Response:
     """Return the small picture of a theory at its default values."""
     name, values, theme = _asked(request)
-    laboratory, found = _laboratory(request), pages.page(name)
+    found = pages.page(name)
     which = next(iter(found.views))
     shown: dict[str, Any] = {}
-    async for item in laboratory.remembered(
-        f"{theme} {which} {key(name, values)}", jobs.view, name, which, values, theme
-    ):
+    async for item in _laboratory(request).view(name, which, values, theme):
         shown = json.loads(item)["panels"]
     return JSONResponse(shown.get(found.thumbnail, {}))
 

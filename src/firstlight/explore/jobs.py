@@ -36,14 +36,14 @@ def warm(emit: Emit) -> None:
 def view(emit: Emit, name: str, which: str, values: dict[str, Any], theme: str) -> None:
     """Emit the pictures of one view, rough ones first, as JSON."""
     found = page(name)
-    for drawn in found.views[which](values):
+    for drawn in found.views[which].draw(values):
         emit(json.dumps({"panels": {panel: _shown(one, theme) for panel, one in drawn.items()}}))
 
 
 def _shown(drawn: Drawn, theme: str) -> dict[str, Any]:
     if isinstance(drawn, Picture):
         made = figure(drawn, theme)  # type: ignore[arg-type]
-        return {"kind": "picture", **made, "note": drawn.note, "frame": drawn.frame}
+        return {"kind": "picture", **made, "note": drawn.note, "follows": drawn.follows}
     return {"kind": "plane", **plain(asdict(drawn))}
 
 

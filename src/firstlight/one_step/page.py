@@ -3,7 +3,19 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from firstlight.show.page import Choice, Mark, Page, Panel, Picture, Preset, Several, Slider, Trace, Values
+from firstlight.show.page import (
+    Choice,
+    Mark,
+    Page,
+    Panel,
+    Picture,
+    Preset,
+    Several,
+    Slider,
+    Trace,
+    Values,
+    View,
+)
 from firstlight.study.spec import Arm
 from firstlight.study.sweep import Study
 
@@ -24,6 +36,13 @@ _SWEEPS = {
 }
 _ERRORS = {"test_error": "test error", "train_error": "training error"}
 _RANGES = {"ratio": (0.1, 4.0), "samples": (0.2, 4.0), "alpha": (0.0, 1.0), "beta": (0.0, 1.0)}
+
+
+# the others say what a run does
+_NEEDS = (
+    "sweep", "dimension", "samples", "width", "alpha", "beta", "ridge", "activation", "task",
+    "label_direction",
+)  # fmt: skip
 
 
 def _fields(values: Values, dimension: int) -> dict[str, Any]:
@@ -226,7 +245,7 @@ def page() -> Page:
                   about="The fair form: 1 means that nothing was learnt."),
         ),
         presets=_PRESETS,
-        views={"errors": errors},
+        views={"errors": View(draw=errors, needs=_NEEDS)},
         problem=_problem,
         study=study,
         points=points,

@@ -114,6 +114,7 @@ THEORY = Theory(
         "phases": "firstlight.phase_transition.phases:PhasesProblem",
         "spectral_method": "firstlight.phase_transition.spectral_method:SpectralProblem",
     },
+    page="firstlight.phase_transition.page:page",
     studies="firstlight.phase_transition.studies:STUDIES",
     references=REFERENCES,
     claims={

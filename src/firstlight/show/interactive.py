@@ -55,7 +55,9 @@ def figure(picture: Picture, theme: Theme = "light") -> dict[str, Any]:
                 picture.y, picture.log_y, picture.y_range, [one.y for one in picture.traces], colours
             ),
             "shapes": [_line(mark, colours) for mark in picture.marks],
-            "annotations": [_caption(mark, picture.log_x, colours) for mark in picture.marks],
+            "annotations": [
+                _caption(mark, place, picture.log_x, colours) for place, mark in enumerate(picture.marks)
+            ],
             "paper_bgcolor": colours["paper"],
             "plot_bgcolor": colours["paper"],
             "font": {"family": _FONT, "size": 13, "color": colours["text"]},
@@ -138,9 +140,9 @@ def _line(mark: Mark, colours: dict[str, str]) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _caption(mark: Mark, log: bool, colours: dict[str, str]) -> dict[str, Any]:
+def _caption(mark: Mark, place: int, log: bool, colours: dict[str, str]) -> dict[str, Any]:
     return {
-        "x": math.log10(mark.x) if log else mark.x, "y": 1, "xref": "x", "yref": "paper", "yanchor": "top",
-        "xanchor": "left", "xshift": 4, "showarrow": False, "text": mark.label,
+        "x": math.log10(mark.x) if log else mark.x, "y": 1 - 0.09 * place, "xref": "x", "yref": "paper",
+        "yanchor": "top", "xanchor": "left", "xshift": 4, "showarrow": False, "text": mark.label,
         "font": {"color": colours[mark.role], "size": 12},
     }  # fmt: skip

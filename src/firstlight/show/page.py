@@ -244,8 +244,9 @@ class Picture:
     x_range, y_range : pair of float, optional
     note : str
         What a reader must know of these very numbers, such as that they are still coarse.
-    frame : bool
-        Whether the moment of a plane's animation is shown on its x axis.
+    follows : str
+        What a thin line marks on the x axis: the value of that control, or "time" for the moment of a plane
+        that is played.
     """
 
     x: str
@@ -257,7 +258,7 @@ class Picture:
     x_range: tuple[float, float] | None = None
     y_range: tuple[float, float] | None = None
     note: str = ""
-    frame: bool = False
+    follows: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -339,6 +340,22 @@ class Panel:
 
 
 @dataclass(frozen=True, kw_only=True)
+class View:
+    """Some panels that are computed together.
+
+    Parameters
+    ----------
+    draw : callable
+        A generator: values of the controls in, pictures by panel out, rough ones first.
+    needs : sequence of str, optional
+        The controls that it depends on; a change of another one leaves it as it is. Default: all.
+    """
+
+    draw: Callable[[Values], Iterator[Mapping[str, Drawn]]]
+    needs: Sequence[str] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
 class Preset:
     """Values worth seeing, named after a figure or an effect; the other controls go to their defaults."""
 
@@ -356,8 +373,7 @@ class Page:
     answer : str
         One line.
     controls, panels, presets : sequence
-    views : mapping of str to callable
-        Generators: values of the controls in, pictures by panel out, rough ones first.
+    views : mapping of str to View
     problem : callable
         Values to the Problem whose assumptions are shown.
     study : callable
@@ -387,7 +403,7 @@ class Page:
     controls: Sequence[Control]
     panels: Sequence[Panel]
     presets: Sequence[Preset]
-    views: "Mapping[str, Callable[[Values], Iterator[Mapping[str, Drawn]]]]"
+    views: Mapping[str, View]
     problem: Callable[[Values], Any]
     study: "Callable[[Values], Study]"
     points: "Callable[[Values, Study, xr.Dataset], Mapping[str, Sequence[Trace]]]"
@@ -407,6 +423,11 @@ class Page:
             name: control.clean(given.get(name, control.default))  # type: ignore[attr-defined]
             for name, control in known.items()
         }
+
+    def needed(self, view: str, values: Values) -> Values:
+        """Return the values that a view depends on; the others at their defaults."""
+        needs = self.views[view].needs
+        return self.clean({name: value for name, value in values.items() if not needs or name in needs})
 
 
 def plain(drawn: Any) -> Any:

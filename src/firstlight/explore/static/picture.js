@@ -18,7 +18,8 @@ export function plotly() {
 const CONFIG = { displayModeBar: false, responsive: true, showTips: false, doubleClickDelay: 400 };
 
 export class Figure {
-  constructor(panel, changed) {
+  constructor(panel, changed, value) {
+    this.value = value;
     this.panel = panel;
     this.changed = changed;
     this.points = [];
@@ -72,7 +73,8 @@ export class Figure {
     const Plotly = await plotly();
     const layout = { ...this.drawn.layout, autosize: true, dragmode: matchMedia("(pointer: coarse)").matches ? false : "zoom" };
     layout.showlegend = this.traces().length > 1;
-    if (this.moment !== null && this.drawn.frame) layout.shapes = [...(layout.shapes || []), this.cursor()];
+    if (this.drawn.follows !== "time" && this.drawn.follows) this.moment = this.value(this.drawn.follows);
+    if (this.moment !== null && this.drawn.follows) layout.shapes = [...(layout.shapes || []), this.cursor()];
     await Plotly.react(this.canvas, this.traces(), layout, CONFIG);
   }
 
@@ -82,7 +84,7 @@ export class Figure {
   }
 
   at(moment) {
-    if (!this.drawn || !this.drawn.frame) return;
+    if (this.drawn?.follows !== "time") return;
     this.moment = moment;
     const now = performance.now();
     if (now - (this.moved || 0) < 80) return;

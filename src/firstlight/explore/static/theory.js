@@ -20,7 +20,7 @@ class TheoryPage {
     this.described = described;
     this.path = `/api/theories/${described.name}`;
     this.controls = new Controls(described.controls, (busy) => this.changed(busy));
-    this.figures = new Map(described.panels.map((panel) => [panel.name, new Figure(panel, (control, rows, last) => this.dragged(control, rows, last))]));
+    this.figures = new Map(described.panels.map((panel) => [panel.name, new Figure(panel, (control, rows, last) => this.dragged(control, rows, last), (name) => this.controls.values[name])]));
     this.problem = h("p", { class: "error", role: "alert", hidden: true });
     this.assumed = h("ul", { class: "assumed", "aria-live": "polite" });
     this.runs = new RunBox(described, () => this.controls.values, (points) => this.measured(points), (values) => this.apply(values));

@@ -1,0 +1,321 @@
+"""The page of phase_transition: the Hessian's spectrum, thresholds, training and how often it succeeds."""
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from firstlight.show.page import (
+    Choice,
+    Formula,
+    Mark,
+    Page,
+    Panel,
+    Picture,
+    Preset,
+    Slider,
+    Trace,
+    Values,
+    View,
+)
+from firstlight.study.spec import Arm
+from firstlight.study.sweep import Study
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+    from firstlight.phase_transition.theory.hessian import HessianSpectrum
+
+_HERE = "firstlight.phase_transition"
+_STEP = "sign(abs(z1) - 1.4820733)"
+_EASY = "tanh(0.5*z1 + 1.5*(z2**2 - 1))"
+_STEP_SIZE = 0.15
+_FOLLOWED = 32  # steps of V(t), which is continued beyond
+_DESCENT = 200  # steps within which an experiment must succeed
+_DELTAS = (0.8, 1.2, 1.8, 2.5, 3.5, 5.0, 7.5, 11.0)
+_MODEL = ("target", "activation", "width", "init_scale", "loss")
+_RUNS = {
+    "spectrum": "eigenvalues of drawn Hessians",
+    "training": "gradient descent beside its mean field",
+    "success": "how often descent succeeds",
+}
+
+
+def _check(target: str) -> None:
+    from firstlight.data.multi_index import MultiIndex
+
+    MultiIndex(target)
+
+
+def _model(values: Values) -> dict[str, Any]:
+    return {
+        "target": values["target"], "activation": values["activation"], "width": values["width"],
+        "init_scale": values["init_scale"], "loss": values["loss"],
+    }  # fmt: skip
+
+
+def _problem(values: Values) -> Any:
+    from firstlight.phase_transition.spectrum import SpectrumProblem
+
+    return SpectrumProblem(**_model(values), delta=values["delta"], d=values["dimension"])
+
+
+def spectrum(values: Values) -> Iterator[Mapping[str, Picture]]:
+    """Yield the density of the Hessian's eigenvalues at the start, with its edge and outliers."""
+    from firstlight.phase_transition.theory.hessian import hessian_spectrum
+
+    problem = _problem(values)
+    for draws, count, note in ((1 << 9, 40, "coarse: few nodes; refining …"), (1 << 12, 200, "")):
+        found = hessian_spectrum(problem.law, problem.student, values["delta"], samples=draws)
+        yield {"spectrum": _density(found, count, note)}
+
+
+def _range(found: "HessianSpectrum") -> tuple[float, float]:
+    """Return where the eigenvalues are, with some room on both sides."""
+    low, high = found.ends
+    room = 0.08 * (high - low)
+    return low - room, high + room
+
+
+def _density(found: "HessianSpectrum", count: int, note: str) -> Picture:
+    import numpy as np
+
+    low, high = _range(found)
+    x = np.unique(np.r_[np.linspace(low, high, count), found.left_edge, found.right_edge])
+    y = found.density(x, width=2e-3)
+    marks = [Mark(x=found.left_edge, label=f"edge {found.left_edge:.3g}")]
+    marks += [
+        Mark(x=one.value, label=f"outlier {one.value:.3g}, overlap {one.overlap:.2g}", role="positive")
+        for one in found.outliers
+    ]
+    if not found.outliers and not note:
+        note = "no eigenvalue has left the bulk: the start does not show the hidden direction"
+    return Picture(
+        x="eigenvalue", y="density", note=note, marks=marks, x_range=(low, high),
+        traces=[Trace(name="theory, d → ∞", x=x.tolist(), y=y.tolist(), kind="area")],
+    )  # fmt: skip
+
+
+def thresholds(values: Values) -> Iterator[Mapping[str, Picture]]:
+    """Yield the number line of thresholds: the algorithmic one at once, the network's when it is known."""
+    from firstlight.phase_transition.theory.alg import delta_alg
+    from firstlight.phase_transition.theory.delta_nn import delta_nn
+
+    problem = _problem(values)
+    known = delta_alg(problem.law)
+    marks = _threshold("δ_alg", known.value, "second")
+    yield {"thresholds": _line(marks, "δ_NN is being computed …")}
+    try:
+        network = delta_nn(problem.law, problem.student, steps=32, samples=1 << 11)
+    except ValueError as error:
+        yield {"thresholds": _line(marks, f"δ_NN: {error}")}
+        return
+    marks += _threshold("δ_NN", network.value, "accent")
+    told = f"δ_NN ± {network.residual:.2g} ({network.route}, 32 steps)"
+    missing = " has not converged" if not network.converged else ""
+    yield {"thresholds": _line(marks, told + missing)}
+
+
+def _threshold(name: str, value: float, role: Any) -> list[Mark]:
+    return [Mark(x=value, label=f"{name} = {value:.3g}", role=role)] if 0 < value < 1e3 else []
+
+
+def _line(marks: list[Mark], note: str) -> Picture:
+    low, high = min((mark.x for mark in marks), default=1), max((mark.x for mark in marks), default=1)
+    return Picture(
+        x="samples per dimension δ", y="", traces=[], marks=marks, log_x=True, y_range=(0, 1), note=note,
+        follows="delta",
+        x_range=(min(0.2, low / 2), max(20.0, 3 * high)),
+    )  # fmt: skip
+
+
+def training(values: Values) -> Iterator[Mapping[str, Picture]]:
+    """Yield the losses in training by dynamical mean-field theory."""
+    from firstlight.phase_transition.problem import Problem
+
+    problem = Problem(**_training(values), delta=values["delta"])
+    for draws, note in ((1 << 9, "coarse: few draws; refining …"), (1 << 11, "")):
+        found = problem.predict(samples=draws)
+        traces = [
+            Trace(name=f"{label}, theory", x=found.time.values.tolist(), y=found[name].values.tolist(),
+                  dashed=name == "train_loss")
+            for name, label in _LOSSES.items()
+        ]  # fmt: skip
+        yield {"training": Picture(x="step", y="loss", traces=traces, note=note)}
+
+
+_LOSSES = {"test_loss": "test loss", "train_loss": "training loss"}
+
+
+def _training(values: Values) -> dict[str, Any]:
+    sizes = {"d": values["dimension"], "steps": values["steps"], "step_size": _STEP_SIZE, "spectrum": False}
+    return {**_model(values), **sizes}
+
+
+def _learning(values: Values) -> dict[str, Any]:
+    sizes = {"d": values["dimension"], "steps": _DESCENT, "theory_steps": _FOLLOWED, "step_size": _STEP_SIZE}
+    return {**_model(values), **sizes}
+
+
+def success(values: Values) -> Iterator[Mapping[str, Picture]]:
+    """Yield how likely descent is to find the hidden direction, δ by δ."""
+    from firstlight.phase_transition.learning import LearningProblem
+
+    chance: dict[float, float] = {}
+    order = (*_DELTAS[1::2], *_DELTAS[::2])
+    for place, delta in enumerate(order):
+        found = LearningProblem(**_learning(values), delta=delta).predict(samples=1 << 10)
+        chance[delta] = float(found.success)
+        last = place == len(order) - 1
+        done = "" if last else f"{place + 1} of {len(order)} points …"
+        x = sorted(chance)
+        curve = Trace(name=f"V(t), d = {values['dimension']}", x=x, y=[chance[at] for at in x])
+        yield {
+            "success": Picture(
+                x="samples per dimension δ", y="probability of success", traces=[curve],
+                follows="delta", log_x=True, y_range=(-0.03, 1.08), x_range=(0.5, 16.0), note=done,
+            )
+        }  # fmt: skip
+
+
+def study(values: Values) -> Study:
+    """Return the experiment that was chosen."""
+    kind = values["experiment"]
+    made: dict[str, Any] = {"trials": values["trials"]}
+    if kind == "spectrum":
+        from firstlight.phase_transition.theory.hessian import hessian_spectrum
+
+        problem = _problem(values)
+        low, high = _range(hessian_spectrum(problem.law, problem.student, values["delta"], samples=1 << 9))
+        limits = {"low": round(low, 1), "high": round(high, 1), "bins": 40}
+        made |= {
+            "problem": f"{_HERE}.spectrum:SpectrumProblem",
+            "axes": {"delta": [values["delta"]]},
+            "fixed": {**_model(values), "d": values["dimension"], **limits},
+            "observables": ["density", "smallest_eigenvalue", "hidden_eigenvalue", "hidden_overlap"],
+            "draws": 1 << 10,
+        }
+    elif kind == "training":
+        made |= {
+            "problem": f"{_HERE}.problem:Problem",
+            "axes": {"delta": [values["delta"]]},
+            "fixed": _training(values),
+            "observables": list(_LOSSES),
+            "draws": 1 << 10,
+        }
+    else:
+        made |= {
+            "problem": f"{_HERE}.learning:LearningProblem",
+            "axes": {"delta": list(_DELTAS)},
+            "fixed": _learning(values),
+            "observables": ["success"],
+            "draws": 1 << 10,
+        }
+    draws = made.pop("draws")
+    return Study(
+        name=f"phase-transition/explore-{kind}",
+        description=f"Explored by hand: {_RUNS[kind]}",
+        arms={"experiment": Arm("simulate"), "theory": Arm("predict", {"samples": draws})},
+        **made,
+    )
+
+
+def points(values: Values, study: Study, found: "xr.Dataset") -> dict[str, list[Trace]]:
+    """Return what was measured, for the picture that it belongs to."""
+    from firstlight.show.measured import measured
+
+    kind, size = values["experiment"], values["dimension"]
+    shown: list[Trace | None]
+    if kind == "spectrum":
+        bars = measured(found, "experiment", "density", "eigenvalue", name=f"eigenvalues, d = {size}")
+        shown = [Trace(**{**vars(bars), "kind": "bars", "error": None})] if bars else []
+    elif kind == "training":
+        shown = [
+            measured(found, "experiment", name, "time", name=f"{label}, d = {size}", role=role)  # type: ignore[arg-type]
+            for (name, label), role in zip(_LOSSES.items(), ("experiment", "accent"), strict=True)
+        ]
+    else:
+        shown = [measured(found, "experiment", "success", "delta", name=f"descents, d = {size}")]
+    return {kind: [one for one in shown if one is not None]}
+
+
+_CONTROLS = (
+    Formula(name="target", label="target y = φ(z)", default=_STEP, check=_check,
+            meaning="A function of hidden coordinates z1, z2, … of the input, such as sign(z1*z2).",
+            examples={_STEP: "a step in |z1|: hard", "cos(2*z1)": "cos 2z1",
+                      "tanh(z1**2 - 1)": "tanh(z1² − 1)", "sign(z1*z2)": "sign(z1 z2)",
+                      _EASY: "one easy, one hard",
+                      "sign(z1*z2*z3)": "sign(z1 z2 z3): never by fast methods"}),
+    Slider(name="delta", label="samples per dimension δ", default=7.6, low=0.3, high=30.0, log=True,
+           meaning="n/d. Below the threshold nothing is learnt, however long one trains."),
+    Choice(name="activation", label="activation σ", default="tanh_squared",
+           options={"tanh_squared": "tanh²", "gelu": "GELU", "silu": "SiLU", "softplus": "softplus",
+                    "tanh": "tanh"}),
+    Slider(name="width", label="neurons", default=1, low=1, high=3, step=1, whole=True),
+    Slider(name="init_scale", label="length at the start", default=0.8, low=0.2, high=1.6, step=0.05,
+           meaning="Of the first-layer rows."),
+    Choice(name="loss", label="loss", default="square", options={"square": "square", "logistic": "logistic"}),
+    Slider(name="steps", label="steps of training", default=16, low=4, high=40, step=1, whole=True),
+    Choice(name="experiment", label="a run computes", default="spectrum", options=_RUNS),
+    Slider(name="dimension", label="dimension d of a run", default=150, low=40, high=400, step=10, whole=True,
+           meaning="Theory speaks of d → ∞; gaps shrink as d grows."),
+    Slider(name="trials", label="trials", default=8, low=1, high=64, step=1, whole=True),
+)  # fmt: skip
+
+_PRESETS = (
+    Preset(name="Above the threshold", about="An eigenvalue has left the bulk and points at z1.", values={}),
+    Preset(name="Below the threshold", about="No outlier: the Hessian does not see the direction.",
+           values={"delta": 2.0}),
+    Preset(name="Descent on its mean field", about="Gradient descent at finite d, beside theory's curve.",
+           values={"experiment": "training", "delta": 3.0, "dimension": 300}),
+    Preset(name="The onset", about="How often descent finds the direction, against δ.",
+           values={"experiment": "success", "dimension": 60, "trials": 16}),
+    Preset(name="An easy direction helps", about="z1 is learnt at once, z2 is hard.",
+           values={"target": _EASY, "activation": "gelu", "init_scale": 1.0, "delta": 6.0}),
+    Preset(name="Never", about="For this target no fast method works at any δ.",
+           values={"target": "sign(z1*z2*z3)"}),
+)  # fmt: skip
+
+_EXPLANATION = (
+    "Labels are $y = \\varphi(z)$ for a few hidden coordinates $z = U^\\top x$ of a $d$-dimensional Gaussian "
+    "input, and there are $n = \\delta d$ samples. A direction is hard if the labels' first moments do not "
+    "show it; then gradient descent starts on a plateau.",
+    "It can leave only where the Hessian of the risk has a negative eigenvalue outside its bulk whose vector "
+    "points at the hidden direction. Bulk edge and outlier follow from a fixed-point equation for the "
+    "resolvent. $\\delta_{\\mathrm{alg}}$ is where any known fast method can start: "
+    "$1/\\delta_{\\mathrm{alg}}$ is the largest eigenvalue of $M \\mapsto E[G M G]$, "
+    "$G = E[zz^\\top - I \\mid y]$.",
+    "$\\delta_{\\mathrm{NN}}$, where descent on this network can, is our reconstruction from the published "
+    "abstract. At the sizes of experiments descent succeeds somewhat earlier: $V(t)$ counts how far a random "
+    "overlap of size $d^{-1/2}$ grows within the given steps.",
+)
+
+
+def page() -> Page:
+    """Return the page."""
+    return Page(
+        answer="Below a number of samples per dimension a network learns nothing of a hard direction; above "
+        "it, one eigenvalue of the Hessian leaves the bulk and shows the way.",
+        controls=_CONTROLS,
+        panels=(
+            Panel(name="spectrum", title="The Hessian at the start", wide=True,
+                  about="Its density, the bulk's edge, and the outlier that shows the way down."),
+            Panel(name="thresholds", title="Thresholds",
+                  about="Samples per dimension, from nothing to easy."),
+            Panel(name="success", title="How often descent succeeds",
+                  about=f"Within {_DESCENT} steps, in the chosen dimension."),
+            Panel(name="training", title="Training, with the hard overlap held at zero",
+                  about="Dynamical mean-field theory; gradient descent arrives on it."),
+        ),
+        presets=_PRESETS,
+        views={
+            "spectrum": View(draw=spectrum, needs=(*_MODEL, "delta")),
+            "thresholds": View(draw=thresholds, needs=_MODEL),
+            "training": View(draw=training, needs=(*_MODEL, "delta", "steps")),
+            "success": View(draw=success, needs=(*_MODEL, "dimension")),
+        },
+        problem=_problem,
+        study=study,
+        points=points,
+        run="Run the experiment",
+        thumbnail="spectrum",
+        explanation=_EXPLANATION,
+    )  # fmt: skip
