@@ -179,7 +179,7 @@ def study(values: Values) -> Study:
         problem="firstlight.early_alignment.plane:PlaneProblem",
         axes={"log_scale": [scale]},
         fixed={**fields, "step_size": 5e-3},
-        arms={"descent": Arm("simulate", {"by": "descent"}), "exact": Arm("predict", paired=True)},
+        arms={"descent": Arm("simulate", {"method": "descent"}), "exact": Arm("predict", paired=True)},
         trials=1,
         observables=[name for curves in _CURVES.values() for name, _, _ in curves],
     )

@@ -49,7 +49,6 @@ THEORY = Theory(
     problems={
         "scaled": "firstlight.one_step.problem:Problem.scaled",
         "by_width": "firstlight.one_step.families:by_width",
-        "by_step": "firstlight.one_step.families:by_step",
         "by_share": "firstlight.one_step.families:by_share",
         "images": "firstlight.one_step.families:images",
     },

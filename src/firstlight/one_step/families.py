@@ -1,6 +1,5 @@
 """Problems by the quantities that the source's figures sweep."""
 
-from dataclasses import replace
 from typing import Any
 
 from firstlight.data.cache import ImagesNotFetched, check_classes
@@ -42,24 +41,6 @@ def by_share(share: float, **fields: Any) -> Problem:
     """
     check_number("share", share, above=0, below=1)
     return Problem.scaled(weights=(share, 1 - share), **fields)
-
-
-def by_step(step_size: float, **fields: Any) -> Problem:
-    """Return `Problem.scaled` with another step size; α and β then say how strong the spikes are.
-
-    Parameters
-    ----------
-    step_size : float
-        η.
-    **fields
-        The other fields of `Problem.scaled`.
-
-    Examples
-    --------
-    >>> by_step(2.0, dimension=40, width=20, samples=20, alpha=0.5, beta=0.5).step_size
-    2.0
-    """
-    return replace(Problem.scaled(**fields), step_size=step_size)
 
 
 def at_strength(

@@ -136,8 +136,6 @@ def study(values: Values) -> Study:
     elif sweep == "samples":
         name = "samples"
         axis = sorted({max(1, round(at * n)) for at in axis})
-    elif sweep == "step_size":
-        reference = f"{_FAMILY}by_step"
     fields.pop(name, None)
     arms = {kind: Arm("simulate", {} if kind == "network" else {"method": kind}) for kind in values["arms"]}
     return Study(

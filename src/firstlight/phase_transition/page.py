@@ -55,7 +55,9 @@ def _model(values: Values) -> dict[str, Any]:
 def _problem(values: Values) -> Any:
     from firstlight.phase_transition.spectrum import SpectrumProblem
 
-    return SpectrumProblem(**_model(values), delta=values["delta"], d=values["dimension"])
+    return SpectrumProblem(
+        **_model(values), samples_per_dimension=values["delta"], dimension=values["dimension"]
+    )
 
 
 def spectrum(values: Values) -> Iterator[Mapping[str, Picture]]:
@@ -64,7 +66,7 @@ def spectrum(values: Values) -> Iterator[Mapping[str, Picture]]:
 
     problem = _problem(values)
     for draws, count, note in ((1 << 9, 40, "coarse: few nodes; refining …"), (1 << 12, 200, "")):
-        found = hessian_spectrum(problem.law, problem.student, values["delta"], samples=draws)
+        found = hessian_spectrum(problem.law, problem.student, values["delta"], draws=draws)
         yield {"spectrum": _density(found, count, note)}
 
 
@@ -104,7 +106,7 @@ def thresholds(values: Values) -> Iterator[Mapping[str, Picture]]:
     marks = _threshold("δ_alg", known.value, "second")
     yield {"thresholds": _line(marks, "δ_NN is being computed …")}
     try:
-        network = delta_nn(problem.law, problem.student, steps=32, samples=1 << 11)
+        network = delta_nn(problem.law, problem.student, steps=32, draws=1 << 11)
     except ValueError as error:
         yield {"thresholds": _line(marks, f"δ_NN: {error}")}
         return
@@ -131,9 +133,9 @@ def training(values: Values) -> Iterator[Mapping[str, Picture]]:
     """Yield the losses in training by dynamical mean-field theory."""
     from firstlight.phase_transition.problem import Problem
 
-    problem = Problem(**_training(values), delta=values["delta"])
+    problem = Problem(**_training(values), samples_per_dimension=values["delta"])
     for draws, note in ((1 << 9, "coarse: few draws; refining …"), (1 << 11, "")):
-        found = problem.predict(samples=draws)
+        found = problem.predict(draws=draws)
         traces = [
             Trace(name=f"{label}, theory", x=found.time.values.tolist(), y=found[name].values.tolist(),
                   dashed=name == "train_loss")
@@ -146,12 +148,22 @@ _LOSSES = {"test_loss": "test loss", "train_loss": "training loss"}
 
 
 def _training(values: Values) -> dict[str, Any]:
-    sizes = {"d": values["dimension"], "steps": values["steps"], "step_size": _STEP_SIZE, "spectrum": False}
+    sizes = {
+        "dimension": values["dimension"],
+        "steps": values["steps"],
+        "step_size": _STEP_SIZE,
+        "spectrum": False,
+    }
     return {**_model(values), **sizes}
 
 
 def _learning(values: Values) -> dict[str, Any]:
-    sizes = {"d": values["dimension"], "steps": _DESCENT, "theory_steps": _FOLLOWED, "step_size": _STEP_SIZE}
+    sizes = {
+        "dimension": values["dimension"],
+        "steps": _DESCENT,
+        "theory_steps": _FOLLOWED,
+        "step_size": _STEP_SIZE,
+    }
     return {**_model(values), **sizes}
 
 
@@ -162,7 +174,7 @@ def success(values: Values) -> Iterator[Mapping[str, Picture]]:
     chance: dict[float, float] = {}
     order = (*_DELTAS[1::2], *_DELTAS[::2])
     for place, delta in enumerate(order):
-        found = LearningProblem(**_learning(values), delta=delta).predict(samples=1 << 10)
+        found = LearningProblem(**_learning(values), samples_per_dimension=delta).predict(draws=1 << 10)
         chance[delta] = float(found.success)
         last = place == len(order) - 1
         done = "" if last else f"{place + 1} of {len(order)} points …"
@@ -184,19 +196,19 @@ def study(values: Values) -> Study:
         from firstlight.phase_transition.theory.hessian import hessian_spectrum
 
         problem = _problem(values)
-        low, high = _range(hessian_spectrum(problem.law, problem.student, values["delta"], samples=1 << 9))
+        low, high = _range(hessian_spectrum(problem.law, problem.student, values["delta"], draws=1 << 9))
         limits = {"low": round(low, 1), "high": round(high, 1), "bins": 40}
         made |= {
             "problem": f"{_HERE}.spectrum:SpectrumProblem",
-            "axes": {"delta": [values["delta"]]},
-            "fixed": {**_model(values), "d": values["dimension"], **limits},
+            "axes": {"samples_per_dimension": [values["delta"]]},
+            "fixed": {**_model(values), "dimension": values["dimension"], **limits},
             "observables": ["density", "smallest_eigenvalue", "hidden_eigenvalue", "hidden_overlap"],
             "draws": 1 << 10,
         }
     elif kind == "training":
         made |= {
             "problem": f"{_HERE}.problem:Problem",
-            "axes": {"delta": [values["delta"]]},
+            "axes": {"samples_per_dimension": [values["delta"]]},
             "fixed": _training(values),
             "observables": list(_LOSSES),
             "draws": 1 << 10,
@@ -204,7 +216,7 @@ def study(values: Values) -> Study:
     else:
         made |= {
             "problem": f"{_HERE}.learning:LearningProblem",
-            "axes": {"delta": list(_DELTAS)},
+            "axes": {"samples_per_dimension": list(_DELTAS)},
             "fixed": _learning(values),
             "observables": ["success"],
             "draws": 1 << 10,
@@ -213,7 +225,7 @@ def study(values: Values) -> Study:
     return Study(
         name=f"phase-transition/explore-{kind}",
         description=f"Explored by hand: {_RUNS[kind]}",
-        arms={"experiment": Arm("simulate"), "theory": Arm("predict", {"samples": draws})},
+        arms={"experiment": Arm("simulate"), "theory": Arm("predict", {"draws": draws})},
         **made,
     )
 
@@ -233,7 +245,9 @@ def points(values: Values, study: Study, found: "xr.Dataset") -> dict[str, list[
             for (name, label), role in zip(_LOSSES.items(), ("experiment", "accent"), strict=True)
         ]
     else:
-        shown = [measured(found, "experiment", "success", "delta", name=f"descents, d = {size}")]
+        shown = [
+            measured(found, "experiment", "success", "samples_per_dimension", name=f"descents, d = {size}")
+        ]
     return {kind: [one for one in shown if one is not None]}
 
 

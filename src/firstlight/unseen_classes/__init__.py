@@ -123,6 +123,7 @@ THEORY = Theory(
         "cosine": "firstlight.unseen_classes.problem:ClassProblem",
         "sides": "firstlight.unseen_classes.problem:SideProblem",
         "rotations": "firstlight.unseen_classes.problem:RotationProblem",
+        "plane": "firstlight.unseen_classes.plane:PlaneProblem",
         "images": "firstlight.unseen_classes.problem:ImageProblem",
         "sets": "firstlight.unseen_classes.sets:SetsProblem",
         "gradient": "firstlight.unseen_classes.structure:GradientProblem",
@@ -151,6 +152,7 @@ THEORY = Theory(
         "unseen-classes/recall-vs-similarity",
         "unseen-classes/digits-pairs",
     ),
+    page="firstlight.unseen_classes.page:page",
     commands="firstlight.unseen_classes.commands:app",
 )
 
