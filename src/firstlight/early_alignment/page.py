@@ -66,7 +66,7 @@ def _fields(values: Values) -> dict[str, Any]:
     rows = _rows(values)
     return {
         "points": rows["data"], "neurons": rows["neurons"], "log_scale": round(math.log(values["scale"]), 4),
-        "loss": values["loss"], "horizon": values["horizon"], "outputs": _FRAMES,
+        "loss": values["loss"], "horizon": values["horizon"], "observations": _FRAMES,
     }  # fmt: skip
 
 

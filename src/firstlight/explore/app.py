@@ -19,6 +19,7 @@ from starlette.staticfiles import StaticFiles
 from firstlight.explore import jobs, pages
 from firstlight.explore.runs import Run, Runs
 from firstlight.explore.shared import Shared
+from firstlight.explore.upload import diagnosed
 from firstlight.explore.workers import JobFailed, Pool, WorkerDied
 from firstlight.show.interactive import trace
 from firstlight.show.page import Trace, key
@@ -113,6 +114,7 @@ def application(store: str, children: int = 3) -> Starlette:
         Route("/api/theories/{name}/thumbnail", _thumbnail),
         Route("/api/theories/{name}/take", _take),
         Route("/api/claims", _claims),
+        Route("/api/diagnose", _diagnose, methods=["POST"]),
         Route("/api/runs", _runs),
         Route("/api/runs", _begin, methods=["POST"]),
         Route("/api/runs/{number:int}", _change, methods=["POST"]),
@@ -263,6 +265,10 @@ async def _take(request: Request) -> Response:
 async def _claims(request: Request) -> Response:
     laboratory = _laboratory(request)
     return _stream(laboratory.pool.stream(jobs.claims, laboratory.store))
+
+
+async def _diagnose(request: Request) -> Response:
+    return _stream(diagnosed(request, _laboratory(request).pool))
 
 
 async def _runs(request: Request) -> Response:

@@ -139,20 +139,13 @@ class _Teller:
 
 def claims(emit: Emit, path: str) -> None:
     """Emit the published claims that the records at hand judge, study by study, as JSON."""
-    from firstlight.study import registry
-    from firstlight.study.run import dataset
+    from firstlight.study.evidence import claimed, rows
     from firstlight.study.store import Store
-    from firstlight.study.summary import conclusions
 
     if not Path(path).exists():
         return
     with Store(path) as store:
         held = store.counts()
-        for name, study in registry.studies().items():
-            if study.claims is None or name not in held:
-                continue
-            for scale in ("quick", *study.scales):
-                found = dataset(study.at(scale), store, scale=scale)
-                if (found["status"] == "ok").all():
-                    said = conclusions(study.at(scale), found)["claims"]
-                    emit(json.dumps({"study": name, "scale": scale, "claims": plain(said)}))
+        for study in claimed():
+            if study.name in held:
+                emit(json.dumps({"claims": [row.plain() for row in rows(store, [study])]}))

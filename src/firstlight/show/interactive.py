@@ -109,6 +109,8 @@ def _axis(
         "gridcolor": colours["grid"], "linecolor": colours["grid"], "ticks": "", "automargin": True,
         "tickfont": {"color": colours["quiet"], "size": 12},
     }  # fmt: skip
+    if not title:  # nothing is measured along it
+        made |= {"showticklabels": False, "showgrid": False}
     if log:
         made |= _ticks(limits or [value for some in data for value in plain(some) if value])
     if limits is not None:

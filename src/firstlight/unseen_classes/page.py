@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     import xarray as xr
 
 _REACH = 6.0
+_DRAWS = 4  # of the samples, over which predictions are averaged
 _MEANS = ((4.0, 1.0), (2.5, 3.0), (0.5, 4.0), (-1.5, 3.5), (-3.5, 1.5))
 _NAMES = "ABCDEFGH"
 _DIGITS = {str(digit): str(digit) for digit in range(10)}
@@ -61,12 +62,17 @@ def _problem(values: Values, each: int | None = None) -> Any:
 
 
 def classes(values: Values) -> Iterator[Mapping[str, Drawn]]:
-    """Yield the predictions for few samples of each class at once, then for as many as were asked for."""
-    few = 20
-    if values["each"] > few:
-        note = f"coarse: {few} samples of each class; refining …"
-        yield _drawn(values, _problem(values, few).predict(0), note)
-    yield _drawn(values, _problem(values).predict(0), "")
+    """Yield the predictions for few samples of each class at once, then averages over draws of as many."""
+    import xarray as xr
+
+    few = min(20, values["each"])
+    yield _drawn(values, _problem(values, few).predict(0), f"coarse: {few} samples of each class; refining …")
+    problem, drawn = _problem(values), []
+    for draw in range(_DRAWS):
+        drawn.append(problem.predict(draw))
+        mean = xr.concat(drawn, "draw").mean("draw")
+        told = "" if draw == _DRAWS - 1 else "; refining …"
+        yield _drawn(values, mean, f"mean over {draw + 1} draws of the samples{told}")
 
 
 def _drawn(values: Values, found: "xr.Dataset", note: str) -> dict[str, Drawn]:
@@ -148,10 +154,14 @@ def points(values: Values, study: Study, found: "xr.Dataset") -> dict[str, list[
 
     drawn: dict[str, list[Trace]] = {}
     for panel, (after, _, _) in _PANELS.items():
-        one = measured(found, "network", after, "class", name="network")
-        if one:
-            names = _names(values, one.x)  # type: ignore[arg-type]
-            drawn[panel] = [Trace(**{**vars(one), "x": names})]
+        for arm, name, role in (
+            ("theory", "theory, the networks' own samples", "theory"),
+            ("network", "networks", "experiment"),
+        ):
+            one = measured(found, arm, after, "class", name=name, role=role)  # type: ignore[arg-type]
+            if one:
+                names = _names(values, one.x)  # type: ignore[arg-type]
+                drawn.setdefault(panel, []).append(Trace(**{**vars(one), "x": names}))
     return drawn
 
 

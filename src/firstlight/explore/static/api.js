@@ -21,8 +21,8 @@ async function answer(response) {
 }
 
 // Read server-sent events; ends with the stream, or when the signal aborts it.
-export async function stream(path, told, signal) {
-  const response = await fetch(path, { signal });
+export async function stream(path, told, signal, options = {}) {
+  const response = await fetch(path, { signal, ...options });
   if (!response.ok) {
     await answer(response);
     return;

@@ -9,7 +9,7 @@ export async function home(main, about) {
   const cards = about.theories.map((one) => card(one));
   const claims = h("tbody", {});
   const table = h("section", { class: "card claims" }, h("h2", {}, "Published claims, judged by the records at hand"),
-    h("p", { class: "quiet", id: "no-claims" }, "No study with claims has been run yet: firstlight report, or firstlight study run NAME."),
+    h("p", { class: "quiet", id: "no-claims" }, "No study with claims has been run yet: firstlight claims computes them all."),
     h("table", { hidden: true }, h("thead", {}, h("tr", {}, ["verdict", "claim", "study"].map((one) => h("th", { scope: "col" }, one)))), claims));
   main.replaceChildren(h("article", { class: "home" },
     h("header", { class: "opening" }, h("h1", {}, "When, and what, does a network learn first?"),
@@ -26,11 +26,12 @@ export async function home(main, about) {
   await draw();
   await stream("/api/claims", (told) => {
     if (told.error) return;
+    if (!told.claims.length) return;
     table.querySelector("table").hidden = false;
     table.querySelector("#no-claims").hidden = true;
     for (const claim of told.claims) {
-      claims.append(h("tr", {}, h("td", {}, h("span", { class: `verdict ${claim.verdict.replaceAll(" ", "-")}` }, claim.verdict)),
-        h("td", {}, claim.text, h("small", { class: "quiet" }, claim.evidence)), h("td", {}, `${told.study} (${told.scale})`)));
+      claims.append(h("tr", {}, h("td", {}, h("span", { class: `verdict ${claim.verdict.split(":")[0].replaceAll(" ", "-")}` }, claim.verdict)),
+        h("td", {}, claim.claim, h("small", { class: "quiet" }, claim.evidence)), h("td", {}, claim.study)));
     }
   }, undefined);
 }

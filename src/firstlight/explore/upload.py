@@ -1,0 +1,80 @@
+"""A reader's own file: taken in pieces, bounded, read as any file is, diagnosed in a child, and forgotten."""
+
+import json
+import tempfile
+from collections.abc import AsyncIterator
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from starlette.requests import Request
+
+from firstlight.explore.workers import Pool
+
+LARGEST = 200_000_000  # bytes of a file, packed and unpacked
+LONGEST = 300.0  # seconds that a diagnosis may be given
+
+
+def diagnose(
+    emit: Any, path: str, source: str, labels: str, task: str, standardise: bool, seconds: float
+) -> None:
+    """Emit what is being done, and at the end the diagnosis as a page: no scripts, everything escaped."""
+    from firstlight.data.files import load
+    from firstlight.diagnosis.page import page
+    from firstlight.diagnosis.run import diagnose as ask
+
+    column = int(labels) if path.endswith(".npy") and labels.lstrip("-").isdigit() else labels or None
+    try:
+        table = load(path, column, max_bytes=LARGEST)
+    except ValueError as error:
+        raise ValueError(str(error).replace(path, source)) from None
+    assert table.labels is not None, "without labels a file is refused"
+    emit(json.dumps({"said": f"{table.features.shape[0]} rows, {table.features.shape[1]} columns"}))
+    found = ask(
+        table.features, table.labels, task=task, standardise=standardise, seconds=seconds,  # type: ignore[arg-type]
+        names=table.names, source=source,
+        say=lambda said, clock: emit(json.dumps({"said": said, "left": clock.left})),
+    )  # fmt: skip
+    emit(json.dumps({"page": page(found), "json": found.to_json()}))
+
+
+async def diagnosed(request: Request, pool: Pool) -> AsyncIterator[str]:
+    """Yield the progress and the result of diagnosing the file that a request brings."""
+    asked = request.query_params
+    source = PurePosixPath(asked.get("name", "file").replace("\\", "/")).name[:100]
+    suffix = PurePosixPath(source).suffix.lower()
+    if suffix not in (".csv", ".tsv", ".txt", ".npz", ".npy", ".parquet"):
+        raise ValueError(f"{source}: unknown ending {suffix!r}; a file ends in .csv, .npz, .npy or .parquet")
+    task = asked.get("task", "auto")
+    if task not in ("auto", "classification", "regression"):
+        raise ValueError("task: must be auto, classification or regression")
+    try:
+        seconds = float(asked.get("seconds", "30"))
+    except ValueError:
+        seconds = 0.0
+    if not 0 < seconds <= LONGEST:
+        raise ValueError(f"seconds: must be above 0 and at most {LONGEST:g}")
+    with tempfile.TemporaryDirectory(prefix="firstlight-") as folder:
+        path = Path(folder) / f"data{suffix}"
+        await _receive(request, path)
+        arguments = (
+            str(path),
+            source,
+            asked.get("labels", "")[:200],
+            task,
+            asked.get("standardise") == "yes",
+        )
+        async for item in pool.stream(diagnose, *arguments, seconds):
+            yield item
+
+
+async def _receive(request: Request, path: Path) -> None:
+    """Write what comes to a file; what is too much is not kept."""
+    size = 0
+    with path.open("wb") as file:
+        async for chunk in request.stream():
+            size += len(chunk)
+            if size > LARGEST:
+                raise ValueError(
+                    f"the file is larger than {LARGEST // 1_000_000} MB; use firstlight diagnose"
+                )
+            file.write(chunk)
