@@ -22,19 +22,22 @@ import firstlight
 from firstlight import early_alignment, one_step, phase_transition, unseen_classes
 from firstlight.maths.activations import activation
 
-_SCALED = {"n": 100, "k": 80, "m": 120, "alpha": 0.5, "beta": 0.9, "ridge": 1e-2, "label_direction": "spikes"}
+_SIZES = {"dimension": 100, "width": 80, "samples": 120}
+_SCALED = {**_SIZES, "alpha": 0.5, "beta": 0.9, "ridge": 1e-2, "label_direction": "spikes"}
 _FREE = {"method": "asymptotic", "draws": 8, "nodes": 128}
 
 # a problem of each theory, and the predictions that judge its experiment
 PROBLEMS: dict[str, tuple[Callable[[], Any], Sequence[dict[str, Any]]]] = {
     "one_step": (lambda: one_step.Problem.scaled(**_SCALED), ({}, _FREE)),
     "early_alignment": (
-        lambda: early_alignment.Problem(samples=12, dimension=4, width=12, horizon=2.0, outputs=5),
+        lambda: early_alignment.Problem(samples=12, dimension=4, width=12, horizon=2.0, observations=5),
         ({},),
     ),
     "phase_transition": (
-        lambda: phase_transition.Problem(delta=4.0, d=300, steps=6, ridge=0.3, width=2, spectrum=False),
-        ({"samples": 1024},),
+        lambda: phase_transition.Problem(
+            samples_per_dimension=4.0, dimension=300, steps=6, ridge=0.3, width=2, spectrum=False
+        ),
+        ({"draws": 1024},),
     ),
     "unseen_classes": (
         lambda: unseen_classes.ClassProblem(
@@ -123,7 +126,7 @@ def _on_training_inputs(original: Any) -> Any:
         def leak(purpose: str, block: int = 0) -> Any:
             return stream(purpose.replace("test", "training"), block)
 
-        return original(setting, features, readout, setting.m, leak, workers)
+        return original(setting, features, readout, setting.samples, leak, workers)
 
     return call
 

@@ -62,8 +62,8 @@ class Sampled:
 @pytest.mark.parametrize("honest", [True, False])
 def test_an_error_that_is_not_told_is_found_by_its_false_alarms(campaign, honest):
     campaign = campaign("false_alarms")
-    # at 200 seeds 2.5 % and three standard errors are 5.9 %; an untold error of 20 % alarms in two thirds
-    assert campaign.alarms(campaign.Case(lambda: Sampled(honest)), range(200)).passed == honest
+    # at 60 seeds 2.5 % and three standard errors are 8.6 %; an untold error of 20 % alarms in two thirds
+    assert campaign.alarms(campaign.Case(lambda: Sampled(honest)), range(60)).passed == honest
 
 
 @pytest.mark.parametrize("name", ["one_step, network-free", "unseen_classes, norm"])
