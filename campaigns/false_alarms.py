@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+import xarray as xr
 
 import firstlight
 from firstlight import early_alignment, one_step, phase_transition, unseen_classes
@@ -89,14 +90,20 @@ def alarms(case: Case, seeds: Iterable[int], tolerance: float = 0.05) -> Count:
     verdicts = false = 0
     blamed = []
     for name in names:
-        gap = np.mean([one[f"{name}_gap"].values for one in found], axis=0)
-        right = np.abs(gap) <= tolerance
+        measured = np.mean([one[f"{name}_mean"].values for one in found], axis=0)
+        theory = np.mean([_over_trials(one[f"{name}_predicted"]) for one in found], axis=0)
+        right = np.abs(measured - theory) <= tolerance * np.abs(theory)
         said = np.array([np.asarray(one[f"{name}_verdict"].values)[right] for one in found])
         verdicts += int((said != "no prediction").sum())
         wrong = int((said == "differs").sum())
         false += wrong
         blamed += [f"{name} {wrong}"] if wrong else []
     return Count(verdicts, false, len(seeds), tuple(blamed))
+
+
+def _over_trials(predicted: xr.DataArray) -> np.ndarray:
+    """Average a prediction that was made once per trial."""
+    return (predicted.mean("trial") if "trial" in predicted.dims else predicted).values
 
 
 if __name__ == "__main__":
