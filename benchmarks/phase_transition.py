@@ -12,7 +12,7 @@ from threadpoolctl import threadpool_limits
 import firstlight.phase_transition as pt
 from benchmarks import best_of
 from firstlight.measure.hessian import extreme_eigenpairs, hessian_operator
-from firstlight.phase_transition.experiment.descent import orthogonal_rows
+from firstlight.phase_transition.experiment.descent import orthogonal_start
 
 TARGET = pt.MultiIndex("sign(abs(z1) - 1.4820733)")
 BASE = pt.Student("tanh_squared", 1.0, 0.8)
@@ -60,7 +60,7 @@ def run() -> list[tuple[str, float, float, float, str]]:
 
     rng = np.random.default_rng(0)
     drawn = TARGET.sample(2000, 1000, rng)
-    W = orthogonal_rows(1000, 2, 0.5, rng)
+    W = orthogonal_start(1000, 2, 0.5, rng)
     H = hessian_operator(drawn.X, drawn.y, W, [1.0, 0.5], "tanh_squared")
     single = hessian_operator(drawn.X.astype(np.float32), drawn.y, W, [1.0, 0.5], "tanh_squared")
     with threadpool_limits(1):  # one core each: the product is a loop of its own, outside BLAS

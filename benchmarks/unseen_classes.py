@@ -9,9 +9,10 @@ import numpy as np
 from sklearn.neighbors import NearestNeighbors
 
 from benchmarks import best_of
+from firstlight.measure.retrieval import recall_at_k
 from firstlight.study.registry import study
 from firstlight.study.run import run as run_study
-from firstlight.unseen_classes import recall_at_k, spiked_kernel
+from firstlight.unseen_classes import spiked_kernel
 
 SAMPLES, MEMORY_SAMPLES, PIXELS = (
     12_000,

@@ -37,6 +37,7 @@ from firstlight.maths.losses import Loss
 from firstlight.one_step.families import by_share, by_width, images
 from firstlight.study.spec import Arm, FigureSpec, Range, Refine, Scale
 from firstlight.study.sweep import Study
+from firstlight.unseen_classes.problem import ClassProblem, ImageProblem, RotationProblem, SideProblem
 
 SECONDS = 10.0
 
@@ -60,10 +61,10 @@ TARGETS: list[tuple[Callable[..., Any], dict[str, Any]]] = [
     (phase_transition.ThresholdProblem, {}),
     (phase_transition.Student, {"activation": "tanh"}),
     (unseen_classes.Problem, {}),
-    (unseen_classes.ClassProblem, {"cosine": 0.5}),
-    (unseen_classes.SideProblem, {"along": 1.0, "side": "same"}),
-    (unseen_classes.RotationProblem, {}),
-    (unseen_classes.ImageProblem, {}),
+    (ClassProblem, {"cosine": 0.5}),
+    (SideProblem, {"along": 1.0, "side": "same"}),
+    (RotationProblem, {}),
+    (ImageProblem, {}),
     (unseen_classes.SetsProblem, {}),
     (unseen_classes.GradientProblem, {}),
     (unseen_classes.NormProblem, {}),

@@ -19,6 +19,7 @@ import xarray as xr
 
 import firstlight
 from firstlight import early_alignment, one_step, phase_transition, unseen_classes
+from firstlight.unseen_classes.problem import ClassProblem
 
 NOMINAL = 0.025  # one side of a 95 % interval
 
@@ -54,7 +55,7 @@ CASES = {
         {"draws": 512},
     ),
     "unseen_classes": Case(lambda: unseen_classes.Problem(**_CLASSES)),
-    "unseen_classes, cosine": Case(lambda: unseen_classes.ClassProblem(cosine=0.5, **_CLASSES)),
+    "unseen_classes, cosine": Case(lambda: ClassProblem(cosine=0.5, **_CLASSES)),
     "unseen_classes, norm": Case(lambda: unseen_classes.NormProblem(dimension=64, mean=4.0)),
 }
 

@@ -9,7 +9,8 @@ import pytest
 from firstlight.data.labels import Regression
 from firstlight.data.structured import structured_data
 from firstlight.maths import checks
-from firstlight.unseen_classes import RotationProblem, Step
+from firstlight.unseen_classes import Step
+from firstlight.unseen_classes.problem import RotationProblem
 
 SCRIPT = Path(__file__).parents[1] / "campaigns" / "bad_input.py"
 

@@ -16,6 +16,7 @@ import pytest
 
 import firstlight
 from firstlight import early_alignment, one_step, phase_transition, unseen_classes
+from firstlight.unseen_classes.problem import ClassProblem, ImageProblem, RotationProblem, SideProblem
 
 SOURCE = Path(firstlight.__file__).parent
 SHARED = {"network": "experiment", "measure": "experiment"}  # the sides of what all theories share
@@ -56,13 +57,11 @@ PROBLEMS = {
         theory_steps=8, dimension=40, steps=8, samples_per_dimension=(1.0, 8.0)
     ),
     "cosines": lambda: unseen_classes.Problem(**CLASSES),
-    "cosine": lambda: unseen_classes.ClassProblem(cosine=0.5, **CLASSES),
-    "sides": lambda: unseen_classes.SideProblem(side="opposite", along=1.0, **CLASSES),
-    "rotations": lambda: unseen_classes.RotationProblem(tau=0.1, **CLASSES),
-    "images": lambda: unseen_classes.ImageProblem(images="digits", classes="3,8", width=32, per_class=6),
-    "softmax": lambda: unseen_classes.ImageProblem(
-        images="digits", classes="3,5,8", width=32, per_class=6, loss="softmax"
-    ),
+    "cosine": lambda: ClassProblem(cosine=0.5, **CLASSES),
+    "sides": lambda: SideProblem(side="opposite", along=1.0, **CLASSES),
+    "rotations": lambda: RotationProblem(tau=0.1, **CLASSES),
+    "images": lambda: ImageProblem(images="digits", classes="3,8", width=32, per_class=6),
+    "softmax": lambda: ImageProblem(images="digits", classes="3,5,8", width=32, per_class=6, loss="softmax"),
     "sets": lambda: unseen_classes.SetsProblem(sets="0,1;3,8", per_class=6, width=32),
     "gradient": lambda: unseen_classes.GradientProblem(dimension=16),
     "norm": lambda: unseen_classes.NormProblem(dimension=16),

@@ -6,7 +6,14 @@ import pytest
 from firstlight import unseen_classes as uc
 from firstlight.data.class_pairs import gram_alignment
 from firstlight.maths.activations import activation
-from firstlight.unseen_classes.theory.bulk import step_bulk
+from firstlight.maths.agreement import rank_agreement
+from firstlight.measure.elasticity import elasticity, local_elasticity
+from firstlight.measure.similarity import alignment
+from firstlight.unseen_classes.definitions.step import step_size_from_tau
+from firstlight.unseen_classes.experiment.step import draw_network
+from firstlight.unseen_classes.problem import ImageProblem, RotationProblem, SideProblem
+from firstlight.unseen_classes.theory.bulk import bulk_covariance, step_bulk
+from firstlight.unseen_classes.theory.kernel import predicted_movement
 
 N, D, COSINES = 8192, 512, (0.0, 0.25, 0.5, 1.0)
 
@@ -55,19 +62,17 @@ def test_class_level_predictions_with_bulk(name, networks):
     tau = float(sigma.hermite(1)[1])
     measured = np.zeros((3, len(COSINES)))
     for _ in range(networks):
-        network = uc.draw_network(D, N, sigma, rng)
+        network = draw_network(D, N, sigma, rng)
         before = network.features(unseen)
-        after = network.step(train, y, uc.step_size_from_tau(tau, sigma, N, network.head_scale)).features(
-            unseen
-        )
+        after = network.step(train, y, step_size_from_tau(tau, sigma, N, network.head_scale)).features(unseen)
         measured += [
-            np.diag(uc.alignment(after, labels)) / N,
-            np.diag(uc.alignment(after, labels, "cosine")),
-            uc.elasticity(before, after, labels).values / N,
+            np.diag(alignment(after, labels)) / N,
+            np.diag(alignment(after, labels, "cosine")),
+            elasticity(before, after, labels).values / N,
         ]
     measured /= networks
     head = network.heads if networks == 1 else "gaussian"
-    bulk = uc.bulk_covariance(train, y, sigma, "diagonal")
+    bulk = bulk_covariance(train, y, sigma, "diagonal")
     moments = uc.train_unseen_similarity(beta, unseen, labels, bulk)
     gap = np.abs(predicted(sigma, tau, moments, head) / measured - 1).max(axis=1)
     assert gap[0] < 0.03  # cohesion
@@ -82,14 +87,10 @@ def test_rademacher_heads_need_their_own_law():
     sigma = activation("shifted_relu")
     train, y, beta, unseen, labels, rng = samples(sigma, seed=2)
     tau = 0.5
-    network = uc.draw_network(D, 4096, sigma, rng, head="rademacher")
-    after = network.step(train, y, uc.step_size_from_tau(tau, sigma, 4096, network.head_scale)).features(
-        unseen
-    )
-    measured = np.diag(uc.alignment(after, labels)) / 4096
-    moments = uc.train_unseen_similarity(
-        beta, unseen, labels, uc.bulk_covariance(train, y, sigma, "diagonal")
-    )
+    network = draw_network(D, 4096, sigma, rng, head="rademacher")
+    after = network.step(train, y, step_size_from_tau(tau, sigma, 4096, network.head_scale)).features(unseen)
+    measured = np.diag(alignment(after, labels)) / 4096
+    moments = uc.train_unseen_similarity(beta, unseen, labels, bulk_covariance(train, y, sigma, "diagonal"))
     right, wrong = (predicted(sigma, tau, moments, head)[0] for head in ("rademacher", "gaussian"))
     assert np.abs(right / measured - 1).max() < 0.06  # N = 4096: fluctuations of 2 %, at t = 0 twice that
     assert np.abs(wrong / measured - 1).max() > 0.2
@@ -115,11 +116,11 @@ def test_kernel_and_updates_after_the_step(width):
     tau, scale = 0.5, 1 / np.sqrt(width)
     some = np.concatenate([np.flatnonzero(labels == c)[:10] for c in range(len(COSINES))])
     x = unseen[some]
-    network = uc.draw_network(D, width, sigma, rng)
-    trained = network.step(train, y, uc.step_size_from_tau(tau, sigma, width, scale))
+    network = draw_network(D, width, sigma, rng)
+    trained = network.step(train, y, step_size_from_tau(tau, sigma, width, scale))
     sizes = []
     for tangent_of, strength in ((network, 0.0), (trained, tau)):
-        measured = uc.local_elasticity(tangent_of, x, np.ones(len(x)), step_size=1e-3)
+        measured = local_elasticity(tangent_of, x, np.ones(len(x)), step_size=1e-3)
         expected = uc.tangent_kernel(
             x, None, beta, strength, sigma, "diagonal", width=width, head_scale=scale, train=train,
             residual=y, head=network.heads,  # else the sum of α⁴ over neurons fluctuates, by √(96/9N)
@@ -128,7 +129,7 @@ def test_kernel_and_updates_after_the_step(width):
         assert gap < 1.2 * size
         sizes.append(size / np.linalg.norm(expected))
         relative = [
-            gram_alignment(uc.local_elasticity(k, kind="relative"), labels[some]).values
+            gram_alignment(local_elasticity(k, kind="relative"), labels[some]).values
             for k in (measured, expected)
         ]
         np.testing.assert_allclose(*relative, atol=0.12 * np.sqrt(1024 / width))
@@ -138,7 +139,7 @@ def test_kernel_and_updates_after_the_step(width):
 
 @pytest.mark.parametrize("loss", ["square", "logistic"])
 def test_images_predicted_and_trained(loss):
-    problem = uc.ImageProblem(classes="3,8", per_class=80, width=4096, loss=loss, strength=4.0)
+    problem = ImageProblem(classes="3,8", per_class=80, width=4096, loss=loss, strength=4.0)
     theory, network = problem.predict(0), problem.simulate(0)
     assert float(np.abs(theory.alignment - network.alignment).mean()) < 0.02
     assert float(np.abs(theory.recall - network.recall).mean()) < 0.03
@@ -147,7 +148,7 @@ def test_images_predicted_and_trained(loss):
     assert not (gap > 5 * abs(theory.similarity / theory.snr) * np.sqrt(3 / 4096)).any()
     assert float(abs(network.snr / theory.snr - 1).where(theory.snr > 0.1).max()) < 0.06
     known = theory.elasticity.notnull()  # the trained classes have no values
-    ranks = uc.rank_agreement(theory.elasticity[known], network.elasticity[known], resamples=0)
+    ranks = rank_agreement(theory.elasticity[known], network.elasticity[known], resamples=0)
     assert float(ranks.spearman) > 0.9
 
 
@@ -156,18 +157,18 @@ def test_why_images_are_off_by_a_few_per_cent(train):
     # given the heads, what is left comes from the bulk being correlated with the neuron's own
     # pre-activation: with the bulk dealt out to other neurons theory and network agree within errors
     width = 8192
-    problem = uc.ImageProblem(classes=train, per_class=60, width=width, strength=4.0)
+    problem = ImageProblem(classes=train, per_class=60, width=width, strength=4.0)
     rng = np.random.default_rng(0)
     data, sigma = problem.sample(rng), problem.sigma
     y = np.where(data.train_labels == data.train_labels.max(), 1.0, -1.0)
-    network = uc.draw_network(64, width, sigma, rng)
+    network = draw_network(64, width, sigma, rng)
     tau, beta = problem.tau_of(data), problem.covariance(data)
-    trained = network.step(data.train, y, uc.step_size_from_tau(tau, sigma, width, network.head_scale))
+    trained = network.step(data.train, y, step_size_from_tau(tau, sigma, width, network.head_scale))
     spike = tau * np.sqrt(width) * network.heads
     bulk = (trained.weights - network.weights) / spike - beta[:, None]
     dealt = network.weights + spike * (beta[:, None] + bulk[:, rng.permutation(width)])
     before, labels = network.features(data.unseen), data.unseen_labels
-    moved = uc.predicted_movement(data.unseen, beta, tau, sigma, step_bulk(problem, data), head=network.heads)
+    moved = predicted_movement(data.unseen, beta, tau, sigma, step_bulk(problem, data), head=network.heads)
     expected = np.array([moved[labels == c].mean() for c in np.unique(labels)])
     gram = uc.spiked_kernel(data.unseen, None, beta, tau, sigma, step_bulk(problem, data))
     size = np.sqrt(np.diag(gram))
@@ -175,7 +176,7 @@ def test_why_images_are_off_by_a_few_per_cent(train):
     gaps, apart = {}, {}
     for name, weights in (("real", trained.weights), ("dealt", dealt)):
         after = sigma(data.unseen @ weights)
-        apart[name] = np.abs(np.diag(uc.alignment(after, labels, "cosine")) - cosine).max()
+        apart[name] = np.abs(np.diag(alignment(after, labels, "cosine")) - cosine).max()
         moves = (after - before) ** 2
         by_neuron = np.array([moves[labels == c].mean(axis=0) for c in np.unique(labels)])
         measured = by_neuron.mean(axis=1)
@@ -191,7 +192,7 @@ def test_why_images_are_off_by_a_few_per_cent(train):
 
 def test_several_classes_and_softmax():
     for loss in ("softmax", "square"):
-        problem = uc.ImageProblem(classes="0,2,5,7", per_class=60, width=4096, loss=loss)
+        problem = ImageProblem(classes="0,2,5,7", per_class=60, width=4096, loss=loss)
         theory, network = problem.predict(1), problem.simulate(1)
         assert float(np.abs(theory.alignment - network.alignment).max()) < 0.04
         # √(96/9N) = 5 % of the heads' fourth moment in one network, and 4 % of theory as above
@@ -203,7 +204,7 @@ def test_sides_decide_about_recall():
     # opposite sides: more similarity separates; same side: it does not (norms and separation are fixed)
     law = {"dimension": 128, "samples": 128, "unseen_samples": 80, "width": 1024, "strength": 8.0}
     recall = {
-        side: [float(np.mean([uc.SideProblem(along=a, side=side, **law).simulate(seed).mean_recall
+        side: [float(np.mean([SideProblem(along=a, side=side, **law).simulate(seed).mean_recall
                               for seed in range(3)])) for a in (0.0, 1.9)]
         for side in ("opposite", "same")
     }  # fmt: skip
@@ -216,7 +217,7 @@ def test_predicted_recall_is_that_of_a_wide_network():
     law = {"spread": 1.0, "length": 0.026, "tau": 0.022, "dimension": 192, "samples": 192, "bulk": "diagonal"}
     gaps = {}
     for width in (256, 4096):
-        problem = uc.RotationProblem(**law, width=width, unseen_samples=60)
+        problem = RotationProblem(**law, width=width, unseen_samples=60)
         gap = [float(problem.predict(seed).mean_recall_before - problem.simulate(seed).mean_recall_before)
                for seed in range(4)]  # fmt: skip
         gaps[width] = np.mean(gap)

@@ -128,30 +128,32 @@ def test_class_moments_without_neurons():
     assert not S.any()
 
 
-def test_hand_over_error_is_of_the_order_asked_for():
+def test_switch_error_is_of_the_order_asked_for():
     X, y = separable(8, 4, 0.3, 2)
     W, s = start(12, 4)
-    tight = ea.flow(X, y, W, s, -20.0, t_max=30.0, observations=[5.0, 30.0], handover=1e-10, tolerance=1e-11)
+    tight = ea.flow(
+        X, y, W, s, -20.0, t_max=30.0, observations=[5.0, 30.0], switch_error=1e-10, tolerance=1e-11
+    )
     errors = []
     for level in (1e-3, 1e-5):
         run = ea.flow(
-            X, y, W, s, -20.0, t_max=30.0, observations=[5.0, 30.0], handover=level, tolerance=1e-11
+            X, y, W, s, -20.0, t_max=30.0, observations=[5.0, 30.0], switch_error=level, tolerance=1e-11
         )
-        assert 0.3 * level < run.handover_output < 3 * level  # rates of growth times lengths are of order one
+        assert 0.3 * level < run.switch_output < 3 * level  # rates of growth times lengths are of order one
         errors.append(float(np.abs(run.log_loss - tight.log_loss).max()))
     assert 30 < errors[0] / errors[1] < 300  # first order: 100
     assert errors[1] < 1e-4
 
 
-def test_hand_over_in_the_middle_of_alignment_agrees_with_no_hand_over():
+def test_switch_in_the_middle_of_alignment_agrees_with_no_switch():
     """A start too large for the exact path to finish: the rest, kinks included, is integrated."""
     X, y = separable(6, 3, 0.3, 1)
     W, s = start(8, 3)
-    some = ea.flow(X, y, W, s, np.log(2e-3), t_max=20.0, observations=[0.0, 0.3, 20.0], handover=1e-4)
-    none = ea.flow(X, y, W, s, np.log(2e-3), t_max=20.0, observations=[0.0, 0.3, 20.0], handover=1e-12)
-    assert none.handover_time == 0
-    assert 0 < some.handover_time < some.t1
-    assert np.abs(some.log_loss - none.log_loss).max() < 1e-3  # of the order of the hand-over
+    some = ea.flow(X, y, W, s, np.log(2e-3), t_max=20.0, observations=[0.0, 0.3, 20.0], switch_error=1e-4)
+    none = ea.flow(X, y, W, s, np.log(2e-3), t_max=20.0, observations=[0.0, 0.3, 20.0], switch_error=1e-12)
+    assert none.switch_time == 0
+    assert 0 < some.switch_time < some.t1
+    assert np.abs(some.log_loss - none.log_loss).max() < 1e-3  # of the order of the switch
 
 
 def test_scale_shifts_the_clock_and_nothing_else():
@@ -209,7 +211,7 @@ def test_loss_bound_and_rank_bound_at_every_output(loss):
 
 
 @pytest.mark.parametrize("log_scale", [-3.0, -20.0])
-def test_t1_is_that_of_the_flow_also_when_neurons_turn_after_the_hand_over(log_scale):
+def test_t1_is_that_of_the_flow_also_when_neurons_turn_after_the_switch(log_scale):
     X, y = separable(10, 4, 0.3, 3)
     W, s = start(12, 4)
     run = ea.flow(X, y, W, s, log_scale, t_max=20.0, observations=40)
@@ -265,10 +267,10 @@ def test_data_that_are_not_separable_still_run():
         ({"t_max": None}, "t_max = None"),
         ({"log_scale": np.nan}, "log_scale = nan"),
         ({"log_scale": [1]}, "log_scale = "),
-        ({"handover": -1.0}, "handover = -1.0: must be a number in"),
-        ({"handover": 0}, "handover = 0"),
-        ({"handover": np.nan}, "handover = nan"),
-        ({"handover": 0.2}, "handover = 0.2"),
+        ({"switch_error": -1.0}, "switch_error = -1.0: must be a number in"),
+        ({"switch_error": 0}, "switch_error = 0"),
+        ({"switch_error": np.nan}, "switch_error = nan"),
+        ({"switch_error": 0.2}, "switch_error = 0.2"),
         ({"tolerance": "a"}, "tolerance = 'a'"),
         ({"observations": "a"}, "observations = 'a'"),
         ({"observations": 2.5}, "observations = 2.5"),

@@ -37,7 +37,7 @@ def test_t2_of_classes_that_rise_one_after_the_other():
     times = np.linspace(100, 115, 3001)
     slow, parts = cartesian(X, y, W, s, -4.0, 115, t_eval=times)
     late = np.array([np.abs(parts(state)[2][y < 0]).max() for state in slow.y.T])
-    # f grows slowly between the times, so that a line between them does; the hand-over is at 1e-6.
+    # f grows slowly between the times, so that a line between them does; the switch is at 1e-6.
     assert marks.pop() == pytest.approx(np.interp(0.25, late, times), rel=1e-5)
 
 
@@ -46,10 +46,10 @@ def test_t2_of_data_that_are_not_separable():
     expected = quad(lambda f: 1 / (2 * f * (2 * np.exp(-f) - np.exp(f))), np.exp(-10), 0.25, limit=200)[0]
     for outputs in (4, [0.0, 1.0]):
         run = ea.flow([[1]] * 3, [1, 1, -1], [[1]], [1], -5.0, t_max=1e3, observations=outputs)
-        assert run.t2 == pytest.approx(expected, rel=1e-5)  # the hand-over is at 1e-6
+        assert run.t2 == pytest.approx(expected, rel=1e-5)  # the switch is at 1e-6
 
 
-def test_t1_long_after_the_hand_over():
+def test_t1_long_after_the_switch():
     rng = np.random.default_rng(0)
     X, y = separable(8, 3, 0.3, rng=rng, norms=(0.3, 2))
     W, s = rng.normal(size=(6, 3)), rng.choice([-1, 1], 6)

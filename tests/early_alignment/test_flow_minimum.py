@@ -29,7 +29,7 @@ def test_a_class_that_goes_on_growing_beside_a_minimum():
     assert bool(run.converged)
     f = float(run.output_plus[-1])
     time = quad(lambda g: np.exp(g) / (2 * g), np.exp(-10), f, limit=500, points=[1e-3, 1, 10])[0]
-    assert time == pytest.approx(1e6, rel=1e-5)  # f to 1e-6, of the hand-over, and e^f is relative to that
+    assert time == pytest.approx(1e6, rel=1e-5)  # f to 1e-6, of the switch, and e^f is relative to that
     assert float(run.loss[-1]) == pytest.approx(2 * np.sqrt(2) + np.exp(-f), rel=1e-12)
 
 

@@ -50,7 +50,7 @@ def test_flow_of_few_neurons_is_the_plain_flow(seed):
         loss = str(rng.choice(list(MARGIN_LOSSES)))
         times = np.array([0.3, 1.0, 2.0]) * 6 / np.linalg.norm(X, axis=1).sum()
         run = flow(X, y, W, s, np.log(scale), loss, t_max=100 * times[-1], observations=times)
-        # 1e-6 is the hand-over; kinks cost both integrators up to 1e-6
+        # 1e-6 is the switch; kinks cost both integrators up to 1e-6
         np.testing.assert_allclose(run.loss, plain_loss(X, y, scale * W, s, times, loss), rtol=1e-5)
 
 

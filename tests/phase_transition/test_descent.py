@@ -7,7 +7,7 @@ from firstlight import MultiIndex, activation
 from firstlight.maths.losses import loss
 from firstlight.measure.hessian import EigenPairs, extreme_eigenpairs, hessian_operator, spectral_density
 from firstlight.phase_transition.definitions import Training
-from firstlight.phase_transition.experiment.descent import descend, orthogonal_rows
+from firstlight.phase_transition.experiment.descent import descend, orthogonal_start
 from firstlight.phase_transition.experiment.network import Network
 
 TARGET = MultiIndex("sign(abs(z1) - 1.4820733)")
@@ -17,7 +17,7 @@ def small(name="square", m=3):
     rng = np.random.default_rng(0)
     drawn = TARGET.sample(120, 12, rng=rng)
     network = Network(activation("gelu"), np.array([1.0, -0.7, 0.4])[:m], loss(name), ridge=0.2, offset=0.1)
-    return network, drawn, orthogonal_rows(12, m, 0.9, rng)
+    return network, drawn, orthogonal_start(12, m, 0.9, rng)
 
 
 def risk(network, drawn, W):
@@ -100,7 +100,7 @@ def test_products_of_any_size(n, d, m, precision):
 def test_the_density_against_eigenvalues():
     rng = np.random.default_rng(0)
     drawn = TARGET.sample(800, 200, rng=rng)
-    H = hessian_operator(drawn.X, drawn.y, orthogonal_rows(200, 2, 0.5, rng), [1.0, 0.5], "tanh_squared")
+    H = hessian_operator(drawn.X, drawn.y, orthogonal_start(200, 2, 0.5, rng), [1.0, 0.5], "tanh_squared")
     exact = np.linalg.eigvalsh(H.dense())
     x = np.linspace(exact[0] - 0.5, exact[-1] + 0.5, 200)
     smooth = np.exp(-0.5 * ((x[:, None] - exact) / 0.1) ** 2).mean(axis=1) / (np.sqrt(2 * np.pi) * 0.1)
@@ -156,12 +156,12 @@ def test_descent_records_holds_and_batches():
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: orthogonal_rows(2, 3, 1.0), "width = 3"),
-        (lambda: orthogonal_rows(2, 0, 1.0), "width = 0"),
-        (lambda: orthogonal_rows(2, True, 1.0), "width = True"),
-        (lambda: orthogonal_rows(2.5, 1, 1.0), "dimension = 2.5"),
-        (lambda: orthogonal_rows(2, 1, np.nan), "scale = nan"),
-        (lambda: orthogonal_rows(2, 1, -1.0), "scale = -1.0"),
+        (lambda: orthogonal_start(2, 3, 1.0), "width = 3"),
+        (lambda: orthogonal_start(2, 0, 1.0), "width = 0"),
+        (lambda: orthogonal_start(2, True, 1.0), "width = True"),
+        (lambda: orthogonal_start(2.5, 1, 1.0), "dimension = 2.5"),
+        (lambda: orthogonal_start(2, 1, np.nan), "scale = nan"),
+        (lambda: orthogonal_start(2, 1, -1.0), "scale = -1.0"),
         (lambda: hessian_operator(np.ones((4, 2)), np.ones(4), np.ones((3, 1)), [1.0], "tanh"), "expected"),
         (lambda: small_operator(activation_="relu"), "kinks"),
         (lambda: small_operator(activation_=lambda z: np.maximum(z, 0)), "kinks"),

@@ -10,7 +10,7 @@ from firstlight import MultiIndex
 from firstlight.measure.hessian import extreme_eigenpairs, hessian_operator
 from firstlight.phase_transition.definitions import Student, Training
 from firstlight.phase_transition.experiment.descent import descend as train
-from firstlight.phase_transition.experiment.descent import orthogonal_rows
+from firstlight.phase_transition.experiment.descent import orthogonal_start
 from firstlight.phase_transition.experiment.network import Network
 from firstlight.phase_transition.theory.criterion import last_crossing, outlier_margin
 from firstlight.phase_transition.theory.delta_nn import delta_nn
@@ -63,7 +63,7 @@ def test_against_gradient_descent():
     for seed in range(3):
         rng = np.random.default_rng(seed)
         drawn = TARGET.sample(round(delta * d), d, rng)
-        start, few = orthogonal_rows(d, 1, 0.8, rng), (drawn.X[:2], drawn.y[:2])
+        start, few = orthogonal_start(d, 1, 0.8, rng), (drawn.X[:2], drawn.y[:2])
         data = (drawn.X, drawn.y)
         run = train(network, data, few, start, drawn.directions, 0.25, steps, held=drawn.directions)
         losses.append(run.train_loss)
@@ -192,7 +192,7 @@ def test_the_hessian_after_other_trainings(target, student, delta, step_size, st
         rng, d = np.random.default_rng(seed), 300
         drawn = target.sample(round(delta * d), d, rng)
         network = Network(student.sigma, student.a, student.penalty, student.ridge, student.offset)
-        data, start = (drawn.X, drawn.y), orthogonal_rows(d, student.width, 0.8, rng)
+        data, start = (drawn.X, drawn.y), orthogonal_start(d, student.width, 0.8, rng)
         run = train(network, data, data, start, drawn.directions, step_size, steps, times=[steps],
                     held=drawn.directions)  # fmt: skip
         H = hessian_operator(

@@ -8,7 +8,7 @@ from scipy.special import ndtr
 
 from firstlight import MultiIndex
 from firstlight.phase_transition import Problem, Student, Training, dmft
-from firstlight.phase_transition.experiment.descent import descend, orthogonal_rows
+from firstlight.phase_transition.experiment.descent import descend, orthogonal_start
 from firstlight.phase_transition.experiment.network import Network
 
 STEP = "sign(abs(z1) - 1.4820733)"
@@ -152,7 +152,7 @@ def trained(target, student, delta, training, steps, d, seed):
     drawn = target.sample(round(delta * d), d, rng)
     fresh = target.sample(500, d, rng, drawn.directions)
     network = Network(student.sigma, student.a, student.penalty, student.ridge, student.offset)
-    W = orthogonal_rows(d, student.width, student.init_scale, rng)
+    W = orthogonal_start(d, student.width, student.init_scale, rng)
     W -= drawn.directions @ (drawn.directions.T @ W)  # no overlap at the start, and the same lengths
     W *= student.init_scale / np.linalg.norm(W, axis=0)
 

@@ -6,6 +6,7 @@ import pytest
 from firstlight import early_alignment, one_step, phase_transition, unseen_classes
 from firstlight.maths.rng import stream
 from firstlight.study.address import address
+from firstlight.unseen_classes.problem import ClassProblem, ImageProblem, RotationProblem, SideProblem
 
 
 def one_step_problem(labels):
@@ -47,10 +48,10 @@ def build(name):
         "algorithmic": lambda: phase_transition.AlgProblem("z1*z2"),
         "threshold": lambda: phase_transition.ThresholdProblem(dimension=50),
         "cosines": lambda: unseen_classes.Problem(dimension=64),
-        "cosine": lambda: unseen_classes.ClassProblem(cosine=0.5),
-        "sides": lambda: unseen_classes.SideProblem(side="same", along=1.0),
-        "rotations": lambda: unseen_classes.RotationProblem(length=0.1),
-        "images": lambda: unseen_classes.ImageProblem(images="digits", classes="3,8"),
+        "cosine": lambda: ClassProblem(cosine=0.5),
+        "sides": lambda: SideProblem(side="same", along=1.0),
+        "rotations": lambda: RotationProblem(length=0.1),
+        "images": lambda: ImageProblem(images="digits", classes="3,8"),
         "sets": lambda: unseen_classes.SetsProblem(sets="0,1;3,8"),
         "gradient": lambda: unseen_classes.GradientProblem(dimension=32),
         "norm": lambda: unseen_classes.NormProblem(dimension=32),

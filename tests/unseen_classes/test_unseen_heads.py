@@ -5,8 +5,10 @@ import pytest
 
 from firstlight import unseen_classes as uc
 from firstlight.maths.activations import activation
+from firstlight.unseen_classes.experiment.step import draw_network
 from firstlight.unseen_classes.theory.bulk import bulk_covariance, output_covariance
 from firstlight.unseen_classes.theory.heads import head_nodes, head_rule
+from firstlight.unseen_classes.theory.kernel import predicted_movement
 
 D, TAU, COUNT = 5, 0.8, 200_000
 GIVEN = np.random.default_rng(9).standard_t(6, size=(400, 3)) / np.sqrt(400)
@@ -32,7 +34,7 @@ def test_kernels_equal_sampled_neurons(name, outputs, given):
     slopes = alpha[:, :1] * sigma.derivative(before + shift)
     law = {"covariance": beta, "tau": TAU, "activation": sigma, "bulk": bulk, "head": head}
     found = [(uc.spiked_kernel(x, None, **law), after[:, :, None] * after[:, None, :])]
-    found.append((uc.predicted_movement(x, **law), (after - sigma(before)) ** 2))
+    found.append((predicted_movement(x, **law), (after - sigma(before)) ** 2))
     if outputs == 1:
         tangent = uc.tangent_kernel(x, None, **law, width=7, head_scale=1.0, layer="first")
         found.append((tangent, slopes[:, :, None] * slopes[:, None, :] * (x @ x.T)))
@@ -79,9 +81,9 @@ def test_the_output_before_the_step_in_the_bulk():
     products = off[:, :, None] * off[:, None, :]
     error = 5 * products.std(axis=0) / np.sqrt(count)
     assert (np.abs(bulk_covariance(x, y, sigma, output=output) - products.mean(axis=0)) < error).all()
-    wide = uc.draw_network(3, 20_000, sigma, rng, head_scale=scale)
+    wide = draw_network(3, 20_000, sigma, rng, head_scale=scale)
     assert wide(x).shape == (8,)
-    several = [uc.draw_network(3, 400, sigma, rng, head_scale=scale)(x) for _ in range(2000)]
+    several = [draw_network(3, 400, sigma, rng, head_scale=scale)(x) for _ in range(2000)]
     spread = np.cov(np.transpose(several))
     assert np.abs(spread - output).max() < 5 * np.sqrt(2 / 2000) * output.max()
     for loss, outputs, factor in (("logistic", 1, 1 / 16), ("softmax", 4, 3 / 16), ("square", 3, 3.0)):

@@ -21,16 +21,17 @@ from firstlight.references import cite
 from firstlight.study.address import address
 from firstlight.study.problem import cost_of
 from firstlight.study.registry import studies
+from firstlight.unseen_classes.problem import ClassProblem, ImageProblem, RotationProblem, SideProblem
 
 SMALL = {"dimension": 48, "samples": 48, "unseen_samples": 15, "width": 128}
 PROBLEMS = {
     "classes": uc.Problem(**SMALL),
-    "one class": uc.ClassProblem(cosine=0.5, **SMALL),
-    "sides": uc.SideProblem(along=1.0, side="same", **SMALL),
-    "rotations": uc.RotationProblem(tau=0.02, **SMALL),
-    "digits": uc.ImageProblem(classes="1,4", per_class=10, width=128),
-    "digits, several": uc.ImageProblem(classes="1,4,7", per_class=10, width=128, loss="softmax"),
-    "digits, given heads": uc.ImageProblem(classes="1,4", per_class=5, width=8, head=np.linspace(-1, 1, 8)),
+    "one class": ClassProblem(cosine=0.5, **SMALL),
+    "sides": SideProblem(along=1.0, side="same", **SMALL),
+    "rotations": RotationProblem(tau=0.02, **SMALL),
+    "digits": ImageProblem(classes="1,4", per_class=10, width=128),
+    "digits, several": ImageProblem(classes="1,4,7", per_class=10, width=128, loss="softmax"),
+    "digits, given heads": ImageProblem(classes="1,4", per_class=5, width=8, head=np.linspace(-1, 1, 8)),
     "sets": uc.SetsProblem(sets="1,4;2,3,7", per_class=8, width=64),
     "gradient": uc.GradientProblem(dimension=48),
     "norm": uc.NormProblem(dimension=48, law="truncated"),
@@ -71,7 +72,7 @@ def test_sets_are_single_problems_side_by_side():
     assert found.train.values.tolist() == ["1,4", "2,3"]
     assert np.isnan(found.alignment.sel({"train": "1,4", "class": 4}))
     streams = np.random.default_rng(3).spawn(2)
-    singles = [uc.ImageProblem(classes=t, per_class=30, width=64).predict(stream)
+    singles = [ImageProblem(classes=t, per_class=30, width=64).predict(stream)
                for t, stream in zip(("1,4", "2,3"), streams, strict=True)]  # fmt: skip
     for place, one in enumerate(singles):
         np.testing.assert_allclose(found.elasticity[place], one.elasticity)
@@ -119,7 +120,7 @@ def test_assumptions_notice_what_fails():
 def test_sample_geometry():
     rng = np.random.default_rng(0)
     for side, sign in (("opposite", -1), ("same", 1)):
-        problem = uc.SideProblem(along=1.2, side=side, dimension=30, samples=20, unseen_samples=4000)
+        problem = SideProblem(along=1.2, side=side, dimension=30, samples=20, unseen_samples=4000)
         data = problem.sample(rng)
         first, second = (data.unseen[data.unseen_labels == c].mean(axis=0) for c in (10, 11))
         # means of 4000 samples in 30 dimensions: errors of sqrt(30/4000) = 0.09
@@ -272,14 +273,14 @@ def test_classes_of_one_member_are_left_out_and_said():
         (lambda: uc.Problem(cosines=(0.5,)), "cosines"),
         (lambda: uc.Problem(dimension=4), "dimension = 4"),
         (lambda: uc.Problem(train_norm=np.nan), "train_norm = nan"),
-        (lambda: uc.ClassProblem(cosine=1.5), "cosine = 1.5"),
-        (lambda: uc.SideProblem(along=5.0, side="same"), "along = 5.0"),
-        (lambda: uc.SideProblem(along=1.0, side="left"), "side = 'left'"),
-        (lambda: uc.RotationProblem(length=0.0), "length = 0.0"),
-        (lambda: uc.RotationProblem(spread=-1.0), "spread = -1.0"),
-        (lambda: uc.RotationProblem(family="cubes"), "family = 'cubes'"),
-        (lambda: uc.ImageProblem(classes="1"), "train = '1'"),
-        (lambda: uc.ImageProblem(classes="1,x"), "train = '1,x'"),
+        (lambda: ClassProblem(cosine=1.5), "cosine = 1.5"),
+        (lambda: SideProblem(along=5.0, side="same"), "along = 5.0"),
+        (lambda: SideProblem(along=1.0, side="left"), "side = 'left'"),
+        (lambda: RotationProblem(length=0.0), "length = 0.0"),
+        (lambda: RotationProblem(spread=-1.0), "spread = -1.0"),
+        (lambda: RotationProblem(family="cubes"), "family = 'cubes'"),
+        (lambda: ImageProblem(classes="1"), "train = '1'"),
+        (lambda: ImageProblem(classes="1,x"), "train = '1,x'"),
         (lambda: uc.SetsProblem(sets="1;2,3"), "sets = '1;2,3'"),
         (lambda: uc.GradientProblem(dimension=2), "size = 2"),
         (lambda: uc.GradientProblem(inputs="cauchy"), "inputs"),
@@ -291,7 +292,7 @@ def test_classes_of_one_member_are_left_out_and_said():
         (lambda: uc.UnseenData(np.eye(2), np.arange(2), np.eye(2), np.arange(1, 3)), "class 1 is among"),
         (lambda: uc.standardised(uc.UnseenData(np.ones((2, 1)), np.array([0, 1]), np.ones((2, 1)),
                                                np.array([2, 3]))), "all samples are equal"),
-        (lambda: uc.analyse(uc.SideProblem(along=0.0, side="same").sample(np.random.default_rng(0)),
+        (lambda: uc.analyse(SideProblem(along=0.0, side="same").sample(np.random.default_rng(0)),
                               uc.Step(), level=1), "level"),
     ],
 )  # fmt: skip

@@ -89,7 +89,7 @@ class Problem(Setting):
             return self._limit(X, y).assign(about)
         if method == "law":
             if self.start != "angle":
-                raise ValueError(f"form = 'law': needs start = 'angle', not {self.start!r}")
+                raise ValueError(f"method = 'law': needs start = 'angle', not {self.start!r}")
             time = np.log(np.tan(self.angle / 2) / np.tan(self.separation / 2)) / gain(
                 self.loss, self.reduction, 2
             )

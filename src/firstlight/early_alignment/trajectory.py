@@ -9,7 +9,7 @@ from firstlight.data.separable import separability, two_classes
 from firstlight.early_alignment.definitions.alignment import regions
 from firstlight.early_alignment.definitions.start import lengths
 from firstlight.early_alignment.definitions.trajectory import Observer
-from firstlight.early_alignment.experiment.continuation import Followed, follow_classes, follow_neurons
+from firstlight.early_alignment.experiment.continuation import Continuation, follow_classes, follow_neurons
 from firstlight.early_alignment.experiment.equations import WALL
 from firstlight.early_alignment.experiment.flow import headroom
 from firstlight.early_alignment.tables import stack, table
@@ -34,13 +34,13 @@ def flow(
     reduction: str = "sum",
     method: str = "neurons",
     tolerance: float = 1e-9,
-    handover: float = 1e-6,
+    switch_error: float = 1e-6,
 ) -> xr.Dataset:
     """Follow gradient flow from a small balanced start to very large times.
 
     The alignment phase is taken from the exact solver, as long as outputs, which that neglects, have
-    provably turned or stretched no neuron by more than `handover`. From there on the flow is integrated in
-    log time; from the beginning, if the start is not small.
+    provably turned or stretched no neuron by more than `switch_error`. From there on the flow is integrated
+    in log time; from the beginning, if the start is not small.
 
     Parameters
     ----------
@@ -60,11 +60,11 @@ def flow(
         Whether data losses are added or averaged.
     method : {"neurons", "classes"}
         "classes" integrates one second-moment matrix per class instead of every neuron: its cost does not
-        depend on the width. It needs separable data and every neuron in its S± or dead at the hand-over, and
+        depend on the width. It needs separable data and every neuron in its S± or dead at the switch, and
         omits what only single neurons show (direction_change, norm_change, fractions).
     tolerance : float, default 1e-9
         Absolute tolerance of the integrator.
-    handover : float, default 1e-6
+    switch_error : float, default 1e-6
         Error of a direction, or of log ‖w‖, at which integration takes over from the exact path; in (0, 0.1].
 
     Returns
@@ -75,7 +75,7 @@ def flow(
         margin_plus, ..._minus, output_plus, ..._minus (least yf and max |f| by class); direction_change and
         norm_change (their rates); the fractions plus, minus, dead of neurons in S₊, S₋ and the dead region.
         Attributes: t1 (last neuron into the S± of its sign, or dead; inf if one is not there at t_max), t2
-        (outputs of both classes above 1/4; inf if not by t_max), handover_time, handover_output (max |f|
+        (outputs of both classes above 1/4; inf if not by t_max), switch_time, switch_output (max |f|
         there), evaluations. t1 and t2 are found between the integrator's own steps, whatever the outputs.
         `converged` tells whether the integrator reached t_max; if not, outputs and marks that it missed are
         NaN, and `note` says why. On data that are not separable neurons may slide along walls, or the loss
@@ -94,19 +94,19 @@ def flow(
     check_choice("loss", loss, tuple(MARGIN_LOSSES))
     log_scale = check_number("log_scale", log_scale)
     t_max = check_number("t_max", t_max, above=0, high=1e300)
-    handover = check_number("handover", handover, above=0, high=0.1)
+    switch_error = check_number("switch_error", switch_error, above=0, high=0.1)
     tolerance = check_number("tolerance", tolerance, above=0, high=1)
     start = log_scale + np.log(lengths(W))
     path = align(X, y, W, s, loss=loss, reduction=reduction)
     check_scale(log_scale, headroom(X, y, path.start, start, s, loss))
     shown = _output_times(observations, path.quiet_until(start, 1.0, t_max), t_max)
-    joint = path.quiet_until(start, handover, t_max)
+    joint = path.quiet_until(start, switch_error, t_max)
     labels = _parts(path, joint, t_max, method)
-    hand_overs = {label: path.quiet_until(start, handover, t_max, label) for label in labels}
+    switches = {label: path.quiet_until(start, switch_error, t_max, label) for label in labels}
     setting = {"loss": loss, "reduction": reduction, "tolerance": tolerance, "samples": len(y)}
     follow = follow_classes if method == "classes" else follow_neurons
     times = np.unique(np.append(shown, t_max))
-    run = follow(path, start, times, hand_overs, setting)
+    run = follow(path, start, times, switches, setting)
     end, chosen = limits(X, y), margin_loss(loss)
     targets = {"margin_cosine_plus": end.direction_plus, "margin_cosine_minus": end.direction_minus}
     see = Observer(X, y, chosen.log_value, chosen.log_slope, reduction == "mean", targets)
@@ -116,8 +116,8 @@ def flow(
     found.attrs |= {
         "t1": _settled(path, t_max) if labels != [None] else _aligned(path, joint, run),
         "t2": _fitted(run, y),
-        "handover_time": min(hand_overs.values()),
-        "handover_output": float(np.exp(path.log_output(min(hand_overs.values()), start))),
+        "switch_time": min(switches.values()),
+        "switch_output": float(np.exp(path.log_output(min(switches.values()), start))),
         "evaluations": run.evaluations,
         "note": _stopped(found, run.note) if run.note else "",
     }
@@ -145,14 +145,14 @@ def arrived(directions: np.ndarray, signs: np.ndarray, X: np.ndarray, y: np.ndar
 def _parts(path: AlignmentPath, joint: float, t_max: float, form: str) -> list[int | None]:
     """Return the labels of the classes that are integrated apart, or [None]: all neurons together.
 
-    Once settled, separable classes never meet again: each is integrated alone, from its own hand-over on.
+    Once settled, separable classes never meet again: each is integrated alone, from its own switch on.
     """
     apart = path.settled and joint >= min(path.last_event, t_max) and separability(path.X, path.y) > 0
     if apart:
         return [label for label in (1, -1) if (path.y == label).any()]
     if form == "classes":
         raise ValueError(
-            f"form = 'classes': at the hand-over, t = {joint:.6g}, not every neuron is in S± or dead"
+            f"method = 'classes': at the switch, t = {joint:.6g}, not every neuron is in S± or dead"
         )
     return [None]
 
@@ -169,8 +169,8 @@ def _settled(path: AlignmentPath, t_max: float) -> float:
     return settled if settled <= t_max else np.inf
 
 
-def _aligned(path: AlignmentPath, joint: float, run: Followed) -> float:
-    """Return the last flip of any datum, before or after the hand-over, if all have arrived at the end."""
+def _aligned(path: AlignmentPath, joint: float, run: Continuation) -> float:
+    """Return the last flip of any datum, before or after the switch, if all have arrived at the end."""
     u = run.states[-1][0]
     if run.note or not np.isfinite(u).all():
         return np.nan
@@ -180,7 +180,7 @@ def _aligned(path: AlignmentPath, joint: float, run: Followed) -> float:
     return max(run.last_flip, float(before[before <= joint].max(initial=0.0)))
 
 
-def _fitted(run: Followed, y: np.ndarray) -> float:
+def _fitted(run: Continuation, y: np.ndarray) -> float:
     """Return when the outputs of every class that has data were above 1/4; NaN if that is not known."""
     last = float(run.risen[[(y > 0).any(), (y < 0).any()]].max())
     return np.nan if run.note and np.isinf(last) else last

@@ -9,7 +9,7 @@ import xarray as xr
 from firstlight.maths.rng import RNGLike, SeedLike, generator
 from firstlight.measure.hessian import extreme_eigenpairs, hessian_operator
 from firstlight.phase_transition.definitions import default_times
-from firstlight.phase_transition.experiment.descent import descend, orthogonal_rows
+from firstlight.phase_transition.experiment.descent import descend, orthogonal_start
 from firstlight.phase_transition.problem import Problem
 
 
@@ -53,7 +53,7 @@ class PhasesProblem(Problem):
         rng = generator(rng)
         n = round(self.samples_per_dimension * self.dimension)
         drawn = self.law.sample(n, self.dimension, rng)
-        W = orthogonal_rows(self.dimension, self.student.width, self.init_scale, rng)
+        W = orthogonal_start(self.dimension, self.student.width, self.init_scale, rng)
         data = drawn.X, drawn.y
         path = descend(
             self.network, data, data, W, drawn.directions, self.step_size, self.steps,
@@ -67,7 +67,7 @@ class PhasesProblem(Problem):
                 ridge=self.ridge, offset=self.offset,
             )  # fmt: skip
             low = extreme_eigenpairs(H, self.student.width, 1, tolerance=1e-4).values[0]
-            gradient = np.linalg.norm(self.network.gradient(*data, W))
+            gradient = np.linalg.norm(self.network.gradient(*data, self.network.start(W)).rows)
             learnt = [
                 ((overlap @ basis) ** 2).sum() for basis in (self.directions.easy, self.directions.hard)
             ]

@@ -12,7 +12,7 @@ from firstlight.maths.checks import check_flag
 from firstlight.maths.rng import RNGLike, SeedLike, generator
 from firstlight.measure.hessian import extreme_eigenpairs, hessian_operator
 from firstlight.phase_transition.definitions import Training, default_times
-from firstlight.phase_transition.experiment.descent import DescentPath, descend, orthogonal_rows
+from firstlight.phase_transition.experiment.descent import DescentPath, descend, orthogonal_start
 from firstlight.phase_transition.model import TrainedModel
 from firstlight.phase_transition.theory.dmft import SCRAMBLES, dmft, memory_bytes
 from firstlight.phase_transition.theory.escape import freedom_of
@@ -152,7 +152,7 @@ class Problem(TrainedModel):
         n = round(self.samples_per_dimension * self.dimension)
         drawn = self.law.sample(n, self.dimension, rng)
         fresh = self.law.sample(max(n // 2, 1000), self.dimension, rng, drawn.directions)
-        W = orthogonal_rows(self.dimension, self.student.width, self.init_scale, rng)
+        W = orthogonal_start(self.dimension, self.student.width, self.init_scale, rng)
         hard = drawn.directions @ self.directions.hard
         path = descend(
             self.network, (drawn.X, drawn.y), (fresh.X, fresh.y), W, drawn.directions, self.training,

@@ -9,7 +9,7 @@ import xarray as xr
 from firstlight.maths.checks import check_count, check_number, check_positive
 from firstlight.maths.rng import RNGLike, SeedLike, generator
 from firstlight.measure.hessian import EigenPairs, hessian_operator
-from firstlight.phase_transition.experiment.descent import orthogonal_rows
+from firstlight.phase_transition.experiment.descent import orthogonal_start
 from firstlight.phase_transition.model import Model
 from firstlight.phase_transition.theory.hessian import hessian_spectrum
 from firstlight.study.problem import Cost
@@ -102,7 +102,7 @@ class SpectrumProblem(Model):
         rng = generator(rng)
         drawn = self.law.sample(round(self.samples_per_dimension * self.dimension), self.dimension, rng)
         m = self.student.width
-        W = orthogonal_rows(self.dimension, m, self.init_scale, rng)
+        W = orthogonal_start(self.dimension, m, self.init_scale, rng)
         H = hessian_operator(
             drawn.X, drawn.y, W, self.student.a, self.student.sigma, self.student.penalty,
             ridge=self.ridge, offset=self.offset,

@@ -9,7 +9,7 @@ import numpy as np
 from firstlight.study.spec import Arm, FigureSpec, Range, Scale
 from firstlight.study.sweep import Study
 
-_THEORY = "firstlight.unseen_classes:"
+_THEORY = "firstlight.unseen_classes"
 _CLAIMS = "firstlight.unseen_classes.claims:"
 _ARMS = {
     "network": Arm("simulate", label="network"),
@@ -53,7 +53,7 @@ def _against_similarity(claim: str, description: str, observables: tuple[str, ..
     return Study(
         name=f"unseen-classes/{claim}-vs-similarity",
         description=description,
-        problem=f"{_THEORY}ClassProblem",
+        problem=f"{_THEORY}.problem:ClassProblem",
         axes={"strength": [0.25, 4.0], "cosine": _COSINES},
         fixed={"dimension": 128, "samples": 128, "width": 2048, "unseen_samples": 60, "bulk": "diagonal"},
         arms=_ARMS,
@@ -74,7 +74,7 @@ def _training_sets(name: str, description: str, images: str, scale: Scale, **fix
     return Study(
         name=f"unseen-classes/{name}",
         description=description,
-        problem=f"{_THEORY}SetsProblem",
+        problem=f"{_THEORY}:SetsProblem",
         axes={"images": [images]},
         fixed={"per_class": 80, "width": 1024, "strength": 4.0, **fixed},
         arms=_ARMS,
@@ -111,7 +111,7 @@ STUDIES = (
     Study(
         name="unseen-classes/recall-vs-similarity",
         description="Recall@1 of two unseen classes: similarity helps on opposite sides, not on one",
-        problem=f"{_THEORY}SideProblem",
+        problem=f"{_THEORY}.problem:SideProblem",
         axes={"side": ["opposite", "same"], "along": [0.0, 0.4, 0.8, 1.2, 1.6, 1.95]},
         fixed={"dimension": 128, "samples": 128, "width": 2048, "unseen_samples": 80, "bulk": "diagonal"},
         arms=_ARMS,
@@ -129,7 +129,7 @@ STUDIES = (
     Study(
         name="unseen-classes/lengths",
         description="set-up 1: unseen classes along ±v; Recall@1 rises before the step as well",
-        problem=f"{_THEORY}RotationProblem",
+        problem=f"{_THEORY}.problem:RotationProblem",
         axes={"length": [0.02, 0.05, 0.1, 0.2, 0.4, 0.6, 0.9]},
         fixed={"spread": 0.0, "variance": 1.0, "dimension": 128, "samples": 128, "width": 2048, "tau": 0.02,
                "bulk": "diagonal"},
@@ -146,7 +146,7 @@ STUDIES = (
     Study(
         name="unseen-classes/rotations",
         description="set-up 2: classes along ±Rv; elasticity follows |t| only for long means",
-        problem=f"{_THEORY}RotationProblem",
+        problem=f"{_THEORY}.problem:RotationProblem",
         # t²/s² = 40 d length²: 0.026 is the papers' 0.008 at d = 2048 carried over to d = 192; with 0.008
         # itself the samples' spread along β outweighs t, and a class that turns away from β moves more
         axes={"length": [0.008, 0.026], "spread": Range(0.1, 10.0, 9, log=True)},
@@ -174,7 +174,7 @@ STUDIES = (
     Study(
         name="unseen-classes/rank-one",
         description="the gradient is of rank one in operator norm (error n^(-1/2)), not in Frobenius norm",
-        problem=f"{_THEORY}GradientProblem",
+        problem=f"{_THEORY}:GradientProblem",
         axes={"activation": ["shifted_relu", "erf"], "dimension": [64, 128, 256, 512]},
         arms={"network": Arm("simulate"), "theory": Arm("predict", paired=True)},
         trials=8,
@@ -187,7 +187,7 @@ STUDIES = (
     Study(
         name="unseen-classes/operator-norm",
         description="norms of matrices with a mean: the spiked value holds, √n + √d does not bound them",
-        problem=f"{_THEORY}NormProblem",
+        problem=f"{_THEORY}:NormProblem",
         axes={"law": ["normal", "rademacher", "truncated"], "dimension": [48, 96, 192, 384]},
         fixed={"mean": 2.0},
         arms={"matrix": Arm("simulate", label="drawn"), "theory": Arm("predict", label="spiked value")},
@@ -216,7 +216,7 @@ STUDIES = (
     Study(
         name="unseen-classes/cnn",
         description="a small CNN on five classes, five unseen: rank agreement along training (needs torch)",
-        problem=f"{_THEORY}DeepProblem",
+        problem=f"{_THEORY}:DeepProblem",
         axes={"images": ["fashion-mnist", "mnist"]},
         fixed={"classes": "random", "per_class": 40, "epochs": 4, "model": "cnn"},
         arms=_DEEP,
@@ -232,7 +232,7 @@ STUDIES = (
     Study(
         name="unseen-classes/metric-learning",
         description="two metric-learning losses: alignment and Recall@1 of unseen classes (needs torch)",
-        problem=f"{_THEORY}DeepProblem",
+        problem=f"{_THEORY}:DeepProblem",
         axes={"loss": ["normalised-softmax", "contrastive"]},
         fixed={"images": "fashion-mnist", "classes": "random", "per_class": 40, "epochs": 4, "model": "cnn"},
         arms=_DEEP,

@@ -14,8 +14,8 @@ from firstlight.early_alignment.experiment.flow import Neurons, integrate
 
 
 @dataclass(eq=False)
-class Followed:
-    """A trajectory at the output times, and what happened after the hand-overs.
+class Continuation:
+    """A trajectory at the output times, and what happened after the switches.
 
     Attributes
     ----------
@@ -24,7 +24,7 @@ class Followed:
     evaluations : int
         Of right-hand sides, in all.
     last_flip : float
-        When a datum switched on or off for the last time after the hand-over; -inf if none did.
+        When a datum switched on or off for the last time after the switch; -inf if none did.
     risen : ndarray of shape (2,)
         When max |f| of each class first exceeded 1/4; inf if it did not.
     soft : bool
@@ -81,14 +81,16 @@ def follow_neurons(
     path: EarlyPath,
     start: np.ndarray,
     times: np.ndarray,
-    hand_overs: Mapping[int | None, float],
+    switches: Mapping[int | None, float],
     setting: Mapping[str, Any],
-) -> Followed:
-    """Follow (directions, log norms) to every time: the exact path, overwritten from each hand-over on."""
+) -> Continuation:
+    """Follow (directions, log norms) to every time: the exact path, overwritten from each switch on."""
     u, growth, _ = path.state(times)
     rho = start + growth
-    found = Followed(list(zip(u, rho, strict=True)))  # rows of these two arrays: what is written below shows
-    for label, t0 in hand_overs.items():
+    found = Continuation(
+        list(zip(u, rho, strict=True))
+    )  # rows of these two arrays: what is written below shows
+    for label, t0 in switches.items():
         late = np.flatnonzero(times > t0)
         rows = np.arange(len(start)) if label is None else np.flatnonzero(path.fate == label)
         if len(late) and len(rows):
@@ -105,9 +107,9 @@ def follow_classes(
     path: EarlyPath,
     start: np.ndarray,
     times: np.ndarray,
-    hand_overs: Mapping[int | None, float],
+    switches: Mapping[int | None, float],
     setting: Mapping[str, Any],
-) -> Followed:
+) -> Continuation:
     """Follow (second moments, log scales) of the classes, and third of the dead, who stay as they are."""
     groups = np.where(path.fate == 0, 1, 2)
 
@@ -118,8 +120,8 @@ def follow_classes(
 
     early = zip(*path.state(times)[:2], strict=True)
     S, scales = (np.stack(part) for part in zip(*(moments(*one) for one in early), strict=True))
-    found = Followed(list(zip(S, scales, strict=True)))
-    for label, t0 in hand_overs.items():
+    found = Continuation(list(zip(S, scales, strict=True)))
+    for label, t0 in switches.items():
         late, data = np.flatnonzero(times > t0), path.y == label
         if len(late) and (path.fate == label).any():
             first, scale = moments(*path.state(t0)[:2])

@@ -7,7 +7,7 @@ from firstlight.data.separable import separability
 from firstlight.early_alignment.theory.path import AlignmentPath
 from firstlight.maths.solvers import bracketing_root
 
-_QUIET, _FITTED = 1e-3, 0.2525  # effect of outputs by the hand-over, and 1/4 with more than that on top
+_QUIET, _FITTED = 1e-3, 0.2525  # effect of outputs by the switch, and 1/4 with more than that on top
 _SLOPES = {"exp": (1.0, np.exp(-0.25)), "logistic": (0.5, 2 / (1 + np.exp(0.25)))}  # -g'(0), g(1/4) over g(0)
 
 

@@ -49,12 +49,12 @@ class DescentPath:
     weights: np.ndarray
 
 
-def orthogonal_rows(dimension: int, width: int, scale: float, rng: RNGLike | SeedLike = None) -> np.ndarray:
+def orthogonal_start(dimension: int, width: int, scale: float, rng: RNGLike | SeedLike = None) -> np.ndarray:
     """Draw W of shape (dimension, width) with orthogonal columns of length `scale`, uniformly.
 
     Examples
     --------
-    >>> W = orthogonal_rows(5, 2, 0.5, rng=0)
+    >>> W = orthogonal_start(5, 2, 0.5, rng=0)
     >>> bool(np.allclose(W.T @ W, 0.25 * np.eye(2)))
     True
     """
@@ -119,7 +119,7 @@ def descend(
     >>> from firstlight.maths.losses import loss
     >>> drawn = MultiIndex("sign(abs(z1) - 1.48)").sample(60, 20, rng=0)
     >>> network = Network(activation("tanh_squared"), np.ones(1), loss("square"))
-    >>> W = orthogonal_rows(20, 1, 0.8, rng=1)
+    >>> W = orthogonal_start(20, 1, 0.8, rng=1)
     >>> path = descend(network, (drawn.X, drawn.y), (drawn.X, drawn.y), W, drawn.directions, 0.25, 20)
     >>> bool(path.train_loss[-1] < path.train_loss[0])
     True

@@ -4,7 +4,7 @@ import numpy as np
 
 from firstlight.data.multi_index import MultiIndex
 from firstlight.phase_transition.definitions import Training
-from firstlight.phase_transition.experiment.descent import follow, orthogonal_rows
+from firstlight.phase_transition.experiment.descent import follow, orthogonal_start
 from firstlight.phase_transition.experiment.network import Network
 
 
@@ -67,7 +67,7 @@ def escape_steps(
     n, d = size
     drawn, m = law.sample(n, d, rng), np.size(network.second_layer)
     along = drawn.directions @ hard
-    W = np.stack([orthogonal_rows(d, m, scale, rng) for _ in range(starts)], axis=1)
+    W = np.stack([orthogonal_start(d, m, scale, rng) for _ in range(starts)], axis=1)
     if overlap:
         W -= np.tensordot(along, np.tensordot(along, W, (0, 0)), 1)
         W *= (1 - overlap**2) ** 0.5
