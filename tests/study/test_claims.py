@@ -209,7 +209,7 @@ def test_a_published_bound_is_refuted_from_the_records(tmp_path):
 
     [claim] = json.loads(call("run", "--workers", "0", "--json"))["claims"]
     assert claim["verdict"] == "does not hold"
-    assert "truncated: 0.497 [0.492, 0.503]" in claim["evidence"]
+    assert "truncated: 0.499 [0.492, 0.507]" in claim["evidence"]
     assert json.loads(call("show", "--json"))["claims"] == [claim]
     assert f"claim does not hold: {claim['text']}\n    {claim['evidence']}" in call("show")
 

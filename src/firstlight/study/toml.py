@@ -7,13 +7,13 @@ that stands in a file is imported or called. ::
     description = "error against the ridge penalty"
     problem = "one_step"            # a theory, or one of its problems, such as "one_step.by_width"
     trials = 8
-    fixed = { n = 60, k = 40, m = 50, alpha = 0.5, beta = 0.5 }
+    fixed = { dimension = 60, width = 40, samples = 50, alpha = 0.5, beta = 0.5 }
     axes.ridge = { start = 0.01, stop = 10, num = 5, log = true }
     observables = ["test_error"]
     arms.network = { kind = "simulate" }
     arms.theory = { kind = "predict" }
     figure = { x = "ridge", log_x = true }
-    scales.paper = { trials = 40, fixed = { n = 600, k = 400, m = 500 } }
+    scales.paper = { trials = 40, fixed = { dimension = 600, width = 400, samples = 500 } }
 """
 
 import os
