@@ -91,7 +91,7 @@ pictures: $(VENV)/.core
 	mkdir -p docs/pictures && cp out/pictures/*.png docs/pictures
 
 docs: $(VENV)/.docs
-	$(BIN)/mkdocs build --strict --quiet
+	$(BIN)/python -m sphinx --fail-on-warning --keep-going --quiet --doctree-dir out/doctrees docs out/site
 	@echo "out/site/index.html"
 
 wheel: $(VENV)/.dev

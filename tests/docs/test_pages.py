@@ -1,0 +1,55 @@
+"""The documentation's Python examples run, and the files and commands that it names are there."""
+
+import re
+from pathlib import Path
+
+import matplotlib
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PAGES = sorted((ROOT / "docs").rglob("*.md"))
+SNIPPETS = [
+    pytest.param(text, id=f"{page.relative_to(ROOT / 'docs')}-{number}")
+    for page in PAGES
+    if page.parent.name == "howto" or page.name == "start.md"
+    for number, text in enumerate(re.findall(r"```python\n(.*?)```", page.read_text("utf-8"), re.DOTALL))
+]
+
+
+@pytest.mark.parametrize("text", SNIPPETS)
+def test_a_snippet_runs(text, tmp_path, monkeypatch, capsys):
+    matplotlib.use("Agg")
+    monkeypatch.chdir(tmp_path)
+    exec(compile(text, "snippet", "exec"), {"__name__": "snippet"})
+    assert capsys.readouterr().out or list(tmp_path.iterdir()), "a snippet shows something"
+
+
+def test_the_study_in_a_file_is_read(tmp_path):
+    from firstlight.study.toml import read_study
+
+    page = (ROOT / "docs" / "howto" / "study.md").read_text("utf-8")
+    file = tmp_path / "ridge.toml"
+    file.write_text(re.search(r"```toml\n(.*?)```", page, re.DOTALL)[1])
+    assert read_study(file).size == 5
+
+
+def test_commands_that_pages_name_exist():
+    import typer
+
+    from firstlight.cli import app
+
+    known = {*typer.main.get_command(app).commands}
+    for page in PAGES:
+        for command in re.findall(r"^firstlight ([a-z-]+)", page.read_text("utf-8"), re.MULTILINE):
+            assert command in known, f"{page.name}: firstlight {command}"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT / "docs")))
+def test_pictures_and_links_lead_somewhere(page):
+    made = ("tutorials/", "gallery/")  # at build time
+    for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", page.read_text("utf-8")):
+        bare = target.removeprefix("../")
+        if bare.startswith(made):
+            continue
+        file = page.parent / target
+        assert file.exists() or file.with_suffix(".md").exists(), f"{page.name}: {target}"
