@@ -1,4 +1,4 @@
-"""Docstrings are written to be read as they stand: marks of reStructuredText in their prose mean themselves."""
+"""Docstrings are read as they stand: marks of reStructuredText in their prose mean themselves."""
 
 import re
 from typing import Any

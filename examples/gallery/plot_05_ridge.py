@@ -24,9 +24,9 @@ sizes = [100, 200, 300, 600, 1200]
 errors = problem.predict(rng=0, sample_sizes=sizes).test_error
 figure, axes = plt.subplots(figsize=(6.5, 4), layout="constrained")
 for size in sizes:
-    curve = errors.sel(samples=size)
+    curve = errors.sel(samples=size).values
     axes.plot(penalties, curve, label=f"{size} samples")
-    axes.plot(penalties[int(curve.argmin())], float(curve.min()), "k.")
+    axes.plot(penalties[curve.argmin()], curve.min(), "k.")
 axes.set(
     xscale="log", xlabel="ridge penalty", ylabel="test error", title="d = 200, k = 300; dots mark the best"
 )

@@ -16,12 +16,12 @@ rng = np.random.default_rng(0)
 W, signs = rng.normal(size=(30, 2)), rng.choice([-1, 1], 30)
 run = early_alignment.flow(X, y, W, signs, log_scale=-9.0, t_max=1e12, observations=200)
 end = early_alignment.limits(X, y)
-late = run.times > 10
+late = run.time > 10
 figure, axes = plt.subplots(figsize=(6.5, 4), layout="constrained")
-axes.loglog(run.times[late], run.loss[late], label="gradient flow")
+axes.loglog(run.time[late], run.loss[late], label="gradient flow")
 axes.loglog(
-    run.times[late],
-    end.loss_coefficient / (run.times[late] * np.log(run.times[late])),
+    run.time[late],
+    end.loss_coefficient / (run.time[late] * np.log(run.time[late])),
     "--",
     label="limit: c / (t log t)",
 )

@@ -21,8 +21,8 @@ for dimension in (150, 500):
         trials = []
         for seed in range(4):
             data = target.sample(int(ratio * dimension), dimension, rng=seed)
-            vector = phase_transition.spectral_estimator(data.X, data.y, preprocessing)[:, 0]
-            trials.append(float((vector @ data.directions[:, 0]) ** 2))
+            _, vectors = phase_transition.spectral_estimator(data.X, data.y, preprocessing)
+            trials.append(float((vectors[:, 0] @ data.directions[:, 0]) ** 2))
         overlaps.append(trials)
     axes.errorbar(
         ratios,

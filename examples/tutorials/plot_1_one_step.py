@@ -57,11 +57,12 @@ axes.set(
 axes.legend()
 
 # %%
-# **It agrees.** ``compare`` does the same at one point, counts all errors and says a verdict.
+# **It agrees.** ``compare`` does the same at one point, counts all errors and says a verdict. We allow a gap of 10 %, because
+# theory is exact for large sizes only.
 
 import firstlight
 
-both = firstlight.compare(problem(400), trials=8, rng=0, predict={"method": "asymptotic"})
+both = firstlight.compare(problem(400), trials=16, rng=0, predict={"method": "asymptotic"}, tolerance=0.1)
 print(f"gap {both.test_error_gap.item():+.1%}: {both.test_error_verdict.item()}")
 
 # %%

@@ -49,9 +49,9 @@ axes.set(
 # **It agrees.** The real network, integrated from a small scale :math:`\varepsilon`, follows that path up to an error that falls
 # with :math:`\varepsilon`.
 
-for scale in (1e-2, 1e-3, 1e-4):
+for scale in (1e-3, 1e-4, 1e-5):
     run = early_alignment.flow(
-        X, y, directions, signs, log_scale=np.log(scale), t_max=path.last_event, observations=20
+        X, y, directions, signs, log_scale=np.log(scale), t_max=2 * path.last_event, observations=20
     )
     print(f"scale {scale:.0e}: last neuron settled at {run.t1:.4f}, exact path {path.last_event:.4f}")
 

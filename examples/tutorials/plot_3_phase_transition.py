@@ -54,8 +54,8 @@ problem = phase_transition.Problem(
     spectrum=False,
 )
 theory, run = problem.predict(), problem.simulate(rng=0)
-print("theory     ", np.round(theory.train_loss.values[::4], 3))
-print("experiment ", np.round(run.train_loss.values[::4], 3))
+for step, predicted, measured in zip(theory.time.values, theory.train_loss.values, run.train_loss.values, strict=True):
+    print(f"step {step:2d}: theory {predicted:.3f}, experiment {measured:.3f}")
 
 # %%
 # **And where it fails.** :math:`\delta_{\mathrm{NN}}` is a limit of large dimension *and* long training. In a few hundred dimensions
@@ -64,7 +64,7 @@ print("experiment ", np.round(run.train_loss.values[::4], 3))
 # no second derivative, its Hessian no negative outlier, and the library refuses by name.
 
 try:
-    phase_transition.delta_nn(target, phase_transition.Student("relu", second_layer=1.0), steps=4)
+    phase_transition.delta_nn(target, phase_transition.Student("relu", second_layer=1.0), steps=16)
 except ValueError as error:
     print("refused:", str(error)[:140])
 
