@@ -19,7 +19,12 @@ def width_of_the_network(axes):
     for colour, activation in enumerate(["relu", "tanh"]):
         problems = [
             one_step.Problem.scaled(
-                dimension=200, width=int(200 * ratio), samples=200, alpha=0.5, beta=0.74, activation=activation
+                dimension=200,
+                width=int(200 * ratio),
+                samples=200,
+                alpha=0.5,
+                beta=0.74,
+                activation=activation,
             )
             for ratio in ratios
         ]
@@ -48,7 +53,9 @@ def turning_neurons(axes):
             near = np.interp(count * step, times, np.arange(len(times))).round().astype(int)
             turned = np.arctan2(first[:, 1], first[:, 0])
             turned += 2 * np.pi * np.round((exact[near] - turned) / (2 * np.pi))
-            axes.scatter([count * step] * len(turned), np.degrees(turned), c=[f"C{one}" for one in range(6)], s=14)
+            axes.scatter(
+                [count * step] * len(turned), np.degrees(turned), c=[f"C{one}" for one in range(6)], s=14
+            )
         pull = y * np.exp(-y * (np.maximum(X @ first.T, 0) @ second))
         active = (X @ first.T > 0) * pull[:, None]
         first, second = (
@@ -63,7 +70,8 @@ def hidden_direction(axes):
     """Overlap of the Hessian's informative eigenvector with the hidden direction."""
     ratios = np.array([2.0, 4.0, 6.0, 8.0, 11.0, 15.0, 20.0])
     problems = [
-        phase_transition.SpectrumProblem(dimension=300, samples_per_dimension=ratio, bins=8) for ratio in ratios
+        phase_transition.SpectrumProblem(dimension=300, samples_per_dimension=ratio, bins=8)
+        for ratio in ratios
     ]
     axes.plot(ratios, [one.predict().hidden_overlap for one in problems], "C0", label="theory, no dimension")
     runs = np.array([[one.simulate(rng=seed).hidden_overlap.item() for seed in range(4)] for one in problems])
@@ -80,7 +88,9 @@ def unseen_digits(axes):
         data = unseen_classes.standardised(unseen_classes.split_classes(X[:700], y[:700], pair))
         theory = unseen_classes.predict_classes(data, unseen_classes.Step())
         network = unseen_classes.simulate_classes(data, unseen_classes.Step(), np.random.default_rng(0))
-        axes.plot(theory.alignment, network.alignment, f"C{colour}o", label=f"trained on {pair[0]} and {pair[1]}")
+        axes.plot(
+            theory.alignment, network.alignment, f"C{colour}o", label=f"trained on {pair[0]} and {pair[1]}"
+        )
     axes.axline((0.4, 0.4), slope=1, color="0.5", zorder=0)
     axes.set(xlabel="predicted alignment", ylabel="measured alignment")
     axes.set_title("unseen_classes: digits never shown")
@@ -88,5 +98,7 @@ def unseen_digits(axes):
 
 
 figure, panels = plt.subplots(2, 2, figsize=(11, 7.5), layout="constrained")
-for axes, draw in zip(panels.flat, (width_of_the_network, turning_neurons, hidden_direction, unseen_digits), strict=True):
+for axes, draw in zip(
+    panels.flat, (width_of_the_network, turning_neurons, hidden_direction, unseen_digits), strict=True
+):
     draw(axes)

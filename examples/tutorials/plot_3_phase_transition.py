@@ -54,7 +54,9 @@ problem = phase_transition.Problem(
     spectrum=False,
 )
 theory, run = problem.predict(), problem.simulate(rng=0)
-for step, predicted, measured in zip(theory.time.values, theory.train_loss.values, run.train_loss.values, strict=True):
+for step, predicted, measured in zip(
+    theory.time.values, theory.train_loss.values, run.train_loss.values, strict=True
+):
     print(f"step {step:2d}: theory {predicted:.3f}, experiment {measured:.3f}")
 
 # %%

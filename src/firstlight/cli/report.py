@@ -1,5 +1,6 @@
 """`firstlight report`: the self-contained HTML report of all theories."""
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated
 
@@ -17,6 +18,9 @@ def report(
     everything: Annotated[
         bool, typer.Option("--all", help="All studies, not only the featured ones.")
     ] = False,
+    offline: Annotated[
+        bool, typer.Option("--offline", help="Do not fetch images; leave their studies out.")
+    ] = False,
 ) -> None:
     """Compute what is missing of the theories' studies, print a table and write one HTML file."""
     from rich.console import Console
@@ -31,7 +35,21 @@ def report(
         first_line = escape(verdict.partition("\n")[0])
         console.print(f"[bold]{title:<36}[/] {seconds:6.1f} s   {first_line}")
 
+    if not offline:
+        _fetch_images(console.print)
     chosen = list(studies().values()) if everything else featured()
     with resumable():
         path = write(chosen, scale=scale, store=store, destination=to, workers=workers, say=say)
     console.print(f"written: {path}")
+
+
+def _fetch_images(say: Callable[[str], None]) -> None:
+    """Fetch the sets of images that are not here; without a network their studies say what is missing."""
+    from firstlight.data.cache import KNOWN, FetchFailed, fetch, folder_of
+
+    for name in KNOWN:
+        if not folder_of(name).is_dir():
+            try:
+                fetch(name, say=say)
+            except (FetchFailed, OSError) as error:
+                say(f"{name} is left out: {error}")

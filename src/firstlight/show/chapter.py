@@ -2,11 +2,12 @@
 
 from dataclasses import dataclass, field
 from os import PathLike
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import xarray as xr
 
 from firstlight.references import cite
+from firstlight.show.browser import panels
 from firstlight.show.figures import figure
 from firstlight.study.claims import Claim
 from firstlight.study.collect import failures
@@ -43,6 +44,8 @@ class Chapter:
         BibTeX, and the command that computes it again.
     rows : list of Row
         The published claims that the study speaks of, judged.
+    panels : list of dict
+        The figure for a browser, as `firstlight.show.browser.panels` makes it.
 
     Examples
     --------
@@ -60,6 +63,7 @@ class Chapter:
     citation: str
     command: str
     rows: list[Row] = field(default_factory=list)
+    panels: list[dict[str, Any]] = field(default_factory=list)
 
     @property
     def claims(self) -> list[Claim]:
@@ -142,6 +146,7 @@ def compose(study: Study, found: xr.Dataset) -> Chapter:
         citation=cite(problem) if getattr(problem, "references", ()) else "",
         command=str(found.attrs.get("command", "")),
         rows=rows_of(study, found),
+        panels=panels(study, found),
     )
 
 

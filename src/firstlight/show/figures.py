@@ -88,18 +88,19 @@ def _shown(study: Study, found: xr.Dataset) -> list[str]:
     chosen = [name for name in study.observables or observables(found) if name in observables(found)]
     if not chosen:
         raise ValueError(f"{study.name}: the store holds nothing to draw; run the study first")
-    along = [name for name in chosen if _across(study) in found[name].dims]
+    along = [name for name in chosen if across(study) in found[name].dims]
     if not along:
         dims = ", ".join(str(dim) for dim in found[chosen[0]].dims)
-        raise ValueError(f"figure.x = {_across(study)!r}: observable {chosen[0]} has only {dims}")
+        raise ValueError(f"figure.x = {across(study)!r}: observable {chosen[0]} has only {dims}")
     return along
 
 
-def _across(study: Study) -> str:
+def across(study: Study) -> str:
+    """Return what stands on the horizontal axis."""
     return study.figure.x or next(iter(study.axes))
 
 
-def _panels(study: Study, found: xr.Dataset) -> list[tuple[str, str, dict[str, Any]]]:
+def panels(study: Study, found: xr.Dataset) -> list[tuple[str, str, dict[str, Any]]]:
     """Return (title, observable, selection) of each panel."""
     spec, names = study.figure, _shown(study, found)
     if spec.panels is None:
@@ -112,30 +113,30 @@ def _panels(study: Study, found: xr.Dataset) -> list[tuple[str, str, dict[str, A
 
 
 def _curves(study: Study, found: xr.Dataset) -> "Figure":
-    panels = _panels(study, found)
-    columns = 2 if len(panels) == 4 else min(len(panels), 3)
-    drawn = style.new(-(-len(panels) // columns), columns, width=6.4 if columns == 1 else 4.6)
+    shown = panels(study, found)
+    columns = 2 if len(shown) == 4 else min(len(shown), 3)
+    drawn = style.new(-(-len(shown) // columns), columns, width=6.4 if columns == 1 else 4.6)
     summary, visited = summarise(study, found), planned(found)
-    families: dict[str, str] = {}
-    for ax, (title, name, where) in zip(drawn.axes, panels, strict=False):
+    colours: dict[str, str] = {}
+    for ax, (title, name, where) in zip(drawn.axes, shown, strict=False):
         mean, sem = (summary[f"{name}_{part}"].sel(where) for part in ("mean", "sem"))
-        x = _across(study)
-        for label, colour, chosen in _families(study, mean, x):
+        x = across(study)
+        for label, colour, chosen in families(study, mean, x):
             for arm in study.arms:
-                line = _Line(
+                line = Line(
                     mean.sel(arm=arm, **chosen), sem.sel(arm=arm, **chosen), visited.sel(where), chosen, x
                 )
-                _draw(ax, study, arm, line, colour or _arm_colour(study, arm))
+                _draw(ax, study, arm, line, colour or arm_colour(study, arm))
             if colour:
-                families[label] = colour
+                colours[label] = colour
         _dress(ax, study, x, name, title)
         if mean[x].dtype.kind not in "iuf":
             _word_ticks(ax, drawn.get_figwidth() / columns)
         elif mean[x].dtype.kind in "iu" and not study.figure.log_x:
             ax.locator_params("x", integer=True)
-    for ax in drawn.axes[len(panels) :]:
+    for ax in drawn.axes[len(shown) :]:
         ax.set_visible(False)
-    _legend(drawn, study, families)
+    _legend(drawn, study, colours)
     return drawn
 
 
@@ -145,7 +146,7 @@ def _legend(drawn: "Figure", study: Study, families: Mapping[str, str]) -> None:
 
     entries = {}
     for arm, spec in study.arms.items():
-        colour = THEORY if families else _arm_colour(study, arm)
+        colour = THEORY if families else arm_colour(study, arm)
         look = {"linestyle": "none", "marker": _look(study, arm)}
         if spec.kind == "predict":
             look = {"linestyle": _look(study, arm)}
@@ -166,7 +167,7 @@ def _look(study: Study, arm: str) -> str:
     return looks[place % len(looks)]
 
 
-class _Line:
+class Line:
     """One curve of one arm: the points that the study visited, in order."""
 
     def __init__(
@@ -180,7 +181,7 @@ class _Line:
             self.x = np.array([_text(value) for value in self.x.tolist()])
 
 
-def _draw(ax: "Axes", study: Study, arm: str, line: _Line, colour: str) -> None:
+def _draw(ax: "Axes", study: Study, arm: str, line: Line, colour: str) -> None:
     """Draw one arm; theory over words (no order between them) becomes dashes instead of a line."""
     look = _look(study, arm)
     if study.arms[arm].kind == "simulate":
@@ -201,7 +202,7 @@ def _draw(ax: "Axes", study: Study, arm: str, line: _Line, colour: str) -> None:
     ax.plot(line.x[alone], line.mean[alone], "_", color=colour, markersize=8)
 
 
-def _families(study: Study, mean: xr.DataArray, x: str) -> list[tuple[str, str | None, dict[str, Any]]]:
+def families(study: Study, mean: xr.DataArray, x: str) -> list[tuple[str, str | None, dict[str, Any]]]:
     """Return (label, colour, selection) for each combination of the dimensions that are not on the x axis."""
     free = [str(dim) for dim in mean.dims if dim not in (x, "arm")]
     free.sort(key=lambda dim: dim != study.figure.hue)
@@ -210,12 +211,12 @@ def _families(study: Study, mean: xr.DataArray, x: str) -> list[tuple[str, str |
     values = [mean[dim].values.tolist() for dim in free]
     combinations = list(itertools.product(*values))
     named = [dim for dim in free if mean.sizes[dim] > 1]
-    families: list[tuple[str, str | None, dict[str, Any]]] = []
+    made: list[tuple[str, str | None, dict[str, Any]]] = []
     for colour, combination in zip(_palette(len(combinations)), combinations, strict=True):
         chosen = dict(zip(free, combination, strict=True))
         label = ", ".join(f"{study.figure.label(dim)} = {_text(chosen[dim])}" for dim in named)
-        families.append((label, colour, chosen))
-    return families
+        made.append((label, colour, chosen))
+    return made
 
 
 def _palette(count: int) -> Sequence[str]:
@@ -227,7 +228,7 @@ def _palette(count: int) -> Sequence[str]:
     return [mpl.colors.to_hex(shade) for shade in shades]
 
 
-def _arm_colour(study: Study, arm: str) -> str:
+def arm_colour(study: Study, arm: str) -> str:
     """Keep the colours for the experiments, so that points stand out on a dark line of theory."""
     kind = study.arms[arm].kind
     colours = (THEORY, "#999999", "#c9a227") if kind == "predict" else style.COLOURS
@@ -271,7 +272,7 @@ def _word_ticks(ax: "Axes", width: float) -> None:
 def _heat_maps(study: Study, found: xr.Dataset) -> "Figure":
     """Draw one map per observable and arm over the two axes; an observable's maps share their colours."""
     spec, names = study.figure, _shown(study, found)
-    x, y = _across(study), str(spec.y)
+    x, y = across(study), str(spec.y)
     summary = summarise(study, found)
     drawn = style.new(len(names), len(study.arms))
     grid = iter(drawn.axes)

@@ -3,15 +3,17 @@
 import base64
 import io
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from firstlight.show import foundation
 from firstlight.show.chapter import Chapter, chapter
 from firstlight.show.claims import environment, parts
+from firstlight.study import registry
 from firstlight.study.evidence import Row
 from firstlight.study.provenance import machine
 from firstlight.study.store import StoreError
@@ -41,6 +43,7 @@ class Page:
     seconds : float
         What the chapter took to compute.
     rows : list of Row
+    panels : list of dict
         As in `Chapter`.
     """
 
@@ -54,6 +57,7 @@ class Page:
     assumptions: list[str]
     seconds: float
     rows: list[Row] = field(default_factory=list)
+    panels: list[dict[str, Any]] = field(default_factory=list)
 
     @property
     def theory(self) -> str:
@@ -80,7 +84,7 @@ def report(
     Parameters
     ----------
     studies : sequence of Study
-        Which studies get a chapter, in this order, after those on the shared mathematics.
+        Which studies get a chapter, in this order, before those on the shared mathematics.
     scale : str, default "quick"
         At which scale.
     store : path
@@ -132,25 +136,62 @@ def render(pages: Sequence[Page]) -> str:
     >>> "<h1>firstlight</h1>" in render([])
     True
     """
+    from plotly.offline import get_plotlyjs
+
     template = environment().from_string(_TEMPLATE.read_text("utf-8"))
-    theories = [(theory, list(members)) for theory, members in groupby(pages, key=lambda page: page.theory)]
+    groups = {name: list(members) for name, members in groupby(pages, key=lambda page: page.theory)}
     rows = [row for page in pages for row in page.rows]
-    return template.render(chapters=pages, theories=theories, provenance=machine(), **parts(rows))
+    drawn = any(page.panels for page in pages)
+    return template.render(
+        theories=list(groups.items()), findings=findings(groups), provenance=machine(),
+        plotly=get_plotlyjs() if drawn else "", **parts(rows),
+    )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What came out for one theory, in words, and the chapter whose picture stands beside them."""
+
+    title: str
+    question: str
+    agreement: str
+    tally: dict[str, int]
+    page: Page
+
+
+def findings(groups: Mapping[str, Sequence[Page]]) -> list[Finding]:
+    """Return one finding for each theory that has a chapter, in the order of the chapters.
+
+    Examples
+    --------
+    >>> findings({})
+    []
+    """
+    known = {theory.slug: theory for theory in registry.theories().values()}
+    made = []
+    for slug, pages in groups.items():
+        shown = [page for page in pages if page.image]
+        if slug in known and shown:
+            counts: Counter[str] = Counter(row.claim.verdict for page in pages for row in page.rows)
+            made.append(
+                Finding(known[slug].title, known[slug].question, shown[0].verdict, dict(counts), shown[0])
+            )
+    return made
 
 
 def _chapters(
     studies: "Sequence[Study]", scale: str, store: str | Path, workers: int | None
 ) -> Iterator[tuple[str, Callable[[], Chapter]]]:
-    yield from foundation.CHAPTERS.items()
     for study in studies:
         yield study.name, lambda study=study: chapter(study, scale, store, workers=workers)  # type: ignore[misc]
+    yield from foundation.CHAPTERS.items()
 
 
 def _page(made: Chapter, seconds: float) -> Page:
     numbers = made.table.to_html(index=False, border=0, float_format="{:.4g}".format, na_rep="–")
     return Page(
         made.title, made.description, made.verdict, made.citation, made.command,
-        _embedded(made.figure), numbers, made.assumptions, seconds, made.rows,
+        _embedded(made.figure), numbers, made.assumptions, seconds, made.rows, made.panels,
     )  # fmt: skip
 
 

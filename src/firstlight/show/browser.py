@@ -1,0 +1,89 @@
+"""A study's curves for a browser: one plotly figure for each panel of the printed figure.
+
+They are drawn from the same numbers as the printed ones, with the same colours; hovering shows the values.
+"""
+
+from typing import Any
+
+import xarray as xr
+
+from firstlight.show import figures
+from firstlight.show.interactive import figure as interactive
+from firstlight.show.page import Picture, Trace, plain
+from firstlight.study.summary import planned, summarise
+from firstlight.study.sweep import Study
+
+_DASHES = ("solid", "dash", "dot", "dashdot")
+_SYMBOLS = ("circle", "square", "triangle-up", "diamond", "triangle-down", "cross", "x", "star")
+
+
+def panels(study: Study, found: xr.Dataset) -> list[dict[str, Any]]:
+    """Return the panels of a study's figure as plotly figures.
+
+    Parameters
+    ----------
+    study : Study
+        At its scale.
+    found : Dataset
+        As `firstlight.study.run` returns it.
+
+    Returns
+    -------
+    list of dict
+        ``data`` and ``layout`` in plain values; empty for maps and for pictures that a theory draws itself.
+
+    Examples
+    --------
+    >>> from firstlight.study import demo
+    >>> [panel["layout"]["yaxis"]["title"]["text"] for panel in panels(demo.STUDY, demo.found())]
+    ['mean', 'variance']
+    """
+    if study.figure.draw is not None or study.figure.y is not None:
+        return []
+    summary, visited = summarise(study, found), planned(found)
+    return [
+        _panel(study, summary, visited, title, name, where)
+        for title, name, where in figures.panels(study, found)
+    ]
+
+
+def _panel(
+    study: Study, summary: xr.Dataset, visited: xr.DataArray, title: str, name: str, where: dict[str, Any]
+) -> dict[str, Any]:
+    x, label = figures.across(study), study.figure.label(name)
+    mean, sem = (summary[f"{name}_{part}"].sel(where) for part in ("mean", "sem"))
+    traces = []
+    for family, colour, chosen in figures.families(study, mean, x):
+        for arm in study.arms:
+            there = {"arm": arm, **chosen}
+            line = figures.Line(mean.sel(there), sem.sel(there), visited.sel(where), chosen, x)
+            traces.append(_trace(study, arm, line, family, colour))
+    shown = [Trace(name=one["name"], x=one["x"], y=one["y"]) for one in traces]  # for the axes' ticks
+    drawn = interactive(
+        Picture(
+            x=study.figure.label(x), y=label, traces=shown, log_x=study.figure.log_x, log_y=study.figure.log_y
+        )
+    )
+    drawn["data"] = [trace for trace in traces if any(value is not None for value in trace["y"])]
+    drawn["layout"] |= {"title": {"text": title if title != label else "", "font": {"size": 14}}}
+    drawn["layout"] |= {"showlegend": len(traces) > 1, "legend": {"orientation": "h", "y": -0.25}}
+    return drawn
+
+
+def _trace(study: Study, arm: str, line: figures.Line, family: str, colour: str | None) -> dict[str, Any]:
+    spec = study.arms[arm]
+    place = [name for name, other in study.arms.items() if other.kind == spec.kind].index(arm)
+    shade = colour or figures.arm_colour(study, arm)
+    name = ", ".join(part for part in (spec.label or arm, family) if part)
+    drawn: dict[str, Any] = {"name": name, "x": plain(line.x), "y": plain(line.mean), "type": "scatter"}
+    if spec.kind == "simulate":
+        symbol = _SYMBOLS[place % len(_SYMBOLS)]
+        error = {"type": "data", "array": plain(line.sem), "thickness": 1.2, "width": 3}
+        return drawn | {
+            "mode": "markers",
+            "marker": {"color": shade, "symbol": symbol, "size": 7},
+            "error_y": error,
+        }
+    if line.x.dtype.kind == "U":  # words have no order: dashes instead of a line
+        return drawn | {"mode": "markers", "marker": {"color": shade, "symbol": "line-ew-open", "size": 16}}
+    return drawn | {"mode": "lines", "line": {"color": shade, "dash": _DASHES[place % len(_DASHES)]}}
