@@ -396,7 +396,7 @@ class Page:
     ({'a': 1.0}, {'a': 2.0})
     >>> page.clean({"b": 2})
     Traceback (most recent call last):
-    ValueError: control 'b': unknown; ...
+    ValueError: control 'b': unknown (known: a)
     """
 
     answer: str
