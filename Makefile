@@ -84,11 +84,8 @@ fingerprints: $(VENV)/.dev
 costs: $(VENV)/.dev
 	$(BIN)/python -m benchmarks._costs
 
-PICTURES := one-step/width early-alignment/toy phase-transition/hessian-spectrum unseen-classes/recall-vs-similarity
 pictures: $(VENV)/.core
-	for name in $(PICTURES); do $(BIN)/firstlight study run $$name && \
-	$(BIN)/firstlight study figure $$name --output out/pictures || exit 1; done
-	mkdir -p docs/pictures && cp out/pictures/*.png docs/pictures
+	$(BIN)/python docs/_ext/overview.py docs/pictures/overview.png
 
 docs: $(VENV)/.docs
 	$(BIN)/python -m sphinx --fail-on-warning --keep-going --quiet --doctree-dir out/doctrees docs out/site

@@ -66,7 +66,9 @@ def _panel(
     )
     drawn["data"] = [trace for trace in traces if any(value is not None for value in trace["y"])]
     drawn["layout"] |= {"title": {"text": title if title != label else "", "font": {"size": 14}}}
-    drawn["layout"] |= {"showlegend": len(traces) > 1, "legend": {"orientation": "h", "y": -0.25}}
+    legend = {"orientation": "h", "y": -0.25, "font": {"size": 11}}
+    height = 340 + 14 * len(traces)  # a narrow page has one entry of the legend in a line
+    drawn["layout"] |= {"showlegend": len(traces) > 1, "legend": legend, "height": height}
     return drawn
 
 
