@@ -15,6 +15,7 @@ from firstlight.data.parser import FOLDS, FUNCTIONS, MAX_DEPTH, MAX_LENGTH, Form
 PLAIN = {
     "abs": abs,
     "sign": lambda x: float((x > 0) - (x < 0)),
+    "floor": math.floor,
     "sqrt": lambda x: math.sqrt(x) if x >= 0 else math.nan,
     "exp": math.exp,
     "log": lambda x: math.log(x) if x > 0 else math.nan,
@@ -131,6 +132,22 @@ def test_each_function_against_the_standard_library(name):
 )
 def test_values_by_hand(text, z, value):
     assert Formula(text)(np.array(z, dtype=float)) == pytest.approx(value, rel=1e-14)
+
+
+@pytest.mark.parametrize(
+    ("text", "z", "value"),
+    [("where(z1 > 0, z2, -1)", [1.0, 5.0], 5.0), ("where(z1 > 0, z2, -1)", [-1.0, 5.0], -1.0),
+     ("where(z1, 2, 3)", [0.5], 2.0), ("floor(2*z1)", [-0.3], -1.0),
+     ("where(z1 > 0, log(z1), 0)", [-1.0], 0.0)],
+)  # fmt: skip
+def test_choices_and_floors(text, z, value):
+    assert Formula(text)(np.array(z)) == value
+
+
+@pytest.mark.parametrize("text", ["where(z1, 2)", "where", "where(z1 > 0, 1, 2, 3)", "floor(z1, 2)"])
+def test_choices_are_refused_by_name(text):
+    with pytest.raises(ValueError, match=r"where|floor"):
+        Formula(text)
 
 
 def test_shapes_are_kept():

@@ -32,6 +32,7 @@ COMPARISONS = {ast.Lt: np.less, ast.LtE: np.less_equal, ast.Gt: np.greater, ast.
 FUNCTIONS: dict[str, Callable[..., Array]] = {
     "abs": np.abs,
     "sign": np.sign,
+    "floor": np.floor,
     "sqrt": np.sqrt,
     "exp": np.exp,
     "log": np.log,
@@ -50,9 +51,10 @@ FUNCTIONS: dict[str, Callable[..., Array]] = {
 }
 ONE_TO_ONE = {"sqrt", "exp", "log", "tanh", "erf", "sigmoid", "softplus"}
 FOLDS: dict[str, Callable[[Array, Array], Array]] = {"max": np.maximum, "min": np.minimum}
+CHOICE = "where"
 GRAMMAR = (
     "allowed are numbers, z1 to z9, pi, e, + - * / **, < <= > >=, brackets, and the functions "
-    + ", ".join([*FUNCTIONS, *FOLDS])
+    + ", ".join([*FUNCTIONS, *FOLDS, CHOICE])
 )
 
 
@@ -65,9 +67,10 @@ class Formula(ByValue):
     text : str
         Numbers, ``z1`` to ``z9``, ``pi``, ``e``, ``+ - * /``, powers with a constant exponent (a multiple of
         1/2, at most 16 in size), comparisons (1 where true, 0 where false), brackets, the functions abs,
-        sign, sqrt, exp, log, sin, cos, tan, tanh, erf, relu, sigmoid, softplus, step (1 where positive), the
-        Hermite polynomials He2, He3, He4, and max, min of two or more arguments. At most 2000 characters,
-        nested at most 100 deep. At least one of z1, ..., z9 must occur.
+        sign, floor, sqrt, exp, log, sin, cos, tan, tanh, erf, relu, sigmoid, softplus, step (1 where
+        positive), the Hermite polynomials He2, He3, He4, max, min of two or more arguments, and where(test,
+        a, b): a where the test is not zero, b elsewhere. At most 2000 characters, nested at most 100 deep. At
+        least one of z1, ..., z9 must occur.
 
     Examples
     --------
@@ -233,7 +236,7 @@ class _Compiler:
             return lambda z: CONSTANTS[name]
         if re.fullmatch(r"z\d+", name):
             raise self.refuse(f"unknown coordinate {name}; they are z1, ..., z9")
-        if name in FUNCTIONS or name in FOLDS:
+        if name in (*FUNCTIONS, *FOLDS, CHOICE):
             raise self.refuse(f"{name} is a function; write {name}(...)")
         raise self.refuse(f"unknown name {name!r:.40}; {GRAMMAR}")
 
@@ -262,7 +265,7 @@ class _Compiler:
         return run
 
     def call(self, node: ast.Call, depth: int) -> Law:
-        if not isinstance(node.func, ast.Name) or node.func.id not in (*FUNCTIONS, *FOLDS):
+        if not isinstance(node.func, ast.Name) or node.func.id not in (*FUNCTIONS, *FOLDS, CHOICE):
             shown = ast.unparse(node.func)[:40]
             raise self.refuse(f"{shown!r} is not a known function; {GRAMMAR}")
         name = node.func.id
@@ -274,6 +277,11 @@ class _Compiler:
                 raise self.refuse(f"{name} takes one argument, not {len(arguments)}")
             function, inner = FUNCTIONS[name], arguments[0]
             return lambda z: function(inner(z))
+        if name == CHOICE:
+            if len(arguments) != 3:
+                raise self.refuse(f"{name} takes a test and two values, not {len(arguments)} arguments")
+            test, one, other = arguments
+            return lambda z: np.where(test(z) != 0, one(z), other(z))
         if len(arguments) < 2:
             raise self.refuse(f"{name} takes two or more arguments, not {len(arguments)}")
         return lambda z: _fold(FOLDS[name], [argument(z) for argument in arguments])

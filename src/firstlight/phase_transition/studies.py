@@ -125,9 +125,9 @@ STUDIES = (
         fixed={"draws": 300_000},
         arms={"monte_carlo": Arm("simulate", label="Monte-Carlo"), "theory": Arm("predict")},
         trials=4,
-        observables=("delta_alg",),
+        observables=("signal",),
         figure=FigureSpec(
-            x="target", labels={**_LABELS, "delta_alg": "$δ_{alg}$ (100: never)"}, log_y=True
+            x="target", labels={**_LABELS, "signal": "$1/δ_{alg}$"}
         ),
         scales={"paper": Scale(trials=8, fixed={"draws": 4_000_000})},
     ),

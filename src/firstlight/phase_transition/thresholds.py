@@ -24,7 +24,6 @@ from firstlight.study.problem import Assumption, Cost
 _STEP = 0.15  # of descents, where theory chooses its own
 _FOLLOWED = 96  # steps of V(t); it is continued beyond
 _EDGES = 3e5  # what the bulk's edges cost beside each sample's steps
-NEVER = 100.0  # an infinite delta_alg, for comparisons
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,12 +43,12 @@ class AlgProblem(ByValue):
     --------
     >>> problem = AlgProblem("sign(z1*z2)", draws=200_000)
     >>> theory, brute = problem.predict(), problem.simulate(rng=0)
-    >>> bool(abs(theory.delta_alg / brute.delta_alg - 1) < 0.03)
+    >>> bool(abs(theory.signal / brute.signal - 1) < 0.03)
     True
     """
 
     theory: ClassVar[str] = "phase_transition"
-    version: ClassVar[int] = 4
+    version: ClassVar[int] = 5
     references: ClassVar[tuple[str, ...]] = ("montanari2026phase",)
 
     target: str = "z1**2"
@@ -61,22 +60,24 @@ class AlgProblem(ByValue):
         check_count("draws", self.draws, 1000)
 
     def predict(self, rng: RNGLike | SeedLike = 0) -> xr.Dataset:
-        """Compute delta_alg, with its error estimate; 100 stands for infinity and all beyond."""
+        """Compute delta_alg, infinite if nothing is ever told, and its inverse, the `signal`; with errors."""
         found = delta_alg(MultiIndex(self.target, noise=self.noise), rng)
         return xr.Dataset(
             {
-                "delta_alg": min(found.value, NEVER),
+                "delta_alg": found.value,
+                "error": found.residual,
+                "signal": found.signal,
+                "signal_sem": found.signal_error,
                 "directions": found.directions.shape[1],
-                "error": found.residual if found.value < NEVER else 0.0,
                 "converged": found.converged,
             }
         )
 
     def simulate(self, rng: RNGLike | SeedLike = None) -> xr.Dataset:
-        """Estimate it by brute force: second moments in bins of equal counts, from drawn coordinates.
+        """Estimate the signal by brute force: second moments in bins of equal counts, from drawn coordinates.
 
-        Products of two independent halves of the draws are free of the bins' noise. An operator within its
-        noise of zero is no signal: 100 stands for infinity.
+        Products of two independent halves of the draws are free of the bins' noise. Where nothing is told the
+        largest eigenvalue of what noise remains is left.
         """
         rng = generator(rng)
         law = MultiIndex(self.target, noise=self.noise)
@@ -93,7 +94,7 @@ class AlgProblem(ByValue):
         swap = np.eye(k * k).reshape(k, k, k, k).transpose(1, 0, 2, 3).reshape(k * k, k * k)
         fold = 0.5 * (np.eye(k * k) + swap)
         top = float(np.linalg.eigvalsh(fold @ (0.5 * (product + product.T)) @ fold)[-1])
-        return xr.Dataset({"delta_alg": 1 / top if top > 5 / self.draws**0.5 else NEVER})
+        return xr.Dataset({"signal": top})
 
     def assumptions(self) -> tuple[Assumption, ...]:
         """Return what the theory assumes, each checked for this problem."""

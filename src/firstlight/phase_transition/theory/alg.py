@@ -1,6 +1,6 @@
 """delta_alg: samples per dimension above which polynomial-time methods find a hard direction."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 
 import numpy as np
@@ -9,12 +9,14 @@ from firstlight.data.multi_index import MultiIndex
 from firstlight.maths.rng import RNGLike, SeedLike, generator
 from firstlight.maths.solvers import Solved
 from firstlight.phase_transition.theory.conditional import Moments, as_informative, conditional_moments
+from firstlight.phase_transition.theory.easy_nodes import Nodes
 from firstlight.phase_transition.theory.relevant import relevant_directions
 from firstlight.phase_transition.theory.subspaces import complement, joined, subspaces
 
 _NOTHING = 1e-7  # an eigenvalue of F below this is zero, even without sampling noise
 _SURELY_NOTHING = 1e-3  # the error that an eigenvalue of zero may have
 _BINS, _BINS_GIVEN = 1e-3, 3e-3  # bias of sampled bins, and of the fewer ones given easy coordinates
+_COMPARED = 64  # nodes of easy coordinates at which fewer slices are tried
 _PART = 0.03  # of a direction in the eigenmatrix, below which it is not learnt with the others
 
 
@@ -30,11 +32,15 @@ class AlgorithmicThreshold(Solved[float]):
         The directions that are conditioned on.
     route : {"nothing hard", "nothing to find", "level sets", "quasi-Monte-Carlo"}
         How the conditional moments were computed.
+    signal, signal_error : float
+        1/delta_alg as computed, and its error: what an infinite threshold rests on.
     """
 
     directions: np.ndarray
     known: np.ndarray
     route: str
+    signal: float
+    signal_error: float
 
 
 def delta_alg(target: MultiIndex | str, rng: RNGLike | SeedLike = 0) -> AlgorithmicThreshold:
@@ -66,7 +72,9 @@ def delta_alg(target: MultiIndex | str, rng: RNGLike | SeedLike = 0) -> Algorith
     inf
     """
     target, rng = as_informative(target), generator(rng)
-    return conditional_threshold(target, subspaces(target, rng).easy, rng)
+    split = subspaces(target, rng)
+    found = conditional_threshold(target, split.easy, rng)
+    return replace(found, converged=found.converged and split.sure)
 
 
 def conditional_threshold(
@@ -74,28 +82,28 @@ def conditional_threshold(
 ) -> AlgorithmicThreshold:
     """Return the threshold of the directions that are left when the coordinates along `known` are given."""
     if known.shape[1] == target.directions:
-        return AlgorithmicThreshold(0.0, 0.0, 0, True, known[:, :0], known, "nothing hard")
+        return AlgorithmicThreshold(0.0, 0.0, 0, True, known[:, :0], known, "nothing hard", np.inf, 0.0)
     hard = complement(known, relevant_directions(target))
     if hard.shape[1] == 0:  # what is left has no part in the label
-        return AlgorithmicThreshold(np.inf, np.inf, 0, True, hard, known, "nothing to find")
+        return AlgorithmicThreshold(np.inf, np.inf, 0, True, hard, known, "nothing to find", 0.0, 0.0)
     moments = conditional_moments(target, known, hard, rng)
     if moments.sampled:
         route, (top, error, noise, matrix) = "quasi-Monte-Carlo", sampled_top(moments)
         error += (_BINS_GIVEN if known.size else _BINS) * top
     else:
-        coarse = conditional_moments(target, known, hard, rng, fineness=-1)
-        route, (top, error, noise, matrix) = "level sets", _exact_top(moments, coarse)
+        route, (top, error, noise, matrix) = "level sets", _exact_top(target, known, hard, moments)
+    error += moments.nodes.error * top
     if known.shape[1] > 1:
         error += _node_error(moments, matrix)
     nodes = moments.weight.size * len(moments.second)
     if top <= max(_NOTHING, 5 * error):
         sure = bool(error <= _SURELY_NOTHING)
-        return AlgorithmicThreshold(np.inf, np.inf, nodes, sure, hard[:, :0], known, route)
+        return AlgorithmicThreshold(np.inf, np.inf, nodes, sure, hard[:, :0], known, route, top, error)
     learnt, gap = _learnt(matrix, top, 4 * (error + noise), noise)
     basis = joined(target, known, hard @ learnt, error / gap)
     known, directions = np.split(basis, [known.shape[1]], axis=1)
     good = bool(error <= 0.02 * top)
-    return AlgorithmicThreshold(1 / top, error / top**2, nodes, good, directions, known, route)
+    return AlgorithmicThreshold(1 / top, error / top**2, nodes, good, directions, known, route, top, error)
 
 
 def operator(second: np.ndarray, other: np.ndarray, weight: np.ndarray) -> np.ndarray:
@@ -118,11 +126,23 @@ def symmetric_basis(h: int) -> np.ndarray:
     return np.array(basis)
 
 
-def _exact_top(fine: Moments, coarse: Moments) -> tuple[float, float, float, np.ndarray]:
-    """Richardson: the bias of slices falls as their number squared; not that of nodes of easy coordinates."""
-    matrices = [operator(m.second[0], m.second[0], m.weight) for m in (fine, coarse)]
-    change = matrices[0] - matrices[1]
-    matrix = matrices[0] + (change / 3 if fine.easy.shape[1] == 0 else 0.0)
+def _exact_top(
+    target: MultiIndex, known: np.ndarray, hard: np.ndarray, fine: Moments
+) -> tuple[float, float, float, np.ndarray]:
+    """Richardson: the bias of slices falls as their number squared, which some nodes tell."""
+    step = 1 + len(fine.nodes.place) // _COMPARED
+    place, weight = fine.nodes.place[::step], fine.nodes.weight[::step]
+    some = Nodes(place, weight / weight.sum())
+    matrix, *others = (
+        operator(m.second[0], m.second[0], m.weight)
+        for m in (
+            fine,
+            conditional_moments(target, known, hard, nodes=some) if step > 1 else fine,
+            conditional_moments(target, known, hard, fineness=-1, nodes=some),
+        )
+    )
+    change = others[0] - others[1]
+    matrix = matrix + change / 3
     top = float(np.linalg.eigvalsh(matrix)[-1])
     return top, float(np.abs(change).max()), 0.0, matrix
 
@@ -156,7 +176,7 @@ def sampled_top(moments: Moments) -> tuple[float, float, float, np.ndarray]:
 def _node_error(moments: Moments, matrix: np.ndarray) -> float:
     """Return the standard error of the top eigenvalue over eight parts of the easy coordinates' nodes."""
     node = np.cumsum(np.append(True, (np.diff(moments.easy, axis=0) != 0).any(axis=1))) - 1
-    part = 8 * node // (node[-1] + 1)
+    part = node % 8
     vector, second = np.linalg.eigh(matrix)[1][:, -1], moments.second.mean(axis=0)
     tops = [
         vector @ operator(second[part == i], second[part == i], 8 * moments.weight[part == i]) @ vector

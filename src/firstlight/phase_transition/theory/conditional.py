@@ -7,6 +7,7 @@ are unbiased, and their scatter is the error bar.
 """
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -17,16 +18,14 @@ from firstlight.data.multi_index import MultiIndex
 from firstlight.data.parser import Formula
 from firstlight.maths.rng import RNGLike, SeedLike, generator
 from firstlight.maths.sobol import sobol_normal
-from firstlight.phase_transition.theory.level_sets import Slices, level_sets
+from firstlight.phase_transition.theory.easy_nodes import NO_NODES, Nodes, Part, easy_nodes
+from firstlight.phase_transition.theory.level_sets import Slices, TooManyStretches, level_sets
+from firstlight.phase_transition.theory.symmetry import leaves, rounding
 
 _REPLICATES = 8
+_VAGUE = 20  # nodes of an easy coordinate that is known vaguely
 _BLUR_NODES, _ATOMS = 16, 64
-_HALVINGS, _JUMP = 10, 1e-4  # of intervals of an easy coordinate with a jump that matters so much
-_ROUNDING = 1e-13  # of the coordinates
-_FLAT, _COARSELY_FLAT = 1e-14, 1e-10  # labels that level off differ by less, which a coarse version shows
-
-
-Part = tuple[np.ndarray, ...]  # labels, masses, first and second moments of slices
+_FLAT, _COARSELY_FLAT = 1e-14, 1e-11  # labels that level off differ by less, which a coarse version shows
 
 
 @dataclass(frozen=True)
@@ -43,6 +42,8 @@ class Moments:
         E[g_H | slice]; one replicate if exact, several independent ones if sampled.
     second : ndarray of shape (replicates, n, h, h)
         E[g_H g_Hᵀ - I | slice].
+    nodes : Nodes, optional
+        Of the easy coordinates.
     """
 
     y: np.ndarray
@@ -50,6 +51,7 @@ class Moments:
     easy: np.ndarray
     first: np.ndarray
     second: np.ndarray
+    nodes: Nodes = NO_NODES
 
     @property
     def sampled(self) -> bool:
@@ -93,7 +95,13 @@ def far_labels(target: MultiIndex) -> np.ndarray:
 
 
 def conditional_moments(
-    target: MultiIndex, easy: np.ndarray, hard: np.ndarray, rng: RNGLike | SeedLike = 0, *, fineness: int = 0
+    target: MultiIndex,
+    easy: np.ndarray,
+    hard: np.ndarray,
+    rng: RNGLike | SeedLike = 0,
+    *,
+    fineness: int = 0,
+    nodes: Nodes | None = None,
 ) -> Moments:
     """Compute the moments of the hard coordinates given the label and the easy ones.
 
@@ -107,6 +115,8 @@ def conditional_moments(
         Scrambles the quasi-Monte-Carlo points (several hard coordinates only).
     fineness : int, default 0
         Slices (and samples) are doubled so many times; negative values make a coarse version.
+    nodes : Nodes, optional
+        Of the easy coordinates; chosen by how the label's law varies along them if not given.
 
     Returns
     -------
@@ -118,106 +128,80 @@ def conditional_moments(
     >>> print(float(law.weight @ law.second[0, :, 0, 0] ** 2))
     2.000
     """
-    if hard.shape[1] == 1 and isinstance(target.target, str):  # the same law is asked for often
+    if hard.shape[1] == 1 and isinstance(target.target, str) and nodes is None:  # asked for often
         return _exact(target, tuple(easy.ravel()), tuple(hard.ravel()), fineness)
-    return _moments(target, easy, hard, generator(rng), fineness)
+    return _moments(target, easy, hard, generator(rng), fineness, nodes)
 
 
 @lru_cache(maxsize=8)
 def _exact(target: MultiIndex, easy: tuple, hard: tuple, fineness: int) -> Moments:
     k = target.directions
     bases = np.array(easy).reshape(k, len(easy) // k), np.array(hard).reshape(k, 1)
-    return _moments(target, *bases, np.random.default_rng(0), fineness)
+    return _moments(target, *bases, np.random.default_rng(0), fineness, None)
 
 
 def _moments(
-    target: MultiIndex, easy: np.ndarray, hard: np.ndarray, rng: np.random.Generator, fineness: int
+    target: MultiIndex,
+    easy: np.ndarray,
+    hard: np.ndarray,
+    rng: np.random.Generator,
+    fineness: int,
+    nodes: Nodes | None,
 ) -> Moments:
     scale, (e, h) = 2.0**fineness, (easy.shape[1], hard.shape[1])
     slices = int((2048 if e == 0 else 256) * scale)
-    log2, bins = (17 + (h > 2), 1024) if e == 0 else (12, 256)
+    knots = max(4 * slices, 65536 if e == 0 else 1024)  # the first show jumps that are 3e-4 apart
+    if target.noise:  # blurs them, in quadratic time
+        slices = slices // (5 if e == 0 else 2)
+    log2, bins = (17 + (h > 2), 1024) if e == 0 else (13, 256)
+    even = h == 1 and leaves(target, np.eye(target.directions) - 2 * hard @ hard.T)
 
     def part_at(node: np.ndarray) -> Part:
         def place(z: np.ndarray) -> np.ndarray:
-            return z @ hard.T + easy @ node
+            return (np.abs(z) if even else z) @ hard.T + easy @ node  # rounding must not tell ±z apart
 
         if h == 1:
-            return _on_a_line(target, place, slices, _FLAT if fineness >= 0 else _COARSELY_FLAT)
+            flat = _FLAT if fineness >= 0 else _COARSELY_FLAT
+            with suppress(TooManyStretches):
+                return _on_a_line(target, place, slices, knots, flat)
         return sampled(target, place, h, int(bins * scale**0.5), log2 + fineness, rng)
 
-    if e == 1:
-        nodes, weights, parts = _along_a_line(part_at, 2 * int(48 * scale))
+    if nodes is None:
+        nodes, parts = easy_nodes(target, easy, hard, part_at, rng)
     else:
-        count = 1 << int(np.log2(512 * scale)) if e else 1
-        nodes = sobol_normal(e, count, rng) if e else np.zeros((1, 0))
-        weights, parts = np.full(count, 1 / count), [part_at(node) for node in nodes]
+        parts = [part_at(node) for node in nodes.place]
+    parts = _alike(parts)
     sizes = [len(part[0]) for part in parts]
     return Moments(
         np.concatenate([part[0] for part in parts]),
-        np.concatenate([w * part[1] for w, part in zip(weights, parts, strict=True)]),
-        np.repeat(nodes, sizes, axis=0),
+        np.concatenate([w * part[1] for w, part in zip(nodes.weight, parts, strict=True)]),
+        np.repeat(nodes.place, sizes, axis=0),
         np.concatenate([part[2] for part in parts], axis=1),
         np.concatenate([part[3] for part in parts], axis=1),
+        nodes,
     )
 
 
-def _along_a_line(
-    part_at: Callable[[np.ndarray], Part], count: int
-) -> tuple[np.ndarray, np.ndarray, list[Part]]:
-    """Return nodes of one easy coordinate, their weights, and the slices there.
-
-    The midpoint rule is spectrally accurate on smooth laws. Where what the label tells jumps between two
-    nodes, or at one, the interval is halved until the jump matters no more.
-    """
-    z = (np.arange(count) - 0.5 * (count - 1)) * (14.0 / count)
-    parts = [part_at(x[None]) for x in z]
-    for _ in range(_HALVINGS):
-        told = np.array([[m @ ((a**2).sum(1) + (b**2).sum((1, 2))) for a, b in zip(f, s, strict=True)]
-                         for _, m, f, s in parts])  # fmt: skip
-        size, noise = told.mean(axis=1), told.std(axis=1) / told.shape[1] ** 0.5
-        weight = _cell_masses(z)
-        change = np.abs(np.diff(size))
-        calm = np.minimum(np.append(change[1:], np.inf), np.append(np.inf, change[:-1]))
-        share = change * np.maximum(weight[1:], weight[:-1])
-        rough = (change > 3 * calm + 8 * (noise[1:] + noise[:-1])) & (share > _JUMP * (weight @ size))
-        if not rough.any():
-            break
-        added = 0.5 * (z[1:] + z[:-1])[rough]
-        order = np.argsort(np.concatenate([z, added]))
-        parts += [part_at(x[None]) for x in added]
-        z, parts = np.concatenate([z, added])[order], [parts[i] for i in order]
-    return z[:, None], _cell_masses(z), parts
+def _alike(parts: list[Part]) -> list[Part]:
+    """Return parts with equal numbers of replicates: an exact one stands for all of its own."""
+    count = max(len(part[2]) for part in parts)
+    return [
+        (y, mass, *(np.repeat(m, count, axis=0) if len(m) < count else m for m in moments))
+        for y, mass, *moments in parts
+    ]
 
 
-def _cell_masses(z: np.ndarray) -> np.ndarray:
-    """Return the midpoint rule's normal weights of growing nodes."""
-    ends = np.concatenate([[-7.0], 0.5 * (z[1:] + z[:-1]), [7.0]])
-    mass = np.exp(-0.5 * z * z) * np.diff(ends)
-    return mass / mass.sum()
-
-
-def _on_a_line(target: MultiIndex, place: Callable, slices: int, flat: float) -> Part:
-    knots = max(1024, 4 * slices)
-    slices = slices if target.noise == 0 else max(slices // 5, 128)
+def _on_a_line(target: MultiIndex, place: Callable, slices: int, knots: int, flat: float) -> Part:
     cut = level_sets(
         lambda z: target.law(place(z[:, None])),
         slices,
         knots,
-        lambda z: _rounding(target, place(z[:, None])),
+        lambda z: rounding(target, place(z[:, None])),
         flat,
     )
     if target.noise:
         cut = blurred(cut, target.noise)
     return cut.y, cut.mass, cut.first[None, :, None], cut.second[None, :, None, None]
-
-
-def _rounding(target: MultiIndex, x: np.ndarray) -> np.ndarray:
-    """Return by how much labels at the points x may be off in their last digits, and more."""
-    shake = _ROUNDING * np.random.default_rng(0).choice([-1.0, 1.0], x.shape) * (1 + np.abs(x))
-    y = target.law(x)
-    with np.errstate(invalid="ignore"):  # a label may overflow far out
-        both = [np.abs(target.law(x + way * shake) - y) for way in (1, -1)]
-    return np.nan_to_num(np.minimum(*both), posinf=0.0)  # the smaller one: the other may cross a jump
 
 
 def blurred(cut: Slices, noise: float) -> Slices:
@@ -256,6 +240,31 @@ def blurred(cut: Slices, noise: float) -> Slices:
     return Slices(y, weight, posterior @ cut.first[kept], posterior @ cut.second[kept])
 
 
+def vaguely_known(
+    target: MultiIndex, easy: np.ndarray, hard: np.ndarray, q: float, rng: np.random.Generator
+) -> Moments:
+    """Return the moments of (g_E - ω)/√(1-q) and g_H given the label and ω ~ N(0, q)."""
+    e = easy.shape[1]
+    if e == 1:
+        places = (np.arange(_VAGUE) - 0.5 * (_VAGUE - 1))[:, None] * (9.0 / _VAGUE)
+    else:
+        places = sobol_normal(e, 4 * _VAGUE, rng)
+    weights = np.exp(-0.5 * places[:, 0] ** 2) if e == 1 else np.ones(len(places))
+    weights /= weights.sum()
+    parts = []
+    for place in places:
+
+        def point(z: np.ndarray, place: np.ndarray = place) -> np.ndarray:
+            known = np.sqrt(q) * place + np.sqrt(1 - q) * z[:, :e]
+            return known @ easy.T + z[:, e:] @ hard.T
+
+        parts.append(sampled(target, point, e + hard.shape[1], 128, 11, rng))
+    y, mass = (np.concatenate([part[i] for part in parts]) for i in (0, 1))
+    first, second = (np.concatenate([part[i] for part in parts], axis=1) for i in (2, 3))
+    mass *= np.repeat(weights, [len(part[1]) for part in parts])
+    return Moments(y, mass, np.zeros((len(y), 0)), first, second)
+
+
 def sampled(
     target: MultiIndex, place: Callable, h: int, bins: int, log2: int, rng: np.random.Generator
 ) -> Part:
@@ -273,7 +282,7 @@ def sampled(
         if target.noise:
             y = y + target.noise * z[:, h]
         if not edges.size:
-            edges = _bin_edges(y, _rounding(target, x), bins)
+            edges = _bin_edges(y, rounding(target, x), bins)
         label = np.searchsorted(edges, y, side="right")
         columns = [np.ones(count), y, *(z[:, a] for a in range(h))]
         columns += [z[:, a] * z[:, b] - (a == b) for a in range(h) for b in range(h)]

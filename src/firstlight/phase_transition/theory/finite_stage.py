@@ -5,16 +5,17 @@ q/(1 - q) = δ E[gout²], gout = (E[g_E | y, ω] - ω)/(1 - q). The hard directi
 the largest eigenvalue of E[G ⊗ G] is one, G = E[g_H g_Hᵀ - 1 | y, ω]. Both are functions of q, and so is δ.
 """
 
+from dataclasses import replace
+
 import numpy as np
 from scipy.interpolate import PchipInterpolator
 
 from firstlight.data.multi_index import MultiIndex
 from firstlight.maths.solvers import bracketing_root
 from firstlight.phase_transition.theory.alg import sampled_top
-from firstlight.phase_transition.theory.conditional import Moments, sampled
+from firstlight.phase_transition.theory.conditional import vaguely_known
 from firstlight.phase_transition.theory.subspaces import mean_energy
 
-_NODES = 20
 _OVERLAPS = 1 - np.geomspace(0.98, 2e-3, 14)
 
 
@@ -51,20 +52,8 @@ def state(
     target: MultiIndex, easy: np.ndarray, hard: np.ndarray, q: float, rng: np.random.Generator
 ) -> tuple[float, float]:
     """Return δ at which the easy direction has the overlap q, and the top eigenvalue of E[G ⊗ G] there."""
-    places = (np.arange(_NODES) - 0.5 * (_NODES - 1)) * (9.0 / _NODES)
-    weights = np.exp(-0.5 * places**2) / np.exp(-0.5 * places**2).sum()
-    parts = []
-    for place in places:
-
-        def point(z: np.ndarray, place: float = place) -> np.ndarray:
-            known = np.sqrt(q) * place + np.sqrt(1 - q) * z[:, :1]
-            return known @ easy.T + z[:, 1:] @ hard.T
-
-        parts.append(sampled(target, point, 1 + hard.shape[1], 128, 11, rng))
-    y, mass = (np.concatenate([part[i] for part in parts]) for i in (0, 1))
-    first, second = (np.concatenate([part[i] for part in parts], axis=1) for i in (2, 3))
-    mass *= np.repeat(weights, [len(part[1]) for part in parts])
-    moments = Moments(y, mass, np.zeros((len(y), 0)), first[..., :1], second[:, :, 1:, 1:])
+    both = vaguely_known(target, easy, hard, q, rng)
+    moments = replace(both, first=both.first[..., :1], second=both.second[:, :, 1:, 1:])
     energy = float(mean_energy(moments)[0][0, 0])
     return q / max(energy, 1e-300), sampled_top(moments)[0]
 

@@ -64,6 +64,8 @@ def label_law(target: MultiIndex, rng: RNGLike | SeedLike = 0) -> LabelLaw:
             f"target = {target.expression}: has no hard direction; every direction is learnt at once"
         )
     moments = conditional_moments(target, split.easy, hard, rng)
+    if moments.nodes.edges.size:
+        moments = conditional_moments(target, split.easy, hard, rng, nodes=moments.nodes.evenly())
     second = moments.second.mean(axis=0) + np.eye(hard.shape[1])
     return LabelLaw(
         moments.y, moments.weight, moments.easy, second, far_labels(target), split.easy, hard,

@@ -19,6 +19,12 @@ _SECTIONS = 12  # by 16: narrow a grid step of 1e-3 to rounding
 _REFINEMENTS = 3  # each divides the steps beside turning points by 16
 _SECANTS = 10  # towards each inverse
 _ENDS = 64  # of stretches: with more of them none is singled out
+_STRETCHES = 512  # within four standard deviations: more are better sampled
+_TINY = 1e-11  # the mass of stretches that are not inverted
+
+
+class TooManyStretches(ValueError):
+    """The label turns too often for level sets."""
 
 
 class Slices(NamedTuple):
@@ -68,7 +74,8 @@ def level_sets(
     low, centre, high = np.quantile(probe[np.isfinite(probe)], [0.25, 0.5, 0.75])
     centre = centre if high - low < 1e-3 * abs(centre) else 0.0  # small labels keep their digits
     sizes = np.abs(probe - centre)
-    sizes = sizes[np.isfinite(sizes) & (sizes > 0)]
+    # last digits of a constant are no scale
+    sizes = sizes[np.isfinite(sizes) & (sizes > 1e-12 * abs(centre))]
     scale = float(np.median(sizes)) if sizes.size else 1.0
 
     def squashed(z: np.ndarray) -> np.ndarray:
@@ -96,7 +103,11 @@ def _knots(function: Function, knots: int, slack: Slack) -> tuple[np.ndarray, np
     """Grid points and values, with two values at each jump."""
     z = (np.arange(knots) - 0.5 * (knots - 1)) * (2 * _REACH / knots)  # symmetric, off the round numbers
     for _ in range(_REFINEMENTS):
-        z = _refine(z, function(z), slack)
+        y = function(z)
+        turns = np.diff(_directions(z, y, slack)) != 0
+        if np.count_nonzero(turns & (np.abs(z[1:-1]) < 4)) > _STRETCHES:
+            raise TooManyStretches
+        z = _refine(z, np.flatnonzero(turns))
     z = _with_vertices(z, function(z))
     y = function(z)
     size = _spread(z, y)
@@ -126,9 +137,8 @@ def _directions(z: np.ndarray, y: np.ndarray, slack: Slack) -> np.ndarray:
     return np.where(np.abs(step) <= np.maximum(size[1:], size[:-1]), 0, np.sign(step))
 
 
-def _refine(z: np.ndarray, y: np.ndarray, slack: Slack) -> np.ndarray:
+def _refine(z: np.ndarray, turn: np.ndarray) -> np.ndarray:
     """Add knots beside those where φ turns or bends off a plateau."""
-    turn = np.flatnonzero(np.diff(_directions(z, y, slack)) != 0)
     segment = np.unique(np.concatenate([turn, turn + 1]))
     share = np.arange(1, 16) / 16
     added = z[segment, None] + (z[segment + 1] - z[segment])[:, None] * share
@@ -196,6 +206,9 @@ def _slice(
     edges = np.unique(np.concatenate([np.interp(wanted, levels, middle[order]), close.ravel()]))
     totals = np.zeros((3, edges.size - 1))
     for a, b, sign in pieces:
+        if ndtr(z[b]) - ndtr(z[a]) < _TINY and len(pieces) > _ENDS:
+            totals[:, np.searchsorted(edges, 0.5 * (y[a] + y[b])) - 1] += _moments(z[a], z[b])
+            continue
         inner, outer = np.searchsorted(edges, np.sort(y[[a, b]]))
         cut = _inverse(function, y[a : b + 1][::sign], z[a : b + 1][::sign], edges[inner : outer + 1])
         totals[:, inner:outer] += sign * np.array(_moments(cut[:-1], cut[1:]))

@@ -15,6 +15,8 @@ from firstlight.phase_transition.theory.conditional import (
     far_labels,
 )
 
+_ATOMS = 64  # a law of fewer labels has no slices
+
 Preprocessing = Callable[[np.ndarray], np.ndarray]
 
 
@@ -59,14 +61,13 @@ def spectral_threshold(
     target = as_target(target)
     none, unit = np.zeros((target.directions, 0)), np.eye(target.directions)
     finest = 4 if target.directions == 1 and not target.noise else 0  # noise blurs slices, in quadratic time
-    fine, *coarser = (
-        _threshold(target, preprocessing, conditional_moments(target, none, unit, rng, fineness=fineness))
-        for fineness in (finest, finest - 1, finest - 2)
-    )
+    laws = [conditional_moments(target, none, unit, rng, fineness=finest - i) for i in range(3)]
+    # where T jumps within a slice the label that stands for it decides: other labels show how much
+    laws += [_aside(laws[0], way) for way in (-1, 1)]
+    fine, *others = (_threshold(target, preprocessing, law) for law in laws)
     if np.isinf(fine.value):
         return fine
-    # where T jumps within a slice the label that stands for it decides: fewer slices show how much
-    error = max(abs(fine.value - other.value) for other in coarser)
+    error = max(abs(fine.value - other.value) for other in others)
     return replace(fine, residual=error, converged=fine.converged and error < 0.02 * fine.value)
 
 
@@ -102,6 +103,16 @@ def _threshold(target: MultiIndex, preprocessing: Preprocessing, law: Moments) -
         return SpectralThreshold(1 / signal(grid[0]), np.inf, T.size, False, True)
     root = bracketing_root(lambda edge: signal(edge) - bulk(edge), grid[first - 1], grid[first])
     return SpectralThreshold(1 / bulk(root.value), root.residual, root.iterations, root.converged, False)
+
+
+def _aside(law: Moments, way: int) -> Moments:
+    """Return the law with labels moved half-way to the next slice; atoms, far from others, hardly move."""
+    order = np.argsort(law.y)
+    gap = np.abs(np.diff(law.y[order], append=law.y[order[-1]]))
+    gap = gap if way > 0 else np.roll(gap, 1)
+    y = law.y.copy()
+    y[order] += 0.5 * way * np.minimum(gap, np.median(gap) if gap.size > _ATOMS else 0.0)
+    return replace(law, y=y)
 
 
 def optimal_preprocessing(target: MultiIndex | str) -> Preprocessing:

@@ -83,7 +83,7 @@ def staircase(
             reached = finite_threshold(target, easy, hard, found.value, rng)[0]
         stages.append(Stage(found.directions, found.value, found.residual, reached))
         known = np.hstack([found.known, found.directions])
-        shown = closure(target, known, rng)
+        shown = closure(target, known, rng)[0]
         if shown.shape[1] > known.shape[1]:
             stages.append(Stage(shown[:, known.shape[1] :], 0.0, 0.0, reached))
             known = shown

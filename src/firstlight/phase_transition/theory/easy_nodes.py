@@ -1,0 +1,202 @@
+"""Nodes of the easy coordinates: where to ask what the label tells about the hard ones.
+
+What is told may jump along an easy coordinate, or be told in a small part of the space only. Both are looked
+for: first by whether the label depends on the hard coordinates at all, at many points, which is cheap; then
+by what is told at the nodes.
+"""
+
+from collections.abc import Callable
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+from scipy.special import ndtr
+
+from firstlight.data.multi_index import MultiIndex
+from firstlight.maths.sobol import sobol_normal
+from firstlight.phase_transition.theory.symmetry import rounding
+
+Part = tuple[np.ndarray, ...]  # labels, masses, first and second moments of slices
+PartAt = Callable[[np.ndarray], Part]
+
+_END = 7.0  # the normal mass beyond is 3e-12
+_PROBES = 16  # values of the hard coordinates that are compared
+_DENSE = 8192  # points of the easy ones there
+_PANEL = 7  # Gauss-Legendre nodes
+_FIRST = 7  # edges of panels
+_PANELS = 64
+_SPACE = 256  # nodes of several easy coordinates
+_ROUGH = 1e-4  # of what is told: a panel that is off by more is split
+_BISECTIONS = 20
+
+
+class Nodes(NamedTuple):
+    """Points (n, e) of the easy coordinates, their probabilities, and the relative error of sums.
+
+    For one coordinate also the edges of panels within which what is told is smooth.
+    """
+
+    place: np.ndarray
+    weight: np.ndarray
+    error: float = 0.0
+    edges: np.ndarray = np.zeros(0)
+
+    def evenly(self, width: float = 0.15) -> "Nodes":
+        """Return nodes of nearly equal distance, to draw from: a few with unequal weights are no sample."""
+        if not self.edges.size:
+            return self
+        cells = [np.linspace(a, b, 1 + int(np.ceil((b - a) / width))) for a, b in pairwise(self.edges)]
+        ends = np.unique(np.concatenate(cells))
+        mass = np.diff(ndtr(ends))
+        return Nodes(0.5 * (ends[1:] + ends[:-1])[:, None], mass / mass.sum())
+
+
+NO_NODES = Nodes(np.zeros((1, 0)), np.ones(1))
+
+
+def easy_nodes(
+    target: MultiIndex, easy: np.ndarray, hard: np.ndarray, part_at: PartAt, rng: np.random.Generator
+) -> tuple[Nodes, list[Part]]:
+    """Choose nodes, and return them with the slices there."""
+    e = easy.shape[1]
+
+    def depends(places: np.ndarray) -> np.ndarray:
+        return _depends(target, easy, hard, places)
+
+    if e == 0:
+        return NO_NODES, [part_at(np.zeros(0))]
+    if e == 1:
+        return _along_a_line(part_at, depends)
+    nodes = _in_space(depends, e, rng)
+    return nodes, [part_at(place) for place in nodes.place]
+
+
+def _depends(target: MultiIndex, easy: np.ndarray, hard: np.ndarray, places: np.ndarray) -> np.ndarray:
+    """Tell at which places the label depends on the hard coordinates."""
+    g = np.random.default_rng(3).standard_normal((_PROBES, hard.shape[1]))
+    g *= (np.append(0, np.geomspace(1e-3, 4, _PROBES - 1)) / np.linalg.norm(g, axis=1))[:, None]
+    x = (places @ easy.T)[:, None] + g @ hard.T
+    y, slack = target.law(x), rounding(target, x)
+    with np.errstate(invalid="ignore"):
+        return (np.abs(y - y[:, :1]) > 4 * (slack + slack[:, :1])).any(axis=1)
+
+
+def _in_space(depends: Callable, e: int, rng: np.random.Generator) -> Nodes:
+    """Return Sobol points, most of them where the label depends on the hard coordinates."""
+    places = sobol_normal(e, 8 * _DENSE, rng)
+    told = depends(places)
+    share = told.mean()
+    scatter = told.reshape(8, -1).mean(axis=1).std(ddof=1) / 8**0.5
+    kept, weights = [], []
+    for part, mass, count in ((places[told], share, _SPACE), (places[~told], 1 - share, _SPACE // 8)):
+        if len(part):
+            kept.append(part[:: max(len(part) // count, 1)])
+            weights.append(np.full(len(kept[-1]), mass / len(kept[-1])))
+    return Nodes(np.concatenate(kept), np.concatenate(weights), float(scatter / share) if share else 0.0)
+
+
+class _Panel:
+    """Gauss-Legendre nodes between two points, and what is told there."""
+
+    nodes, weights = np.polynomial.legendre.leggauss(_PANEL)
+    # a cubic through every other node, at all nodes
+    cubic = np.linalg.solve(np.vander(nodes[::2], 4).T, np.vander(nodes, 4).T).T
+
+    def __init__(self, low: float, high: float, part_at: PartAt) -> None:
+        self.low, self.high = low, high
+        self.z = 0.5 * (low + high) + 0.5 * (high - low) * self.nodes
+        self.mass = 0.5 * (high - low) * self.weights * np.exp(-0.5 * self.z**2) / np.sqrt(2 * np.pi)
+        self.parts = [part_at(z[None]) for z in self.z]
+        told = [_told(part) for part in self.parts]
+        self.told, self.noise = np.array([t[0] for t in told]), np.array([t[1] for t in told])
+
+    @property
+    def error(self) -> float:
+        """By how much the sum is off where a cubic does not follow what is told, beyond its noise."""
+        miss = np.abs(self.told - self.cubic @ self.told[::2])
+        noise = self.noise + np.abs(self.cubic) @ self.noise[::2]
+        return float(self.mass @ np.maximum(miss - 3 * noise, 0.0))
+
+    def split(self, part_at: PartAt) -> list["_Panel"]:
+        """Cut where the told changes most between two nodes: at a jump, if there is one."""
+        i = int(np.argmax(np.abs(np.diff(self.told))))
+        at, _ = _jump(part_at, self.z[i : i + 2], self.told[i : i + 2])
+        return [_Panel(self.low, at, part_at), _Panel(at, self.high, part_at)]
+
+
+def _jump(part_at: PartAt, ends: np.ndarray, told: np.ndarray) -> tuple[float, bool]:
+    """Bisect towards a jump of what is told between two points; stop half-way down a slope."""
+    (low, high), (at_low, at_high) = ends, told
+    size = abs(at_high - at_low)
+    for _ in range(_BISECTIONS):
+        middle = 0.5 * (low + high)
+        here = _told(part_at(np.array([middle])))[0]
+        if abs(here - at_low) < abs(here - at_high):
+            low, at_low = middle, here
+        else:
+            high, at_high = middle, here
+        if abs(at_high - at_low) < 0.75 * size:
+            return 0.5 * (low + high), False
+    return 0.5 * (low + high), True
+
+
+def _told(part: Part) -> tuple[float, float]:
+    """Return how much a label tells, E|mean|² + E|second|², and its standard error."""
+    _, mass, first, second = part
+    told = [mass @ ((a**2).sum(1) + (b**2).sum((1, 2))) for a, b in zip(first, second, strict=True)]
+    return float(np.mean(told)), float(np.std(told)) / len(told) ** 0.5
+
+
+def _along_a_line(part_at: PartAt, depends: Callable) -> tuple[Nodes, list[Part]]:
+    """Return nodes of one easy coordinate: panels, cut where what is told jumps."""
+    flips = _flips(depends)
+    edges = np.unique(np.concatenate([np.linspace(-_END, _END, _FIRST), flips]))
+    panels = [_Panel(low, high, part_at) for low, high in pairwise(edges)]
+    seen = set(flips.tolist())
+    while len(panels) < _PANELS:
+        total = sum(float(panel.mass @ panel.told) for panel in panels)
+        errors = np.array([panel.error for panel in panels])
+        worst = int(np.argmax(errors))
+        if errors[worst] > _ROUGH * total and panels[worst].high - panels[worst].low > 1e-6:
+            panels[worst : worst + 1] = panels[worst].split(part_at)
+            continue
+        beside = [i for i in range(len(panels) - 1) if panels[i].high not in seen]
+        changes = [_between(panels[i], panels[i + 1]) for i in beside]
+        if max(changes, default=0.0) <= _ROUGH * total:
+            break
+        i = beside[int(np.argmax(changes))]
+        left, right = panels[i : i + 2]
+        seen.add(left.high)
+        at, jumps = _jump(
+            part_at, np.array([left.z[-1], right.z[0]]), np.array([left.told[-1], right.told[0]])
+        )
+        if jumps:
+            seen.add(at)
+            panels[i : i + 2] = [_Panel(left.low, at, part_at), _Panel(at, right.high, part_at)]
+    z, mass, told = (np.concatenate([getattr(p, name) for p in panels]) for name in ("z", "mass", "told"))
+    error = sum(panel.error for panel in panels) / max(float(mass @ told), 1e-300)
+    edges = np.array([*(panel.low for panel in panels), _END])
+    return Nodes(z[:, None], mass / mass.sum(), error, edges), [
+        part for panel in panels for part in panel.parts
+    ]
+
+
+def _between(left: _Panel, right: _Panel) -> float:
+    """Return how much depends on where between two panels the told changes, beyond its noise."""
+    change = abs(right.told[0] - left.told[-1]) - 3 * (right.noise[0] + left.noise[-1])
+    return max(change, 0.0) * (right.z[0] - left.z[-1]) * np.exp(-0.5 * left.high**2) / np.sqrt(2 * np.pi)
+
+
+def _flips(depends: Callable) -> np.ndarray:
+    """Return where along a line the label begins or ceases to depend on the hard coordinates."""
+    z = _END * (2 * np.arange(_DENSE) + 1 - _DENSE) / _DENSE
+    here = depends(z[:, None])
+    at = np.flatnonzero(np.diff(here))
+    if at.size > _PANELS // 4:
+        return np.zeros(0)
+    low, high, start = z[at], z[at + 1], here[at]
+    for _ in range(_BISECTIONS + 20):
+        middle = 0.5 * (low + high)
+        same = depends(middle[:, None]) == start
+        low, high = np.where(same, middle, low), np.where(same, high, middle)
+    return 0.5 * (low + high)

@@ -1,0 +1,140 @@
+"""Symmetries that prove directions hard: half-turns of the hidden coordinates that leave the label as it is.
+
+Let T keep the easy directions and turn the hard ones round, z_H -> -z_H. If φ∘T = φ, then the law of
+(label, g_E, g_H) is that of (label, g_E, -g_H), noise or not: E[g_H | label, g_E] = 0, and no label ever
+shows g_H in the mean. The symmetry also fixes the easy directions to rounding, which no sample could: without
+noise the slightest tilt of them would show the rest.
+"""
+
+from itertools import product
+
+import numpy as np
+
+from firstlight.data.multi_index import MultiIndex
+
+_POINTS = 4096
+_LINES = 256
+_BISECTIONS = 52
+_SHIFT = 1e-6  # of directions, for the derivatives of crossings: between rounding and curvature
+_STEPS = 12  # of Newton's method; from a tilt of 0.1 it takes five
+_POLISH = 2  # more of them, after which only rounding is left
+_PATTERNS = 6  # hard directions whose signs are tried one by one
+
+
+def rounding(target: MultiIndex, x: np.ndarray, size: float = 1e-13) -> np.ndarray:
+    """Return by how much labels at the points x change when these are off by `size`, and in the last digits.
+
+    The smaller one of two changes, to both sides: the other may cross a jump.
+    """
+    shake = size * np.random.default_rng(0).choice([-1.0, 1.0], x.shape) * (1 + np.abs(x))
+    y = target.law(x)
+    with np.errstate(invalid="ignore"):  # a label may overflow far out
+        both = [np.abs(target.law(x + way * shake) - y) for way in (1, -1)]
+        return np.maximum(np.nan_to_num(np.minimum(*both), posinf=0.0), 4 * np.spacing(np.abs(y)))
+
+
+def leaves(target: MultiIndex, turn: np.ndarray) -> bool:
+    """Tell whether φ(turn z) = φ(z) to rounding at every one of some thousand points, half of them far out.
+
+    Examples
+    --------
+    >>> leaves(MultiIndex("z1 + abs(z2)"), np.diag([1.0, -1.0])), leaves(MultiIndex("z1"), -np.eye(1))
+    (True, False)
+    """
+    z = np.random.default_rng(2).standard_normal((_POINTS, target.directions))
+    z[::2] *= 2
+    y, turned = target.law(z), target.law(z @ turn.T)
+    with np.errstate(invalid="ignore"):
+        slack = np.maximum(rounding(target, z), rounding(target, z @ turn.T))
+        slack += np.spacing(np.median(np.abs(y)))  # a small label may be a difference of others
+        same = np.abs(turned - y) <= 4 * slack
+    return bool(np.all(same | (turned == y) | ~(np.isfinite(y) | np.isfinite(turned))))
+
+
+def half_turn(kept: np.ndarray) -> np.ndarray:
+    """Return the orthogonal matrix that keeps the span of the columns and turns the rest round."""
+    return 2 * kept @ kept.T - np.eye(len(kept))
+
+
+def proves_hard(target: MultiIndex, known: np.ndarray, hard: np.ndarray) -> bool:
+    """Tell whether symmetries prove that the label never shows any of `hard`, given the coordinates `known`.
+
+    Each column must be turned round by some sign pattern of the columns that leaves the label: all of them at
+    once, as in z1*z2, or pairs, as in sign(z1*z2*z3).
+    """
+    if leaves(target, half_turn(known)):
+        return True
+    left = set(range(hard.shape[1]))
+    patterns = product([False, True], repeat=len(left)) if 1 < len(left) <= _PATTERNS else ()
+    for pattern in patterns:
+        turned = {i for i, flipped in enumerate(pattern) if flipped}
+        axes = hard[:, list(turned)]
+        if turned & left and leaves(target, np.eye(len(hard)) - 2 * axes @ axes.T):
+            left -= turned
+    return not left
+
+
+def settled(target: MultiIndex, basis: np.ndarray) -> np.ndarray | None:
+    """Return the basis near `basis` (k, e) of which a half-turn leaves the label, to rounding; None if none.
+
+    On a line between two points the label crosses the level half-way between its values there, and on the
+    turned line at the same share of the way. The shares are smooth functions of the basis, for labels that
+    are smooth and labels that jump alike: Newton's method, over the better half of many lines.
+
+    Examples
+    --------
+    >>> target = MultiIndex("0.6*z1 + 0.8*z2 + sign(abs(0.8*z1 - 0.6*z2) - 1)")
+    >>> settled(target, np.array([[0.64], [0.77]])).ravel().tolist()
+    [0.6000, 0.8000]
+    >>> settled(target, np.array([[1.0], [0.0]])) is None
+    True
+    """
+    found = np.linalg.qr(basis)[0] * np.sign(np.diag(np.linalg.qr(basis)[1])) if basis.size else basis
+    ends = 1.5 * np.random.default_rng(0).standard_normal((2, _LINES, target.directions))
+    first, last = target.law(ends)
+    usable = np.isfinite(first) & np.isfinite(last) & (first != last)
+    ends, level = ends[:, usable], 0.5 * (first + last)[usable]
+    share = crossing(target, ends, level)
+    left = _STEPS if basis.size else 0
+    proved = leaves(target, half_turn(found))
+    while left and level.size:
+        found = _closer(target, found, ends, level, share)
+        left -= 1
+        if not proved and leaves(target, half_turn(found)):
+            proved, left = True, _POLISH
+    proved = leaves(target, half_turn(found))
+    return found if proved else None
+
+
+def _closer(
+    target: MultiIndex, basis: np.ndarray, ends: np.ndarray, level: np.ndarray, share: np.ndarray
+) -> np.ndarray:
+    """Return the basis after one step of Newton's method."""
+    e = basis.shape[1]
+    across = np.linalg.svd(basis)[0][:, e:]
+
+    def turned(basis: np.ndarray) -> np.ndarray:
+        return crossing(target, ends @ half_turn(np.linalg.qr(basis)[0]), level)
+
+    here = turned(basis)
+    shifts = [np.outer(axis, unit) for axis in across.T for unit in np.eye(e)]
+    slopes = np.array([(turned(basis + _SHIFT * shift) - here) / _SHIFT for shift in shifts]).T
+    miss = share - here
+    kept = np.abs(miss) <= np.median(np.abs(miss))  # the others may have met another branch
+    kept &= np.linalg.norm(slopes, axis=1) < 1e3
+    step = np.linalg.lstsq(slopes[kept], miss[kept], rcond=1e-6)[0]
+    step *= min(1.0, 0.3 / max(float(np.linalg.norm(step)), 1e-300))
+    u, _, vt = np.linalg.svd(basis + across @ step.reshape(across.shape[1], e), full_matrices=False)
+    return u @ vt  # the nearest orthonormal columns
+
+
+def crossing(target: MultiIndex, ends: np.ndarray, level: np.ndarray) -> np.ndarray:
+    """Bisect for where the label crosses `level` between two points, as a share of the way."""
+    first, last = ends
+    low, high = np.zeros(len(level)), np.ones(len(level))
+    start = target.law(first) < level
+    for _ in range(_BISECTIONS):
+        middle = 0.5 * (low + high)
+        same = (target.law(first + middle[:, None] * (last - first)) < level) == start
+        low, high = np.where(same, middle, low), np.where(same, high, middle)
+    return 0.5 * (low + high)
