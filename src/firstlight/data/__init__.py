@@ -42,4 +42,8 @@ __all__ = [
     "two_points",
 ]
 
-__getattr__, __dir__, _ = lazy_loader.attach(__name__, _MODULES, _NAMES)
+__getattr__, _, _ = lazy_loader.attach(__name__, _MODULES, _NAMES)
+
+
+def __dir__() -> list[str]:
+    return __all__

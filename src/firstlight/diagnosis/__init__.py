@@ -20,3 +20,7 @@ __all__ = [
     "diagnose",
     "user_data",
 ]
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -17,7 +17,7 @@ from importlib.resources import files
 from importlib.resources.abc import Traversable
 from typing import TYPE_CHECKING, Any
 
-from firstlight.maths.checks import check_instance, refusal, unknown
+from firstlight.maths.refusals import check_instance, refusal, unknown
 from firstlight.references import Entry
 
 if TYPE_CHECKING:

@@ -1,0 +1,94 @@
+"""What a refusal says, and checks that need no arrays: commands load this, and not NumPy."""
+
+import difflib
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+
+def shown(value: object, most: int = 80) -> str:
+    """Return a value's text, cut short, whatever the value.
+
+    Examples
+    --------
+    >>> shown("a" * 200, most=10)
+    "'aaaaaa..."
+    """
+    try:
+        text = " ".join(repr(value).split())
+    except Exception:  # an integer of more digits than Python prints, or an object that cannot be shown
+        text = f"<{type(value).__name__}>"
+    return text if len(text) <= most else text[: most - 3] + "..."
+
+
+def refusal(name: str, value: object, allowed: str) -> ValueError:
+    """Return the error for a field whose value is not allowed.
+
+    Examples
+    --------
+    >>> refusal("mu", None, "be a number")
+    ValueError('mu = None: must be a number')
+    """
+    return ValueError(f"{name} = {shown(value)}: must {allowed}")
+
+
+def unknown(kind: str, name: object, allowed: Iterable[str]) -> ValueError:
+    """Return the error for a name that does not exist, with the nearest one that does.
+
+    Examples
+    --------
+    >>> print(unknown("axis", "rigde", ["ridge", "width"]))
+    axis 'rigde': unknown, did you mean 'ridge'? (known: ridge, width)
+    """
+    names = sorted(allowed)
+    close = difflib.get_close_matches(str(name), names, n=1)
+    hint = f", did you mean {close[0]!r}?" if close else ""
+    return ValueError(f"{kind} {shown(name)}: unknown{hint} (known: {', '.join(names) or 'none'})")
+
+
+def check_choice(name: str, value: Any, allowed: Iterable[str]) -> None:
+    """Refuse what is not one of the allowed words.
+
+    Examples
+    --------
+    >>> check_choice("task", "regression", ("regression", "classification"))
+    """
+    allowed = tuple(allowed)
+    if not isinstance(value, str) or value not in allowed:
+        raise refusal(name, value, f"be one of {', '.join(allowed)}")
+
+
+def check_flag(name: str, value: Any) -> None:
+    """Refuse what is not True or False.
+
+    Examples
+    --------
+    >>> check_flag("log_times", False)
+    """
+    if not isinstance(value, bool):
+        raise refusal(name, value, "be True or False")
+
+
+def check_instance(name: str, value: Any, *kinds: type) -> None:
+    """Refuse what is not an instance of one of these classes.
+
+    Examples
+    --------
+    >>> check_instance("label", "a", str)
+    """
+    if not isinstance(value, kinds):
+        raise refusal(name, value, f"be of type {' or '.join(kind.__name__ for kind in kinds)}")
+
+
+def check_names(name: str, values: Any) -> tuple[str, ...]:
+    """Return a list of texts as a tuple.
+
+    Examples
+    --------
+    >>> check_names("observables", ["error"])
+    ('error',)
+    """
+    if isinstance(values, str) or not isinstance(values, Sequence):
+        raise refusal(name, values, "be a list of names")
+    if wrong := [value for value in values if not isinstance(value, str)]:
+        raise ValueError(f"{name}: {shown(wrong[0])} is not a string")
+    return tuple(values)
