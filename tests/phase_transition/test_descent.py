@@ -5,7 +5,7 @@ import pytest
 
 from firstlight import MultiIndex, activation
 from firstlight.maths.losses import loss
-from firstlight.measure.hessian import EigenPairs, extreme_eigenpairs, hessian_operator, spectral_density
+from firstlight.measure.hessian import EigenPairs, extreme_eigenpairs, hessian_operator
 from firstlight.phase_transition.definitions import Training
 from firstlight.phase_transition.experiment.descent import descend, orthogonal_start
 from firstlight.phase_transition.experiment.network import Network
@@ -97,21 +97,6 @@ def test_products_of_any_size(n, d, m, precision):
     np.testing.assert_allclose(H.dense(), expected, atol=tolerance * d)
 
 
-def test_the_density_against_eigenvalues():
-    rng = np.random.default_rng(0)
-    drawn = TARGET.sample(800, 200, rng=rng)
-    H = hessian_operator(drawn.X, drawn.y, orthogonal_start(200, 2, 0.5, rng), [1.0, 0.5], "tanh_squared")
-    exact = np.linalg.eigvalsh(H.dense())
-    x = np.linspace(exact[0] - 0.5, exact[-1] + 0.5, 200)
-    smooth = np.exp(-0.5 * ((x[:, None] - exact) / 0.1) ** 2).mean(axis=1) / (np.sqrt(2 * np.pi) * 0.1)
-    few, many = (spectral_density(H, x, 0.1, probes=probes) for probes in (8, 72))
-    gaps = [np.trapezoid(np.abs(found - smooth), x) for found in (few, many)]
-    # some 30 resolved widths share 400 × probes normals: sqrt(2 · 30/(400 · 72)) = 5 %, and nine times fewer
-    # probes make three times the error
-    assert gaps[1] < 0.09
-    assert 1.8 < gaps[0] / gaps[1] < 5
-
-
 def test_descent_ends_where_it_is_told():
     network, drawn, W = small(m=1)
     data = (drawn.X, drawn.y)
@@ -182,11 +167,6 @@ def test_descent_records_holds_and_batches():
         (lambda: extreme_eigenpairs(small_operator(), 3, 1), "neurons = 3: must divide"),
         (lambda: extreme_eigenpairs(small_operator(), 0, 1), "neurons = 0"),
         (lambda: extreme_eigenpairs(small_operator(), 1, 1, tolerance=np.nan), "tolerance = nan"),
-        (lambda: spectral_density(small_operator(), [0.0], 0.0), "width = 0.0"),
-        (lambda: spectral_density(small_operator(), [0.0], "a"), "width = 'a'"),
-        (lambda: spectral_density(small_operator(), [0.0], 0.1, probes=0), "probes = 0"),
-        (lambda: spectral_density(small_operator(), [0.0], 0.1, probes=-1), "probes = -1"),
-        (lambda: spectral_density(small_operator(), [0.0], 0.1, depth=0), "depth = 0"),
         (lambda: run_small(step_size=-1.0), "step_size = -1.0"),
         (lambda: run_small(step_size=0.0), "step_size = 0.0: must be a number above 0"),
         (lambda: run_small(step_size="a"), "step_size = 'a'"),

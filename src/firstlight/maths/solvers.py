@@ -46,61 +46,6 @@ class Solved(Shown, Generic[Value]):
         return self.value
 
 
-def fixed_point(
-    step: Callable[[Any], Any],
-    start: Any,
-    *,
-    damping: float = 0.5,
-    tolerance: float = 1e-10,
-    max_iterations: int = 1000,
-) -> Solved[np.ndarray]:
-    """Iterate ``x <- (1 - damping) x + damping step(x)`` until ``step(x)`` is ``x``.
-
-    Parameters
-    ----------
-    step : callable
-        Maps an array to an array of the same shape.
-    start : array_like
-        Where to begin.
-    damping : float, default 0.5
-        Weight of the new value, in (0, 1]; 1 is the plain iteration. One half tames the two-cycles that
-        self-consistent equations tend to fall into.
-    tolerance : float, default 1e-10
-        Bound on ``max |step(x) - x| / (1 + max |x|)``.
-    max_iterations : int, default 1000
-        Evaluations of `step` after which the last iterate is returned with ``converged=False``.
-
-    Returns
-    -------
-    Solved
-        `value` has the shape of `start`. A step that is not finite ends the iteration, unconverged.
-
-    Examples
-    --------
-    >>> found = fixed_point(np.cos, 1.0)
-    >>> float(found.value), found.converged
-    (0.739085, True)
-    """
-    if not 0 < damping <= 1:
-        raise ValueError(f"damping = {damping}: must lie in (0, 1]")
-    _check_budget(tolerance, max_iterations)
-    x = np.asarray(start, dtype=float)
-    if not np.isfinite(x).all():
-        raise ValueError("start: holds a value that is not finite")
-    residual = np.inf
-    for iteration in range(1, max_iterations + 1):
-        new = np.asarray(step(x), dtype=float)
-        if new.shape != x.shape:
-            raise ValueError(f"step: returned shape {new.shape} for an input of shape {x.shape}")
-        if not np.isfinite(new).all():
-            return Solved(x, np.inf, iteration, False)
-        residual = float(np.max(np.abs(new - x), initial=0.0) / (1 + np.max(np.abs(x), initial=0.0)))
-        if residual <= tolerance:
-            return Solved(new, residual, iteration, True)
-        x = (1 - damping) * x + damping * new
-    return Solved(x, residual, max_iterations, False)
-
-
 def bracketing_root(
     function: Callable[[float], float],
     low: float,

@@ -10,13 +10,12 @@ from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.linalg import eigh_tridiagonal
 from scipy.sparse.linalg import LinearOperator
 
 from firstlight.maths.activations import Activation, activation
 from firstlight.maths.checks import check_array, check_choice, check_count, check_matrix, check_number
 from firstlight.maths.losses import Loss, loss
-from firstlight.maths.rng import RNGLike, SeedLike, generator, stream
+from firstlight.maths.rng import RNGLike, SeedLike, generator
 from firstlight.maths.solvers import extreme_eigh
 
 _SINGLE = 1e-5  # residuals, relative to the eigenvalue, that products in single precision can reach
@@ -253,77 +252,3 @@ def _refined(operator: LinearOperator, vectors: np.ndarray, neurons: int) -> Eig
     best = basis @ turn
     residuals = np.linalg.norm(image @ turn - best * values, axis=0)
     return EigenPairs(values, best.T.reshape(len(values), neurons, -1), residuals)
-
-
-def spectral_density(
-    operator: LinearOperator,
-    x: ArrayLike,
-    width: float,
-    *,
-    probes: int = 8,
-    depth: int = 80,
-    rng: RNGLike | SeedLike = None,
-) -> np.ndarray:
-    """Estimate the density of eigenvalues by stochastic Lanczos quadrature.
-
-    Parameters
-    ----------
-    operator : LinearOperator
-        Symmetric.
-    x : array_like
-        Where the density is wanted.
-    width : float
-        Standard deviation of the normal kernel that smooths it, positive.
-    probes : int, default 8
-        Random starting vectors; the error falls as the root of probes × size.
-    depth : int, default 80
-        Lanczos steps; resolves features of about the spectrum's width over `depth`.
-    rng : SPEC 7 rng, optional
-        Draws the probes; by default a fixed stream of its own. Probes must be independent of the data: do not
-        give the seed that drew X.
-
-    Returns
-    -------
-    ndarray, the shape of x
-
-    Examples
-    --------
-    >>> grid = np.linspace(-1, 2, 301)
-    >>> identity = LinearOperator((50, 50), matvec=lambda v: v.ravel(), dtype=float)
-    >>> print(float(np.trapezoid(spectral_density(identity, grid, 0.1), grid)))
-    1.000
-    """
-    check_number("width", width, 0)
-    if width == 0:
-        raise ValueError(f"width = {width}: must be positive")
-    check_count("probes", probes)
-    check_count("depth", depth)
-    x = np.asarray(x, float)
-    rng = stream(0, "lanczos probes") if rng is None else generator(rng)
-    size = operator.shape[0]
-    density = np.zeros(x.shape)
-    for _ in range(probes):
-        nodes, weights = _lanczos_rule(operator, rng.standard_normal(size), min(depth, size))
-        kernel = np.exp(-0.5 * ((x[..., None] - nodes) / width) ** 2) / (np.sqrt(2 * np.pi) * width)
-        density += kernel @ weights / probes
-    return density
-
-
-def _lanczos_rule(operator: LinearOperator, start: np.ndarray, depth: int) -> tuple[np.ndarray, np.ndarray]:
-    """Gauss nodes and weights of the spectral measure of `start`; Lanczos, fully reorthogonalised."""
-    basis = np.zeros((depth, start.size))
-    basis[0] = start / np.linalg.norm(start)
-    diagonal, beside = np.zeros(depth), np.zeros(depth)
-    used = depth
-    for j in range(depth):
-        image = operator @ basis[j]
-        diagonal[j] = basis[j] @ image
-        for _ in range(2):
-            image -= basis[: j + 1].T @ (basis[: j + 1] @ image)
-        beside[j] = np.linalg.norm(image)
-        if j + 1 == depth or beside[j] < 1e-10 * max(1.0, abs(diagonal[j])):
-            used = j + 1
-            break
-        basis[j + 1] = image / beside[j]
-    nodes, vectors = eigh_tridiagonal(diagonal[:used], beside[: used - 1])
-    return nodes, vectors[0] ** 2
