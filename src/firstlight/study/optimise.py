@@ -104,7 +104,7 @@ def optimise(
     ----------
     problem : Problem or callable
         Whose fields are varied; or what makes one from the variables, such as
-        ``functools.partial(firstlight.one_step.families.by_width, n=200, m=200, alpha=0.5, beta=0.5)``.
+        ``functools.partial(firstlight.one_step.families.by_width, dimension=200, samples=200, beta=0.5)``.
     over : mapping
         One to three variables. ``(low, high)`` are bounds: of integers if both are, on a logarithmic scale if
         they are positive and a factor of ten apart. A list holds choices.
