@@ -7,6 +7,7 @@ import sqlite3
 import subprocess
 import sys
 import time
+from contextlib import closing
 from pathlib import Path
 
 import numpy as np
@@ -65,7 +66,7 @@ def killed_run(folder, command, store):
 
     def count():
         try:
-            with sqlite3.connect(f"file:{store}?mode=ro", uri=True) as opened:
+            with closing(sqlite3.connect(f"file:{store}?mode=ro", uri=True)) as opened:
                 return opened.execute("SELECT count(*) FROM records").fetchone()[0]
         except sqlite3.OperationalError:  # not there yet
             return 0
