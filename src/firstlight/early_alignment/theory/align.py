@@ -1,9 +1,10 @@
 """Walk the alignment phase in the limit of small initialisation, exact to rounding."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import partial
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from firstlight.data.separable import two_classes
 from firstlight.early_alignment.definitions.start import lengths
@@ -17,10 +18,10 @@ _STEEP = 1e150  # largest |v|/‖w‖: its square must not overflow
 
 
 def align(
-    X: np.ndarray,
-    y: np.ndarray | Sequence[int],
-    directions: np.ndarray,
-    signs: np.ndarray | Sequence[int] | None = None,
+    X: ArrayLike,
+    y: ArrayLike,
+    directions: ArrayLike,
+    signs: ArrayLike | None = None,
     loss: str = "exp",
     second_layer: np.ndarray | None = None,
     until: float | None = None,
@@ -83,8 +84,8 @@ def align(
 
 
 def _start(
-    directions: np.ndarray,
-    signs: np.ndarray | Sequence[int] | None,
+    directions: ArrayLike,
+    signs: ArrayLike | None,
     second_layer: np.ndarray | None,
     dimension: int,
 ) -> tuple[np.ndarray, np.ndarray]:
