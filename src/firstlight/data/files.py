@@ -4,7 +4,6 @@ Nothing in a file is ever run: pickled arrays are refused. Every refusal says wh
 """
 
 import difflib
-import re
 import zipfile
 from collections.abc import Callable
 from contextlib import suppress
@@ -13,6 +12,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+
+from firstlight.data.dialect import dialect
 
 Which = str | int | None  # the labels' array or column: its name, its position, or to be guessed
 FEATURE_NAMES = ("X", "x", "features", "data", "inputs")
@@ -189,7 +190,7 @@ def _read_npy(path: Path, labels: Which, unlabelled: bool) -> _Parts:
 def _read_csv(path: Path, labels: Which, unlabelled: bool) -> _Parts:
     from pyarrow import ArrowException, csv
 
-    encoding, delimiter, decimal = _dialect(path)
+    encoding, delimiter, decimal = dialect(path)
     try:
         table = csv.read_csv(
             path,
@@ -205,25 +206,6 @@ def _read_csv(path: Path, labels: Which, unlabelled: bool) -> _Parts:
     if all(_is_number(name) for name in table.column_names):
         raise _Refusal("the first line must hold the columns' names, and holds only numbers")
     return _split(table, labels, unlabelled)
-
-
-def _dialect(path: Path) -> tuple[str, str, str]:
-    """Guess encoding, delimiter and decimal point of a text file from its beginning."""
-    with path.open("rb") as file:
-        head = file.read(1 << 20)
-    if head.startswith((b"\xff\xfe", b"\xfe\xff")):
-        encoding = "utf-16"
-    else:
-        try:
-            head[: head.rfind(b"\n") + 1].decode("utf-8")
-            encoding = "utf-8"
-        except UnicodeDecodeError:
-            encoding = "cp1252"
-    lines = [line for line in head.decode(encoding, "replace").splitlines() if line.strip()]
-    names = re.sub(r'"[^"]*"', "", lines[0]) if lines else ""
-    delimiter = max(",;\t|", key=names.count)
-    commas = delimiter != "," and any(re.search(r"(^|[;\t|])-?\d+,\d+([;\t|]|$)", row) for row in lines[1:50])
-    return encoding, delimiter, "," if commas else "."
 
 
 def _read_parquet(path: Path, labels: Which, unlabelled: bool) -> _Parts:

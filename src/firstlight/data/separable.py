@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from firstlight.data.labelled import labelled
 from firstlight.maths.checks import check_count, check_memory, check_number, check_numbers, refusal
 from firstlight.maths.rng import RNGLike, SeedLike, generator
 from firstlight.maths.solvers import bracketing_root
@@ -70,6 +71,30 @@ def two_classes(X: ArrayLike, y: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
             "and rows within a factor of 1e12 of each other; rescale the data"
         )
     return points, labels
+
+
+def own_points(X: ArrayLike, y: ArrayLike, centre: bool = True) -> tuple[np.ndarray, np.ndarray]:
+    """Return rows of two classes at root mean square length one, and labels ±1; the second class is +1.
+
+    Rows that are zero, or become so when the mean is subtracted, have no direction and are left out.
+
+    Examples
+    --------
+    >>> X, y = own_points([[3.0, 0.0], [1.0, 0.0]], ["a", "b"])
+    >>> X.tolist(), y.tolist()
+    ([[1.0, 0.0], [-1.0, 0.0]], [-1.0, 1.0])
+    """
+    data = labelled(X, y, least=2, names=("X", "y"))
+    if len(data.classes) != 2:
+        raise ValueError(f"y: {len(data.classes)} classes; must be two")
+    rows = data.features.astype(float)
+    rows = rows - rows.mean(axis=0) if centre else rows
+    length = np.linalg.norm(rows, axis=1)
+    size = float(np.sqrt(np.mean(length**2)))
+    kept = length > 1e-9 * size
+    if size == 0 or len(np.unique(data.index[kept])) < 2:
+        raise ValueError("X: rows of both classes must differ from the mean row, or have no direction")
+    return rows[kept] / size, np.where(data.index[kept] == 1, 1.0, -1.0)
 
 
 def separability(X: ArrayLike, y: ArrayLike) -> float:

@@ -44,7 +44,7 @@ def column_notes(X: np.ndarray, names: tuple[str, ...], standardised: bool) -> t
         shown = ", ".join(f"{names[i]} (sd {spread[i]:.3g})" for i in wide[:5]) + (
             ", ..." if len(wide) > 5 else ""
         )
-        effect = f"carry {share[wide].sum():.0%} of all variance, so a network sees little else"
+        effect = f"carry {100 * share[wide].sum():.0f} % of all variance, so a network sees little else"
         notes.append(
             f"Scale: {shown} {effect}"
             + (

@@ -253,5 +253,5 @@ def _class_notes(y: np.ndarray, classes: tuple[str, ...]) -> tuple[str, ...]:
     share = counts.max() / counts.sum()
     return (
         f"The classes are unequal: {large!r} has {counts.max():,} rows, {small!r} {counts.min():,}; always "
-        f"answering {large!r} would be right in {share:.0%}.",
+        f"answering {large!r} would be right in {100 * share:.0f} %.",
     )

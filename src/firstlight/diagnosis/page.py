@@ -69,8 +69,7 @@ def svg(figure: Figure) -> str:
         drawn(figure).savefig(buffer, format="svg", metadata={"Date": None})
     text = buffer.getvalue()
     text = text[text.index("<svg") :]
-    # the size comes from the page; what matplotlib drew is geometry and escaped text
-    text = re.sub(r'(<svg[^>]*?) width="[^"]*"', r"\1", text, count=1)
+    # the height follows the width; what matplotlib drew is geometry and escaped text
     return Markup(re.sub(r'(<svg[^>]*?) height="[^"]*"', r"\1", text, count=1))
 
 

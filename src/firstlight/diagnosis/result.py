@@ -168,7 +168,7 @@ def drawn(figure: Figure) -> "Canvas":
     from firstlight.show import style
 
     with style.use():
-        canvas = style.new(1, figure.panels)
+        canvas = style.new(1, figure.panels, width=4.6 if figure.panels < 3 else 3.4)
         figure.draw(figure.data, canvas)
     return canvas
 

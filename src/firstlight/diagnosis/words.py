@@ -25,16 +25,18 @@ def number(value: Any, digits: int = 3) -> str:
 
 
 def with_error(value: float, error: float) -> str:
-    """Write a number to the digits that its error leaves.
+    """Write a number to the digits that its error leaves, four at most.
 
     Examples
     --------
-    >>> with_error(0.12345, 0.0123), with_error(0.5, float("nan")), with_error(1.0, 0.0)
+    >>> with_error(0.12345, 0.0123), with_error(0.5, float("nan")), with_error(1.0, 1e-9)
     ('0.123 ± 0.012', '0.500', '1.00')
     """
-    if not isfinite(error) or error <= 0:
+    if not isfinite(error) or error <= 1e-4 * abs(value):
         return number(float(value))
-    places = max(0, 1 - floor(log10(error)))
+    places = 1 - floor(log10(error))
+    most = 3 - floor(log10(abs(value))) if value else places
+    places = max(0, min(places, most))
     return f"{value:.{places}f} ± {error:.{places}f}"
 
 

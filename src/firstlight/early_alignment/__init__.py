@@ -63,6 +63,7 @@ THEORY = Theory(
     problems={
         "alignment": "firstlight.early_alignment.problem:Problem",
         "plane": "firstlight.early_alignment.plane:PlaneProblem",
+        "file": "firstlight.early_alignment.problem:Problem.from_file",
     },
     studies="firstlight.early_alignment.studies:STUDIES",
     references=REFERENCES,
@@ -71,6 +72,7 @@ THEORY = Theory(
         for name in ("digits", "phases", "times", "scales", "needed_scale", "rate", "rank")
     },
     figures={"toy": "firstlight.early_alignment.figures:toy"},
+    diagnose="firstlight.early_alignment.diagnosis:diagnose",
     featured=("early-alignment/toy", "early-alignment/two-points", "early-alignment/mnist-0-1"),
     page="firstlight.early_alignment.page:page",
     commands="firstlight.early_alignment.commands:app",

@@ -7,7 +7,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 import xarray as xr
+from numpy.typing import ArrayLike
 
+from firstlight.data.files import load
+from firstlight.data.separable import own_points
 from firstlight.early_alignment.definitions.alignment import right_sign_fraction
 from firstlight.early_alignment.definitions.trajectory import Observer
 from firstlight.early_alignment.experiment.descent import descent
@@ -21,7 +24,7 @@ from firstlight.early_alignment.theory.geometry import geometry
 from firstlight.early_alignment.theory.limits import limits
 from firstlight.early_alignment.theory.path import AlignmentPath
 from firstlight.early_alignment.trajectory import arrived, check_scale
-from firstlight.maths.checks import check_choice
+from firstlight.maths.checks import check_choice, check_count, check_flag, unknown
 from firstlight.maths.losses import gain
 from firstlight.maths.margin_losses import margin_loss
 from firstlight.maths.rng import RNGLike, SeedLike, generator
@@ -49,6 +52,73 @@ class Problem(Setting):
     theory: ClassVar[str] = "early_alignment"
     version: ClassVar[int] = 5
     references: ClassVar[tuple[str, ...]] = ("min2024early",)
+
+    @classmethod
+    def from_data(cls, X: ArrayLike, y: ArrayLike, *, centre: bool = True, **fields: Any) -> "Problem":
+        """Build the problem of two classes of one's own rows.
+
+        Parameters
+        ----------
+        X : array_like of shape (n, d)
+            Rows; brought to root mean square length one.
+        y : array_like of shape (n,)
+            Two classes; the second in order is labelled +1.
+        centre : bool, default True
+            Whether the mean row is subtracted, without which most real data are far from separable.
+        **fields
+            Other fields of `Setting`.
+
+        Returns
+        -------
+        Problem
+
+        Examples
+        --------
+        >>> rng = np.random.default_rng(0)
+        >>> problem = Problem.from_data(rng.normal(size=(30, 4)), np.arange(30) % 2, width=20)
+        >>> problem.shape, problem.predict(rng=0).fate_plus.item() >= 0
+        ((30, 4), True)
+        """
+        check_flag("centre", centre)
+        return cls(data="own", own=own_points(X, y, centre), **fields)
+
+    @classmethod
+    def from_file(
+        cls,
+        file: str,
+        labels: str,
+        positive: str,
+        negative: str,
+        most: int = 100,
+        centre: bool = True,
+        **fields: Any,
+    ) -> "Problem":
+        """Build the problem of two classes of a file, so that studies in TOML may name it.
+
+        Parameters
+        ----------
+        file, labels : str
+            As in `firstlight.data.files.load`.
+        positive, negative : str
+            The two classes, as they are written in the file.
+        most : int, default 100
+            At most so many rows of each class, the first ones.
+        centre, **fields
+            As in `from_data`.
+        """
+        table = load(file, labels)
+        names = np.array([str(name) for name in np.asarray(table.labels).tolist()])
+        if positive == negative:
+            raise ValueError(f"negative = {negative!r}: must differ from positive")
+        parts = [
+            np.flatnonzero(names == name)[: check_count("most", most, 1)] for name in (negative, positive)
+        ]
+        for field, name, part in zip(("negative", "positive"), (negative, positive), parts, strict=True):
+            if not len(part):
+                raise unknown(field, name, np.unique(names).tolist())
+        rows = np.concatenate(parts)
+        y = np.repeat([-1.0, 1.0], [len(part) for part in parts])
+        return cls.from_data(table.features[rows], y, centre=centre, **fields)
 
     def conditional(self, **options: Any) -> bool:
         """Say that `predict` speaks of the data and the start that `rng` draws."""

@@ -6,7 +6,7 @@ import numpy as np
 
 from firstlight.data.cache import check_classes
 from firstlight.data.images import pair
-from firstlight.data.separable import separable, toy, two_points
+from firstlight.data.separable import separable, toy, two_classes, two_points
 from firstlight.early_alignment.definitions.start import gaussian_start
 from firstlight.maths.checks import check_choice, check_count, check_flag, check_number
 from firstlight.maths.equality import ByValue
@@ -14,7 +14,7 @@ from firstlight.maths.margin_losses import MARGIN_LOSSES
 from firstlight.maths.rng import RNGLike, SeedLike, generator
 
 IMAGES = ("digits", "mnist", "fashion-mnist")
-SOURCES = ("separable", "toy", "two-points", *IMAGES)
+SOURCES = ("separable", "toy", "two-points", "own", *IMAGES)
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,9 +23,9 @@ class Setting(ByValue):
 
     Attributes
     ----------
-    data : {"separable", "toy", "two-points", "digits", "mnist", "fashion-mnist"}
+    data : {"separable", "toy", "two-points", "own", "digits", "mnist", "fashion-mnist"}
         Random orthogonally separable points; 25 points on two arcs; the points e₁ and (sin δ, cos δ), both
-        positive; or two classes of images, minus their mean image.
+        positive; the rows in `own`; or two classes of images, minus their mean image.
     samples : int
         n, for separable data and images (half of each class).
     dimension, mu : int and float
@@ -45,6 +45,8 @@ class Setting(ByValue):
         η, for gradient descent.
     horizon, observations, log_times : float, int, bool
         Last time, how many observations, and whether evenly in log time from horizon × 10⁻⁶ on.
+    own : (ndarray, ndarray), optional
+        Rows (n, d) and labels ±1 of one's own, with ``data="own"``; see `Problem.from_data`.
 
     Examples
     --------
@@ -69,6 +71,7 @@ class Setting(ByValue):
     horizon: float = 5.0
     observations: int = 101
     log_times: bool = False
+    own: tuple[np.ndarray, np.ndarray] | None = None
 
     def __post_init__(self) -> None:
         for name, allowed in (
@@ -98,12 +101,18 @@ class Setting(ByValue):
         if self.mu == 1:
             raise ValueError("mu = 1: must be less than 1, where all points would be one")
         check_classes("classes", self.classes, most=2)
+        if (self.data == "own") != (self.own is not None):
+            raise ValueError(f"own: must be given with data = 'own', and only then (data = {self.data!r})")
+        if self.own is not None:
+            object.__setattr__(self, "own", two_classes(*self.own))
         if self.start == "angle" and self.data != "two-points":
             raise ValueError(f"start = 'angle': needs data = 'two-points', not {self.data!r}")
 
     @property
     def shape(self) -> tuple[int, int]:
         """Samples and dimension of the data, without drawing them."""
+        if self.own is not None:
+            return self.own[0].shape[0], self.own[0].shape[1]
         sizes = {"separable": self.dimension, "digits": 64, "toy": 2, "two-points": 2}
         rows = {"toy": 25, "two-points": 2}
         return rows.get(self.data, self.samples), sizes.get(self.data, 784)
@@ -120,6 +129,8 @@ class Setting(ByValue):
         rng = generator(rng)
         if self.data == "separable":
             X, y = separable(self.samples, self.dimension, self.mu, rng)
+        elif self.own is not None:
+            X, y = self.own
         elif self.data in IMAGES:
             plus, minus = check_classes("classes", self.classes)
             X, y = pair(self.data, plus, minus, self.samples // 2, rng)

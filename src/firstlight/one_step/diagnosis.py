@@ -7,7 +7,7 @@ import numpy as np
 
 from firstlight.data.fitting import strong_directions
 from firstlight.diagnosis import Clock, Figure, Finding, Prediction, Table, UserData
-from firstlight.diagnosis.words import interval, number, with_error
+from firstlight.diagnosis.words import number, with_error
 from firstlight.one_step.own_data import FOLDS, REPEATS, Answer, Network, Question, needed
 
 if TYPE_CHECKING:
@@ -19,6 +19,7 @@ _LEAST = 10  # rows of a class
 _STEPS = (0.03, 0.1, 0.3, 1.0, 3.0)  # times the number of columns
 _RIDGES = (1e-4, 1e-3, 1e-2, 1e-1, 1.0)
 _WIDTHS = (10, 30, 100, 300)
+_PANELS = ("training rows", "step size / columns", "neurons")
 _TARGETS = (0.3, 0.2, 0.1, 0.05, 0.02, 0.01)
 
 
@@ -94,7 +95,7 @@ def _finding(data: UserData, main: Question, questions: list[Question]) -> Findi
     return Finding(
         speaks, why, _says(main, answer), _measured(main, answer, best), _advice(main, answer, best),
         _predictions(main, questions, best), _tables(main, questions),
-        Figure(_curves(main), draw, _caption(main), 3), _notes(data, main, questions),
+        _figure(main), _notes(data, main, questions),
         f"{total} of {planned} splits",
     )  # fmt: skip
 
@@ -117,7 +118,8 @@ def _share(value: float, regression: bool) -> str:
 def _says(main: Question, answer: Answer) -> str:
     network, unit = main.usual, main.regression
     about = f"After one step, {network.samples} training rows and {network.width} neurons leave an error of"
-    shown = f"{_share(answer.predicted, unit)}{interval(answer.low, answer.high)} on unseen rows"
+    low, high = (_share(value, unit).split()[0] for value in (answer.low, answer.high))
+    shown = f"{_share(answer.predicted, unit)} [{low}, {high}] on unseen rows"
     if unit:
         return f"{about} {shown}."
     alone = f"Gaussian theory alone, on its own law, says {_share(answer.own, unit)}"
@@ -125,13 +127,16 @@ def _says(main: Question, answer: Answer) -> str:
 
 
 def _measured(main: Question, answer: Answer, best: dict[str, Any]) -> str:
-    found = with_error(answer.measured, answer.error)
-    same = f"always the same answer: {number(main.guess)}"
-    text = f"Trained networks: {found} over {answer.splits} splits; {same}."
+    unit = main.regression
+    found = with_error(
+        answer.measured if unit else 100 * answer.measured, answer.error * (1 if unit else 100)
+    )
+    same = f"always the same answer: {_share(main.guess, unit)}"
+    text = f"Trained networks: {found}{'' if unit else ' %'} over {answer.splits} splits; {same}."
     if best:
         text += (
-            f" The step and ridge that theory calls best give {number(best['measured'])}; the best measured "
-            f"of {len(_STEPS) * len(_RIDGES)} give {number(best['lowest'])}."
+            f" The step and ridge that theory calls best give {_share(best['measured'], unit)}; the best "
+            f"of {len(_STEPS) * len(_RIDGES)} that were measured give {_share(best['lowest'], unit)}."
         )
     return text
 
@@ -254,6 +259,13 @@ def _targets(curve: list[tuple[int, Answer]], main: Question) -> Table:
     return Table("How many rows for a target error?", ("error", "rows", "90 % interval"), tuple(rows), note)
 
 
+def _figure(main: Question) -> Figure | None:
+    """Make a picture with a panel for every curve that has begun."""
+    data = _curves(main)
+    panels = sum(len(data[name]) > 1 for name in _PANELS)
+    return Figure(data, draw, _caption(main), panels) if panels else None
+
+
 def _curves(main: Question) -> dict[str, Any]:
     d, usual = main.X.shape[1], main.usual
     middle = _RIDGES.index(1e-2)
@@ -275,18 +287,18 @@ def _lines(curve: list[tuple[Any, Answer]]) -> list[dict[str, float]]:
 
 def draw(data: Mapping[str, Any], canvas: "Canvas") -> None:
     """Draw errors over training rows, step size and width: theory as lines, networks as points."""
-    for axes, name in zip(canvas.axes, ("training rows", "step size / columns", "neurons"), strict=True):
+    shown = [name for name in _PANELS if len(data[name]) > 1]
+    for axes, name in zip(canvas.axes, shown, strict=True):
         rows = data[name]
         axes.set_xscale("log")
         axes.set_xlabel(name)
         axes.axhline(data["guess"], color="#999999", linestyle=":", label="always the same answer")
-        if rows:
-            x, predicted, low, high, measured, error = (
-                [row[key] for row in rows] for key in ("x", "predicted", "low", "high", "measured", "error")
-            )
-            axes.plot(x, predicted, label="theory, on unseen rows")
-            axes.fill_between(x, low, high, alpha=0.15, linewidth=0)
-            axes.errorbar(x, measured, error, fmt="o", color="#cc4125", label="trained networks")
+        x, predicted, low, high, measured, error = (
+            [row[key] for row in rows] for key in ("x", "predicted", "low", "high", "measured", "error")
+        )
+        axes.plot(x, predicted, label="theory, on unseen rows")
+        axes.fill_between(x, low, high, alpha=0.15, linewidth=0)
+        axes.errorbar(x, measured, error, fmt="o", color="#cc4125", label="trained networks")
         axes.set_ylim(bottom=0)
     canvas.axes[0].set_ylabel(data["unit"])
     canvas.axes[0].legend()

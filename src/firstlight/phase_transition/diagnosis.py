@@ -177,7 +177,8 @@ def _finding(data: UserData, state: _State) -> Finding:
     return Finding(
         speaks, why, _says(state), _measured(state), _advice(state), _predictions(state),
         _tables(data, state),
-        Figure(state.picture, draw, _caption(state), 2) if state.picture else None, _notes(data, state),
+        Figure(state.picture, draw, _caption(state), 1 + (state.hard is not None)) if state.picture else None,
+        _notes(data, state),
         f"{len(state.halves)} of {_HALVES} halves",
     )  # fmt: skip
 
@@ -235,7 +236,7 @@ def _measured(state: _State) -> str:
 def _advice(state: _State) -> tuple[str, ...]:
     d = state.z.shape[1]
     if state.hard is None:
-        return ()
+        return ("Begin with a linear model: it sees every direction that was found.",)
     if state.hard.count:
         return ("A linear model misses the hidden direction: use a network, or squares of these columns.",)
     more = f"A direction of delta_alg = 1 would need about {5 * d:,} rows"
@@ -300,13 +301,16 @@ def _columns(data: UserData, state: _State, score: np.ndarray | None) -> str:
 def draw(data: Mapping[str, Any], canvas: "Canvas") -> None:
     """Draw labels over the scores of unseen rows along the leading linear and hidden direction."""
     labels = np.array(data["labels"])
-    for axes, name, found in zip(canvas.axes, ("linear", "hidden"), data["found"], strict=True):
+    for axes, name, found in zip(canvas.axes, ("linear", "hidden"), data["found"], strict=False):
         score = np.array(data[name])
         axes.set_xlabel(f"{name} direction" + ("" if found else " (best candidate, not significant)"))
         if data["classes"]:
             edges = np.linspace(score.min(), score.max(), 25).tolist()
             for c, title in enumerate(data["classes"]):
-                axes.hist(score[labels == c], edges, alpha=0.5, label=title)
+                counts = np.histogram(score[labels == c], edges)[0]
+                axes.stairs(
+                    counts, edges, fill=len(data["classes"]) == 2, alpha=0.6, label=title[:20], linewidth=1.6
+                )
             axes.set_ylabel("rows")
         else:
             axes.plot(score, labels, "o", markersize=2.5, alpha=0.6)
@@ -328,7 +332,7 @@ def _notes(data: UserData, state: _State) -> tuple[str, ...]:
     if state.kept < 1:
         notes.append(
             f"Of {data.shape[1]} columns the {_COLUMNS} leading principal directions were looked at; they "
-            f"hold {state.kept:.0%} of the variance."
+            f"hold {100 * state.kept:.0f} % of the variance."
         )
     if state.easy is not None and state.easy.directions.shape[1] > _MOST_EASY:
         notes.append(

@@ -104,6 +104,7 @@ THEORY = Theory(
         )
     },
     figures={"relations": "firstlight.unseen_classes.figures:relations"},
+    diagnose="firstlight.unseen_classes.diagnosis:diagnose",
     featured=(
         "unseen-classes/alignment-vs-similarity",
         "unseen-classes/recall-vs-similarity",

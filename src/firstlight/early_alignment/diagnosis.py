@@ -1,0 +1,361 @@
+"""What early alignment says about a user's data: where neurons turn first, and from how small a start."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from firstlight.data.separable import own_points
+from firstlight.diagnosis import Clock, Figure, Finding, Prediction, Table, UserData
+from firstlight.diagnosis.words import number
+from firstlight.early_alignment.definitions.alignment import cosines
+from firstlight.early_alignment.experiment.own_data import descend
+from firstlight.early_alignment.theory.bounds import bounds
+from firstlight.early_alignment.theory.geometry import geometry
+from firstlight.early_alignment.theory.own_data import Course, PairCosines, course, pair_cosines, right_active
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure as Canvas
+
+_ROWS, _WIDTH, _STARTS, _PAIRS, _LEAST = 50, 60, 3, 3, 4
+_LEVEL = 0.01  # outputs that are neglected
+_WORDS = {"holds": "holds for nearly all", "mostly": "mostly holds", "in part": "holds in part only"}
+_SPEAKS: dict[str, Any] = {"holds": "yes", "mostly": "in part", "in part": "in part"}
+
+
+@dataclass(eq=False)
+class _Pair:
+    """Two classes: rows to train on and rows to look at, as they are and with the mean taken away.
+
+    Attributes
+    ----------
+    name : str
+    rows : ndarray of int
+        Which of the user's rows are trained on.
+    X, y, unseen, unseen_y : ndarray
+        Scaled to root mean square length one, centred if that helps.
+    raw, centred : PairCosines
+    starts : list of dict
+        What was predicted and measured, one for each start.
+    fates : ndarray, shape (5,)
+        Neurons that end active on exactly the first class or the second, dead, or else nearest to the centre
+        of the first or the second.
+    curves : dict
+    """
+
+    name: str
+    classes: tuple[str, str]
+    rows: np.ndarray
+    X: np.ndarray
+    y: np.ndarray
+    unseen: np.ndarray
+    unseen_y: np.ndarray
+    raw: PairCosines
+    centred: PairCosines
+    starts: list[dict[str, float]] = field(default_factory=list)
+    fates: np.ndarray = field(default_factory=lambda: np.zeros(5, int))
+    curves: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def centring(self) -> bool:
+        """Whether taking the mean away helps."""
+        return self.centred.q10 > self.raw.q10
+
+    @property
+    def best(self) -> PairCosines:
+        """The better of the two."""
+        return self.centred if self.centring else self.raw
+
+
+def diagnose(data: UserData, clock: Clock) -> Iterator[Finding]:
+    """Yield what the theory says and what was measured, ever more of it.
+
+    Parameters
+    ----------
+    data : UserData
+    clock : Clock
+        Looked at between starts.
+
+    Yields
+    ------
+    Finding
+    """
+    if not data.classes:
+        yield Finding("no", "It speaks about two classes, and the labels are numbers.")
+        return
+    pairs = [found for a, b in data.pairs(_PAIRS, _LEAST) if (found := _pair(data, a, b)) is not None]
+    if not pairs:
+        yield Finding("no", f"It needs two classes of at least {_LEAST} different rows.")
+        return
+    yield _finding(data, pairs)
+    for start in range(_STARTS):
+        for pair in pairs:
+            _start(data, pair, start)
+            yield _finding(data, pairs)
+            if clock.over:
+                return
+
+
+def _pair(data: UserData, a: int, b: int) -> _Pair | None:
+    rng = data.rng("alignment", "rows", a, b)
+    train, rest = [], []
+    for c in (a, b):
+        order = rng.permutation(np.flatnonzero(data.y == c))
+        count = min(_ROWS, len(order) - len(order) // 4)
+        train.append(order[:count])
+        rest.append(order[count : count + _ROWS])
+    rows, other = np.concatenate(train), np.concatenate(rest)
+    y, unseen_y = (np.where(data.y[part] == b, 1.0, -1.0) for part in (rows, other))
+    mean = data.X[rows].mean(axis=0)
+    try:
+        versions = [own_points(data.X[rows], y, centre) for centre in (False, True)]
+    except ValueError:  # rows without a direction
+        return None
+    raw, centred = (pair_cosines(*version) for version in versions)
+    better = int(centred.q10 > raw.q10)
+    X, y = versions[better]
+    unseen = data.X[other] - (mean if better else 0)
+    name = f"{data.classes[b]} against {data.classes[a]}"
+    return _Pair(name, (data.classes[b], data.classes[a]), rows, X, y, unseen, unseen_y, raw, centred)
+
+
+def _start(data: UserData, pair: _Pair, start: int) -> None:
+    """Draw a start, follow it exactly, and train from ε*."""
+    rng = data.rng("alignment", "start", pair.name, start)
+    W = rng.standard_normal((_WIDTH, pair.X.shape[1]))
+    W /= np.linalg.norm(W, axis=1, keepdims=True)
+    signs = np.where(np.arange(_WIDTH) % 2, 1, -1)
+    way = course(pair.X, pair.y, W, signs)
+    times = np.linspace(0, way.time, 13)
+    found = descend(pair.X, pair.y, W, signs, float(np.exp(way.log_scale)), times)
+    expected, ends = way.directions(), way.ends()
+    live = way.path.death_time > way.time
+    agreement = np.einsum("jd,jd->j", expected, found.directions[-1])[live]
+    rows, labels = (pair.unseen, pair.unseen_y) if len(pair.unseen) else (pair.X, pair.y)
+    pair.starts.append(
+        {
+            "time": way.time, "log_scale": way.log_scale, "output": found.output,
+            "cosine": float(np.quantile(agreement, 0.05)) if live.any() else float("nan"),
+            "right": right_active(expected, signs, rows, labels),
+            "right measured": right_active(found.directions[-1], signs, rows, labels),
+            "dead": way.dead(),
+            "dead measured": float((found.directions[-1] @ pair.X.T <= 0).all(axis=1).mean()),
+            "rank": _rank(way), "rank measured": found.stable_rank,
+        }
+    )  # fmt: skip
+    pair.fates += _fates(way, pair)
+    if start == 0:
+        theory = [np.einsum("jd,jd->j", u, ends)[live] for u in way.path.direction(times)]
+        measured = [np.einsum("jd,jd->j", u, ends)[live] for u in found.directions]
+        pair.curves = {
+            "times": times.tolist(),
+            "theory": np.quantile(theory, (0.1, 0.5), axis=1).tolist(),
+            "measured": np.quantile(measured, (0.1, 0.5), axis=1).tolist(),
+        }
+
+
+def _fates(way: Course, pair: _Pair) -> np.ndarray:
+    """Count where neurons end; those that end elsewhere, by the nearest centre."""
+    fate, ends = way.path.fate, way.ends()
+    plus, minus = (cosines(ends, pair.X[pair.y == sign].sum(axis=0)) for sign in (1, -1))
+    near = (fate == 2) & (np.nan_to_num(plus) >= np.nan_to_num(minus))
+    exact = [int((fate == code).sum()) for code in (1, -1, 0)]
+    return np.array([*exact, int(near.sum()), int(((fate == 2) & ~near).sum())])
+
+
+def _rank(way: Course) -> float:
+    """Stable rank ‖W‖²_F/‖W‖²₂ of the first layer at t95, by the exact path."""
+    u, growth, _ = way.path.state(way.time)
+    W = u * np.exp(growth - growth.max())[:, None]
+    values = np.linalg.svd(W, compute_uv=False) ** 2
+    return float(values.sum() / values[0])
+
+
+def _finding(data: UserData, pairs: list[_Pair]) -> Finding:
+    main = pairs[0]
+    words = main.best.word
+    why = (
+        f"{main.name}: nine pairs of rows in ten have a cosine above {number(main.best.q10)}, so orthogonal "
+        f"separability {_WORDS[words]}."
+    )
+    done = min(len(pair.starts) for pair in pairs)
+    return Finding(
+        _SPEAKS[words], why, _says(main), _measured(main), _advice(main), _predictions(pairs),
+        _tables(data, pairs), Figure(_curves(main), draw, _caption(main), 2), _notes(data, main),
+        f"{done} of {_STARTS} starts",
+    )  # fmt: skip
+
+
+def _mean(pair: _Pair, name: str) -> tuple[float, float]:
+    values = [start[name] for start in pair.starts]
+    error = float(np.std(values, ddof=1) / np.sqrt(len(values))) if len(values) > 1 else float("nan")
+    return float(np.mean(values)), error
+
+
+def _says(main: _Pair) -> str:
+    if not main.starts:
+        return ""
+    share = (100 * main.fates / main.fates.sum()).round().astype(int)
+    scale = np.exp(min(start["log_scale"] for start in main.starts))
+    return (
+        f"{share[0] + share[3]} % of the neurons turn to {main.classes[0]} ({share[0]} % become active on "
+        f"exactly its rows), {share[1] + share[4]} % to {main.classes[1]} ({share[1]} %), {share[2]} % die. "
+        f"They have turned by time {number(_mean(main, 'time')[0])}, if the start is at most {scale:.1e}."
+    )
+
+
+def _measured(main: _Pair) -> str:
+    if not main.starts:
+        return ""
+    predicted, measured = (100 * _mean(main, name)[0] for name in ("right", "right measured"))
+    return (
+        f"Gradient descent from there: {measured:.0f} % of the neurons' answers on unseen rows are right "
+        f"(predicted {predicted:.0f} %); nineteen neurons in twenty are within cosine "
+        f"{_mean(main, 'cosine')[0]:.4f} of where theory has them."
+    )
+
+
+def _advice(main: _Pair) -> tuple[str, ...]:
+    found = []
+    if main.starts:
+        scale = np.exp(min(start["log_scale"] for start in main.starts))
+        found.append(f"To see neurons align first, start with weights of length {scale:.1e} or less.")
+    if main.centring:
+        found.append(
+            f"Subtract the mean row: violating pairs fall from {100 * main.raw.share:.0f} % to "
+            f"{100 * main.centred.share:.0f} %."
+        )
+    return tuple(found)
+
+
+def _predictions(pairs: list[_Pair]) -> tuple[Prediction, ...]:
+    asked = {
+        "right": "right answers of neurons on unseen rows",
+        "dead": "share of dead neurons",
+        "rank": "effective rank of the first layer",
+        "output": "largest output when neurons have turned",
+    }
+    found = []
+    for pair in pairs:
+        for key in asked if pair is pairs[0] else ("right",):
+            if pair.starts:
+                found.append(_prediction(pair, key, f"{asked[key]}, {pair.name}"))
+    return tuple(found)
+
+
+def _prediction(pair: _Pair, key: str, what: str) -> Prediction:
+    """Compare the exact path with descent; it neglects outputs, which may reach one per cent."""
+    if key == "output":
+        because = "neurons do not arrive all at once"
+        return Prediction(what, _LEVEL, 0.9 * _LEVEL, 1.1 * _LEVEL, *_mean(pair, "output"), because)
+    value = _mean(pair, key)[0]
+    wide = _LEVEL * (value if key == "rank" else 1)
+    measured, error = _mean(pair, f"{key} measured")
+    because = "outputs are not negligible while neurons turn"
+    return Prediction(what, value, max(0.0, value - wide), value + wide, measured, error, because)
+
+
+def _tables(data: UserData, pairs: list[_Pair]) -> tuple[Table, ...]:
+    rows = tuple(
+        (
+            p.name,
+            p.best.mu,
+            p.best.q10,
+            f"{100 * p.raw.share:.1f} %",
+            f"{100 * p.centred.share:.1f} %",
+            p.best.word,
+        )
+        for p in pairs
+    )
+    columns = ("classes", "least cosine", "q10", "violating pairs", "after centring", "separability")
+    main = pairs[0]
+    worst = np.argsort(-main.best.violating)[:8]
+    violating = tuple(
+        (
+            int(main.rows[i]) + 1,
+            data.classes[int(data.y[main.rows[i]])],
+            f"{100 * main.best.violating[i]:.0f} %",
+        )
+        for i in worst
+        if i < len(main.rows) and main.best.violating[i] > 0
+    )
+    tables = [Table("Pairs of classes, the hardest first", columns, rows)]
+    if violating:
+        note = f"Of {len(main.y)} rows looked at; the number counts the rows that were kept."
+        heads = ("row", "class", "violates with")
+        tables.append(Table(f"Rows that violate separability most, {main.name}", heads, violating, note))
+    if main.starts:
+        one, two = main.classes
+        ends = (
+            f"exactly {one}",
+            f"exactly {two}",
+            "no row: dead",
+            f"others, nearest {one}",
+            f"others, nearest {two}",
+        )
+        counted = tuple(zip(ends, main.fates.tolist(), strict=True))
+        title = f"Where {int(main.fates.sum())} neurons end, {main.name}"
+        tables.append(Table(title, ("active on", "neurons"), counted))
+    return tuple(tables)
+
+
+def _curves(main: _Pair) -> dict[str, Any]:
+    edges = np.linspace(-1, 1, 41)
+    return {
+        "edges": edges.tolist(),
+        "as they are": np.histogram(main.raw.values, edges)[0].tolist(),
+        "mean row subtracted": np.histogram(main.centred.values, edges)[0].tolist(),
+        **main.curves,
+    }
+
+
+def draw(data: Mapping[str, Any], canvas: "Canvas") -> None:
+    """Draw the cosines of pairs of rows, and how neurons turn to their end: theory lines, descent points."""
+    left, right = canvas.axes
+    for name in ("as they are", "mean row subtracted"):
+        left.stairs(data[name], data["edges"], fill=True, alpha=0.45, label=name)
+    left.axvline(0, color="#555555", linewidth=1)
+    left.set_xlabel("cosine of two rows, label taken in")
+    left.set_ylabel("pairs")
+    left.legend()
+    right.set_xlabel("time")
+    right.set_ylabel("cosine of neurons to their end")
+    for i, (word, colour) in enumerate((("slowest tenth", "#cc4125"), ("median", "#0b5394"))):
+        if "times" in data:
+            right.plot(data["times"], data["theory"][i], color=colour, label=f"theory, {word}")
+            right.plot(
+                data["times"][: len(data["measured"][i])],
+                data["measured"][i],
+                "o",
+                color=colour,
+                label=f"descent, {word}",
+            )
+    if "times" in data:
+        right.legend()
+
+
+def _caption(main: _Pair) -> str:
+    return (
+        f"{main.name}: {len(main.y)} rows, {_WIDTH} neurons. Left of zero, pairs violate separability. "
+        "Lines are exact for a vanishing start, points are gradient descent from the practical scale."
+    )
+
+
+def _notes(data: UserData, main: _Pair) -> tuple[str, ...]:
+    notes = [
+        f"{_theorem(main)} The exact path behind these numbers needs no separability.",
+        f"At most {_ROWS} rows of a class are looked at, drawn at random; what more would change is open.",
+    ]
+    if len(data.classes) > 2:
+        notes.append(f"Of {len(data.classes)} classes the {_PAIRS} hardest pairs were asked about.")
+    return tuple(notes)
+
+
+def _theorem(main: _Pair) -> str:
+    """Say what the theorem itself promises for these rows."""
+    if main.best.mu <= 0:
+        return f"The theorem promises nothing here: the least cosine is {number(main.best.mu)}, not above 0."
+    promised = bounds(geometry(main.X, main.y), _WIDTH, 0.0, reduction="mean")
+    needed = promised.required_log_scale["path"] / np.log(10)
+    return f"The theorem itself (least cosine {number(main.best.mu)}) asks for a start below 10^{needed:.0f}."

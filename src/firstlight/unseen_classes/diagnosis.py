@@ -1,0 +1,299 @@
+"""What the theory of unseen classes says about a user's data: which classes are retrievable untrained."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy.stats import spearmanr
+
+from firstlight.diagnosis import Clock, Figure, Finding, Prediction, Table, UserData
+from firstlight.diagnosis.words import number
+from firstlight.maths.intervals import share_bounds
+from firstlight.unseen_classes.definitions.step import Step
+from firstlight.unseen_classes.experiment.own_data import raw_recall
+from firstlight.unseen_classes.own_data import (
+    Halves,
+    LeftOut,
+    choose_training,
+    leave_out,
+    measured_recall,
+    predicted_recall,
+)
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure as Canvas
+
+_ROWS, _CLASSES, _RANDOM = 60, 12, 5
+_BUDGET = 1200  # rows in all
+
+
+@dataclass(eq=False)
+class _State:
+    """What is known so far.
+
+    Attributes
+    ----------
+    halves : Halves
+    raw : float
+        Recall@1 of the rows themselves, over all classes.
+    left_out : list of LeftOut
+    choice : dict
+        The classes to train on for the hardest targets, with what was predicted and measured.
+    """
+
+    halves: Halves
+    raw: float
+    left_out: list[LeftOut] = field(default_factory=list)
+    choice: dict[str, Any] = field(default_factory=dict)
+
+
+def diagnose(data: UserData, clock: Clock) -> Iterator[Finding]:
+    """Yield what the theory says and what was measured, ever more of it.
+
+    Parameters
+    ----------
+    data : UserData
+    clock : Clock
+        Looked at between classes.
+
+    Yields
+    ------
+    Finding
+    """
+    if not data.classes:
+        yield Finding("no", "It speaks about classes, and the labels are numbers.")
+        return
+    kept = [c for c, count in enumerate(data.counts) if count >= 4]
+    if len(kept) < 2:
+        yield Finding("no", "It needs two classes of at least four rows.")
+        return
+    rows = np.isin(data.y, kept)
+    most = int(np.clip(_BUDGET // len(kept), 2, _ROWS))
+    halves = Halves.draw(data.X[rows], data.y[rows], most, data.rng("unseen", "halves"))
+    raw = raw_recall(halves.X[halves.query], halves.y[halves.query], False)
+    state = _State(halves, float(np.nanmean(raw)))
+    if len(kept) == 2:
+        yield _two(data, state)
+        return
+    order = np.argsort(raw)[:_CLASSES]  # the hardest first
+    step = Step(width=512)
+    for place in (kept[i] for i in order):
+        state.left_out.append(leave_out(halves, place, step, data.rng("unseen", "network", place)))
+        yield _finding(data, state, min(len(kept), _CLASSES))
+        if clock.over:
+            return
+    if len(kept) >= 5:
+        yield from _choices(data, state, step, clock, min(len(kept), _CLASSES))
+
+
+def _choices(data: UserData, state: _State, step: Step, clock: Clock, asked: int) -> Iterator[Finding]:
+    """Choose training classes for the two hardest classes, and compare with random ones."""
+    targets = tuple(one.place for one in sorted(state.left_out, key=lambda one: one.raw)[:2])
+    small = Halves.draw(state.halves.X, state.halves.y, min(30, _ROWS), data.rng("unseen", "choice"))
+    classes, predicted = choose_training(small, targets, step)
+    rng = data.rng("unseen", "random sets")
+    measured = [
+        measured_recall(small, targets, classes, step, data.rng("unseen", "check", i)) for i in range(3)
+    ]
+    state.choice = {
+        "targets": targets,
+        "classes": classes,
+        "predicted": predicted,
+        "measured": measured,
+        "random": [],
+    }
+    yield _finding(data, state, asked)
+    others = np.setdiff1d(np.unique(small.y), targets)
+    for i in range(_RANDOM):
+        if clock.over:
+            return
+        chosen = tuple(int(c) for c in np.sort(rng.choice(others, len(classes), replace=False)))
+        found = measured_recall(small, targets, chosen, step, data.rng("unseen", "check", 3 + i))
+        state.choice["random"].append((chosen, predicted_recall(small, targets, chosen, step), found))
+    yield _finding(data, state, asked)
+
+
+def _two(data: UserData, state: _State) -> Finding:
+    queries = len(state.halves.query)
+    low, high = share_bounds(np.array([state.raw]), np.array([queries / 2]), 0.9)[0]
+    return Finding(
+        "no",
+        "There are two classes: leaving one out leaves a single class, and nothing to learn from.",
+        f"Raw rows find their own class in {100 * state.raw:.0f} % [{100 * low:.0f}, {100 * high:.0f}] of "
+        f"{queries} queries.",
+        advice=("With a third class one could ask which unseen class becomes retrievable.",),
+    )
+
+
+def _finding(data: UserData, state: _State, asked: int) -> Finding:
+    found = state.left_out
+    gap = float(np.mean([abs(one.predicted["recall"] - one.measured["recall"]) for one in found]))
+    speaks: Any = "yes" if gap <= 0.05 else "in part"
+    why = (
+        f"Predicted and measured Recall@1 of a one-step network differ by {number(gap)} on average over "
+        f"{len(found)} classes left out in turn."
+    )
+    hardest = min(found, key=lambda one: one.predicted["recall"])
+    says = (
+        f"Left out, {data.classes[hardest.place]} is the hardest to retrieve: Recall@1 "
+        f"{number(hardest.predicted['recall'])} after a step on the other classes; its raw rows reach "
+        f"{number(hardest.raw)}."
+    )
+    return Finding(
+        speaks, why, says, _measured(state), _advice(data, state), _predictions(data, state),
+        _tables(data, state), Figure(_picture(data, state), draw, _caption(state), 2), _notes(data, state),
+        f"{len(found)} of {asked} classes",
+    )  # fmt: skip
+
+
+def _mean(values: list[float]) -> tuple[float, float]:
+    error = float(np.std(values, ddof=1) / np.sqrt(len(values))) if len(values) > 1 else float("nan")
+    return float(np.mean(values)), error
+
+
+def _measured(state: _State) -> str:
+    found = state.left_out
+    step, trained, raw = (
+        np.mean([getter(one) for one in found])
+        for getter in (lambda one: one.measured["recall"], lambda one: one.trained, lambda one: one.raw)
+    )
+    text = (
+        f"Mean Recall@1 of classes left out: raw rows {number(float(raw))}, one step {number(float(step))}, "
+        f"a trained network {number(float(trained))}."
+    )
+    return text + (" Training did not help unseen classes here." if max(step, trained) < raw - 0.005 else "")
+
+
+def _advice(data: UserData, state: _State) -> tuple[str, ...]:
+    found = state.left_out
+    best = [one for one in found if max(one.measured["recall"], one.trained) > one.raw + 0.01]
+    names = ", ".join(data.classes[one.place] for one in best[:5])
+    advice = [f"Training helps retrieve {names} unseen." if best else "For unseen classes keep the raw rows."]
+    raw, even = (float(np.mean([getattr(one, name) for one in found])) for name in ("raw", "standardised"))
+    if abs(raw - even) > 0.01:
+        better = "Standardise the columns" if even > raw else "Do not standardise the columns"
+        advice.append(f"{better}: raw Recall@1 {number(raw)}, standardised {number(even)}.")
+    if state.choice:
+        targets, classes = (
+            " and ".join(data.classes[c] for c in state.choice[k]) for k in ("targets", "classes")
+        )
+        advice.append(f"To retrieve {targets} untrained, theory would train on {classes}.")
+    return tuple(advice)
+
+
+def _predictions(data: UserData, state: _State) -> tuple[Prediction, ...]:
+    found = []
+    for one in state.left_out:
+        value = one.predicted["recall"]
+        low, high = share_bounds(np.array([value]), np.array([one.queries / 2]), 0.9)[0]
+        what = f"Recall@1 of {data.classes[one.place]}, left out"
+        because = "a network of finite width, or rows of unequal length"
+        error = float(np.sqrt(max(value * (1 - value), 0.25 / one.queries) / one.queries))
+        found.append(Prediction(what, value, float(low), float(high), one.measured["recall"], error, because))
+    if state.choice:
+        targets = " and ".join(data.classes[c] for c in state.choice["targets"])
+        value, (measured, error) = state.choice["predicted"], _mean(state.choice["measured"])
+        low, high = share_bounds(np.array([value]), np.array([15.0 * len(state.choice["targets"])]), 0.9)[0]
+        what = f"Recall@1 of {targets} after training on the chosen classes"
+        found.append(
+            Prediction(what, value, float(low), float(high), measured, error, "chosen as the largest of many")
+        )
+    return tuple(found)
+
+
+def _tables(data: UserData, state: _State) -> tuple[Table, ...]:
+    columns = (
+        "class", "queries", "raw", "raw, standardised", "predicted", "measured", "trained network",
+        "alignment", "measured", "elasticity", "measured",
+    )  # fmt: skip
+    rows = tuple(
+        (data.classes[one.place], one.queries, one.raw, one.standardised, one.predicted["recall"],
+         one.measured["recall"], one.trained, one.predicted["alignment"], one.measured["alignment"],
+         one.predicted["elasticity"], one.measured["elasticity"])
+        for one in state.left_out
+    )  # fmt: skip
+    note = "Recall@1: is the nearest of all rows that were not trained on of the same class?"
+    tables = [Table("Each class left out in turn", columns, rows, note)]
+    if state.choice:
+        sets = [(state.choice["classes"], state.choice["predicted"], _mean(state.choice["measured"])[0])]
+        lines = tuple(
+            (
+                ", ".join(data.classes[c] for c in classes),
+                "chosen" if i == 0 else "random",
+                predicted,
+                measured,
+            )
+            for i, (classes, predicted, measured) in enumerate([*sets, *state.choice["random"]])
+        )
+        targets = " and ".join(data.classes[c] for c in state.choice["targets"])
+        tables.append(
+            Table(f"Training sets for {targets}", ("trained on", "", "predicted", "measured"), lines)
+        )
+    return tuple(tables)
+
+
+def _picture(data: UserData, state: _State) -> dict[str, Any]:
+    found = state.left_out
+    return {
+        "classes": [data.classes[one.place] for one in found],
+        "raw": [one.raw for one in found],
+        "predicted": [one.predicted["recall"] for one in found],
+        "measured": [one.measured["recall"] for one in found],
+        "trained": [one.trained for one in found],
+    }
+
+
+def draw(data: Mapping[str, Any], canvas: "Canvas") -> None:
+    """Draw predicted against measured Recall@1, and all of them by class."""
+    left, right = canvas.axes
+    both = [*data["predicted"], *data["measured"], *data["trained"], 1.0]
+    low = max(0.0, min(both) - 0.05)
+    left.plot([low, 1], [low, 1], color="#999999", linewidth=1)
+    left.plot(data["predicted"], data["measured"], "o", label="one-step network")
+    left.plot(data["predicted"], data["trained"], "s", color="#cc4125", label="trained network")
+    left.set_xlabel("predicted Recall@1")
+    left.set_ylabel("measured Recall@1")
+    left.legend()
+    place = np.arange(len(data["classes"]))
+    right.plot(place, data["raw"], "_", markersize=14, color="#555555", label="raw rows")
+    right.plot(place, data["predicted"], label="theory, one step")
+    right.plot(place, data["measured"], "o", color="#0b5394", label="one-step network")
+    right.plot(place, data["trained"], "s", color="#cc4125", label="trained network")
+    turned = 90 if max(len(name) for name in data["classes"]) > 3 else 0
+    right.set_xticks(place, [name[:14] for name in data["classes"]], rotation=turned)
+    right.set_xlabel("class left out")
+    right.legend()
+
+
+def _caption(state: _State) -> str:
+    return (
+        "Each class was left out, a network trained on the others, and its rows were looked up among all "
+        f"rows that were not trained on ({len(state.halves.query)} rows)."
+    )
+
+
+def _notes(data: UserData, state: _State) -> tuple[str, ...]:
+    notes = []
+    found = state.left_out
+    if len(found) >= 5:
+        columns = {
+            "one step": [one.measured["recall"] for one in found],
+            "trained network": [one.trained for one in found],
+        }
+        for name, values in columns.items():
+            ranks = [
+                float(spearmanr(other, values).statistic)
+                if np.ptp(other) and np.ptp(values)
+                else float("nan")
+                for other in ([one.predicted["recall"] for one in found], [one.raw for one in found])
+            ]
+            better = "theory" if ranks[0] >= ranks[1] else "raw neighbours"
+            notes.append(
+                f"Ranking of classes by {name}: theory {number(ranks[0])}, raw neighbours "
+                f"{number(ranks[1])} (Spearman); here {better} tell more."
+            )
+    notes.append("Predictions are for one step of a wide network; a network trained for long may differ.")
+    if len(data.classes) > _CLASSES:
+        notes.append(f"The {_CLASSES} classes with the lowest raw Recall@1 were left out in turn.")
+    return tuple(notes)

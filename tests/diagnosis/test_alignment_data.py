@@ -1,0 +1,112 @@
+"""Early alignment on own rows: cosines of pairs, the practical scale, descent from it, the command, files."""
+
+import json
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from firstlight import early_alignment
+from firstlight.cli import app
+from firstlight.data.separable import separability, separable
+from firstlight.diagnosis import Clock, user_data
+from firstlight.early_alignment.diagnosis import diagnose
+from firstlight.early_alignment.experiment.own_data import descend
+from firstlight.early_alignment.theory.own_data import course, pair_cosines, right_active
+
+
+def two_clouds(n, d, shift, seed):
+    rng = np.random.default_rng(seed)
+    y = np.where(np.arange(n) % 2, 1.0, -1.0)
+    return rng.normal(size=(n, d)) + shift * y[:, None] * np.eye(d)[0], y
+
+
+def test_cosines_of_pairs_agree_with_a_double_loop():
+    X, y = two_clouds(12, 4, 1.0, 0)
+    found = pair_cosines(X, y)
+    slow = [
+        y[i] * y[k] * (X[i] @ X[k]) / np.linalg.norm(X[i]) / np.linalg.norm(X[k])
+        for i in range(12)
+        for k in range(i + 1, 12)
+    ]
+    assert np.allclose(np.sort(found.values), np.sort(slow))
+    assert found.mu == pytest.approx(separability(X, y))
+    assert found.violating.mean() == pytest.approx(found.share)
+    assert pair_cosines(*separable(20, 6, 0.2, 0)).word == "holds"
+
+
+def test_outputs_reach_one_per_cent_from_the_practical_scale_and_a_hundredth_of_that_from_a_tenth():
+    """|f| grows as ε²; the exact path neglects outputs of at most 0.01, so a few per cent of tolerance."""
+    X, y = separable(16, 5, 0.2, 0)
+    rng = np.random.default_rng(1)
+    W = rng.normal(size=(40, 5))
+    W /= np.linalg.norm(W, axis=1, keepdims=True)
+    signs = np.where(np.arange(40) % 2, 1, -1)
+    way = course(X, y, W, signs)
+    times = np.array([0.0, way.time])
+    outputs = [descend(X, y, W, signs, scale * np.exp(way.log_scale), times).output for scale in (1.0, 0.1)]
+    assert outputs[0] == pytest.approx(0.01, rel=0.08)
+    assert outputs[0] / outputs[1] == pytest.approx(100, rel=0.08)
+
+
+def test_dead_neurons_do_not_count_as_right():
+    X, y = np.eye(2), np.array([1.0, -1.0])
+    assert right_active(np.array([[1.0, 0.0], [-1.0, -1.0]]), np.array([1, 1]), X, y) == 1.0
+
+
+@pytest.mark.parametrize(("shift", "speaks"), [(6.0, "yes"), (0.3, "in part")])
+def test_diagnosis_agrees_with_descent(shift, speaks):
+    X, y = two_clouds(80, 6, shift, 0)
+    turns = diagnose(user_data(X + 10, y), Clock(1e9))
+    found = [next(turns) for _ in range(2)][-1]
+    assert found.speaks == speaks
+    assert "Subtract the mean row" in found.advice[1]
+    assert all(one.agrees for one in found.predictions), found.predictions
+    assert found.predictions[0].measured == pytest.approx(found.predictions[0].predicted, abs=0.01)
+
+
+def test_numbers_and_tiny_classes_are_told():
+    assert next(diagnose(user_data(np.eye(30), np.arange(30) / 7), Clock(1e9))).speaks == "no"
+    assert next(diagnose(user_data(np.eye(6), [0, 0, 0, 1, 1, 1]), Clock(1e9))).speaks == "no"
+
+
+def test_own_rows_in_a_problem():
+    X, y = two_clouds(20, 4, 2.0, 3)
+    problem = early_alignment.Problem.from_data(
+        X, np.where(y > 0, "b", "a"), width=10, horizon=3.0, observations=5
+    )
+    assert problem == early_alignment.Problem.from_data(X * 8, y, width=10, horizon=3.0, observations=5)
+    theory, experiment = problem.predict(rng=1), problem.simulate(rng=1)
+    assert float(theory.fate_plus) == pytest.approx(float(experiment.fate_plus))
+    with pytest.raises(ValueError, match="own: must be given"):
+        early_alignment.Problem(data="own")
+    with pytest.raises(ValueError, match="3 classes"):
+        early_alignment.Problem.from_data(X, np.arange(20) % 3)
+
+
+@pytest.fixture
+def file(tmp_path):
+    X, y = two_clouds(40, 3, 2.0, 0)
+    path = tmp_path / "rows.csv"
+    lines = (f"{a},{b},{c},{'cat' if t > 0 else 'dog'}" for (a, b, c), t in zip(X, y, strict=True))
+    path.write_text("a,b,c,kind\n" + "\n".join(lines))
+    return path
+
+
+def test_align_lists_every_neuron(file):
+    found = CliRunner().invoke(app, ["align", str(file), "--labels", "kind", "--width", "6", "--json"])
+    facts = json.loads(found.output)
+    assert [row["neuron"] for row in facts["neurons"]] == list(range(6))
+    assert facts["rows"] == 40
+    text = CliRunner().invoke(app, ["align", str(file), "--labels", "kind", "--width", "6"]).output
+    assert text.count("\n") == 4 + 6
+    assert "dog (+) against cat (-)" in text
+
+
+def test_a_problem_of_a_file_names_what_is_wrong(file):
+    build = early_alignment.Problem.from_file
+    assert build(str(file), "kind", "cat", "dog", most=5).shape == (10, 3)
+    with pytest.raises(ValueError, match="did you mean 'cat'"):
+        build(str(file), "kind", "cats", "dog")
+    with pytest.raises(ValueError, match="must differ"):
+        build(str(file), "kind", "dog", "dog")

@@ -1,0 +1,88 @@
+"""Classes left out of own data: Recall@1 by theory, by networks and by the rows, and what to train on."""
+
+import numpy as np
+import pytest
+
+from firstlight.diagnosis import Clock, user_data
+from firstlight.unseen_classes import Step
+from firstlight.unseen_classes.diagnosis import diagnose
+from firstlight.unseen_classes.experiment.own_data import raw_recall, trained_recall
+from firstlight.unseen_classes.own_data import Halves, choose_training, leave_out, predicted_recall
+
+
+def clouds(classes, rows, d, spread, seed):
+    rng = np.random.default_rng(seed)
+    centres = spread * rng.normal(size=(classes, d))
+    y = np.repeat(np.arange(classes), rows)
+    return centres[y] + rng.normal(size=(classes * rows, d)), y
+
+
+def test_no_row_is_both_trained_on_and_queried():
+    X, y = clouds(4, 20, 5, 1.0, 0)
+    halves = Halves.draw(X, y, 8, np.random.default_rng(0))
+    assert not set(halves.train) & set(halves.query)
+    assert np.bincount(y[halves.train]).tolist() == [8] * 4
+    data = halves.without((2,))
+    assert set(np.unique(data.train_labels)) == {0, 1, 3}
+    assert len(data.unseen) == 32  # every row that is not trained on can be found
+
+
+def test_recall_of_rows_agrees_with_a_double_loop():
+    X, y = clouds(3, 12, 4, 0.7, 1)
+    distance = np.linalg.norm(X[:, None] - X, axis=2) + np.diag(np.full(36, np.inf))
+    hit = y[distance.argmin(axis=1)] == y
+    assert np.allclose(raw_recall(X, y, False), [hit[y == c].mean() for c in range(3)])
+
+
+def test_theory_is_near_the_network_on_gaussian_classes():
+    """Width 512: 40 queries, of which a finite width changes a few; three differences of 1/40."""
+    X, y = clouds(5, 80, 10, 0.8, 0)
+    halves = Halves.draw(X, y, 40, np.random.default_rng(0))
+    one = leave_out(halves, 1, Step(width=512), np.random.default_rng(1))
+    assert one.queries == 40
+    assert one.measured["recall"] == pytest.approx(one.predicted["recall"], abs=0.08)
+    assert one.measured["alignment"] == pytest.approx(one.predicted["alignment"], abs=0.05)
+    assert one.measured["elasticity"] == pytest.approx(one.predicted["elasticity"], rel=0.25)
+
+
+def test_a_trained_network_needs_no_rows_of_the_class():
+    X, y = clouds(3, 40, 6, 3.0, 0)
+    found = trained_recall((X[y < 2], y[y < 2]), X, y, np.random.default_rng(0))
+    assert found.shape == (3,)
+    assert found[2] > 0.8
+
+
+def test_the_greedy_choice_is_at_least_the_best_pair():
+    X, y = clouds(5, 30, 6, 0.8, 2)
+    halves = Halves.draw(X, y, 15, np.random.default_rng(0))
+    classes, value = choose_training(halves, (0, 1), Step(width=128))
+    assert not set(classes) & {0, 1}
+    assert value == pytest.approx(predicted_recall(halves, (0, 1), classes, Step(width=128)))
+    for pair in ((2, 3), (2, 4), (3, 4)):
+        assert value >= predicted_recall(halves, (0, 1), pair, Step(width=128))
+
+
+def test_two_classes_get_the_raw_baseline_and_numbers_nothing():
+    X, y = clouds(2, 30, 4, 1.0, 0)
+    found = next(diagnose(user_data(X, y), Clock(1e9)))
+    assert found.speaks == "no"
+    assert "queries" in found.says
+    assert next(diagnose(user_data(X, X[:, 0]), Clock(1e9))).speaks == "no"
+
+
+def test_three_classes_are_left_out_in_turn_and_the_clock_ends_it():
+    X, y = clouds(3, 30, 4, 1.5, 0)
+    found = list(diagnose(user_data(X, y), Clock(1e9)))
+    assert len(found) == 3
+    assert len(found[-1].predictions) == 3
+    assert all(one.checked for one in found[-1].predictions)
+    assert "raw rows" in found[-1].measured
+    assert len(list(diagnose(user_data(X, y), Clock(1e-9)))) == 1
+
+
+def test_five_classes_get_a_choice_with_random_sets_beside_it():
+    X, y = clouds(5, 24, 5, 0.8, 0)
+    found = list(diagnose(user_data(X, y), Clock(1e9)))[-1]
+    assert len(found.tables) == 2
+    assert [row[1] for row in found.tables[1].rows] == ["chosen"] + ["random"] * 5
+    assert "theory would train on" in found.advice[-1]
