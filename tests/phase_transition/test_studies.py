@@ -14,7 +14,8 @@ BY_NAME = {study.name: study for study in STUDIES}
 WANTED = {
     "delta-alg", "hessian-spectrum", "outlier-vs-delta", "dmft-vs-gd", "delta-nn-vs-time", "delta-nn-vs-init",
     "delta-nn-vs-width", "delta-nn-vs-activation", "delta-nn-vs-loss", "learning-curve", "escape-time",
-    "grokking", "size", "two-phases", "spectral-method", "above-algorithmic",
+    "grokking", "size", "spectral-method", "two-phases", "above-algorithmic", "batch-and-success",
+    "momentum-and-success", "width-and-success",
 }  # fmt: skip
 
 

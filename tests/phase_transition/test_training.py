@@ -4,12 +4,14 @@ from functools import partial
 
 import numpy as np
 import pytest
+from scipy.integrate import solve_ivp
 from scipy.special import ndtr
 
 from firstlight import MultiIndex
-from firstlight.phase_transition import Problem, Student, Training, dmft
+from firstlight.phase_transition import Problem, Student, Training, dmft, gradient_flow, rank
 from firstlight.phase_transition.experiment.descent import descend, orthogonal_start
 from firstlight.phase_transition.experiment.network import Network
+from firstlight.phase_transition.theory.delta_nn import NetworkThreshold
 
 STEP = "sign(abs(z1) - 1.4820733)"
 BASE = Student("tanh_squared", 1.0, 0.8)
@@ -229,3 +231,77 @@ def test_unstable_and_impossible_algorithms_are_refused():
         Problem(momentum=-0.1)
     # few theory samples for many forces: said so
     assert not dmft(STEP, BASE, 3.0, Training(0.2, batch=0.5), 64, 1 << 9).converged
+
+
+def test_gradient_flow():
+    # linear regression: the error along an eigenvalue x of the covariance falls as exp(-x s)
+    flow = gradient_flow("z1", Student("linear", 1.0, 0.6), 3.0, 3.0, 12, 1 << 14, hold_hard=False)
+    loss, error = flow(lambda path: path.test_loss)
+    small = linear_loss(Training(3.0 / 3000), 3.0, 3000, 0.6)[::250]
+    assert (np.abs(loss - small) < 4 * error + 1e-3).all()
+    plain = np.abs(flow.fine.test_loss[::2] - small).max()
+    assert np.abs(loss - small).max() < 0.3 * plain  # first order is gone
+    # a network that is really integrated, by an adaptive solver that knows nothing of steps
+    student, target = Student("gelu", (1.0, -0.6), 0.8), MultiIndex("tanh(2*z1)")
+    found = gradient_flow(target, student, 2.0, 3.0, 12, 1 << 14, hold_hard=False)
+    norms, error = found(lambda path: path.norm[:, 0])
+    ends = []
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        X = rng.standard_normal((240, 120))
+        y, W = np.tanh(2 * X[:, 0]), np.zeros((120, 2))
+        W[1:] = 0.8 * np.linalg.qr(rng.standard_normal((119, 2)))[0]
+
+        def down(s, w, X=X, y=y):
+            return -(X.T @ student.force(y, X @ w.reshape(120, 2)) / len(y)).ravel()
+
+        ends.append(
+            (solve_ivp(down, (0, 3.0), W.ravel(), rtol=1e-6).y[:, -1].reshape(120, 2)[:, 0] ** 2).sum()
+        )
+    spread = np.std(ends) / len(ends) ** 0.5
+    # forty runs at d = 120: four standard errors, and the size's own 1/d
+    assert abs(np.mean(ends) - norms[-1]) < 4 * np.hypot(spread, error[-1]) + 1 / 120
+
+
+def test_noise_on_labels_with_the_square_loss():
+    # D is unbounded below, so that no threshold exists, but training and V(t) are clear
+    target = MultiIndex(STEP, noise=0.5)
+    path = dmft(target, BASE, 4.0, 0.25, 8, 1 << 14)
+    with pytest.raises(ValueError, match="unbounded below"):
+        path.spectrum(-1)
+    ends, grown = [], []
+    for seed in range(150):
+        rng = np.random.default_rng(seed)
+        X = rng.standard_normal((800, 200))
+        y = np.sign(np.abs(X[:, 0]) - 1.4820733) + 0.5 * rng.standard_normal(800)
+        w = rng.standard_normal((200, 1))
+        w *= 0.8 / np.linalg.norm(w)
+        for _ in range(8):
+            w = w - 0.25 * X.T @ BASE.force(y, X @ w) / 800
+        ends.append(np.mean(BASE.risk(y, X @ w)))
+        grown.append(200 * w[0, 0] ** 2)
+    error = np.hypot(np.std(ends) / 150**0.5, path.standard_error(lambda run: run.train_loss[8]))
+    assert abs(np.mean(ends) - path.train_loss[8]) < 4 * error + 0.002  # overlaps that grow lower it by 1/d
+    # a mean of 150 squares is good to 12 %; saturation takes some per cent at d = 200
+    assert np.mean(grown) == pytest.approx(path.hard_variance[8, 0, 0], rel=0.45)
+
+
+def test_the_order_of_networks(monkeypatch):
+    none = np.zeros(0)
+
+    def known(target, student, *rest, **options):
+        value, error, good = {
+            0.1: (3.0, 0.1, True), 0.2: (3.1, 0.1, True), 0.3: (2.0, 0.1, True), 0.4: (1.0, 5.0, False),
+            0.5: (np.inf, np.inf, True),
+        }[student.init_scale]  # fmt: skip
+        return NetworkThreshold(value, error, 1, good, "static", none, none, none, 0.1, 0.5)
+
+    monkeypatch.setattr("firstlight.phase_transition.ranking.delta_nn", known)
+    students = {str(scale): Student("gelu", 1.0, scale) for scale in (0.1, 0.2, 0.3, 0.4, 0.5)}
+    found = rank(STEP, students)
+    assert found.names == ("0.3", "0.1", "0.2", "0.4", "0.5")
+    # 2.0 ± 0.1 is below 3.0 ± 0.1, which is not told from 3.1 ± 0.1; what did not converge settles nothing
+    assert found.settled == (True, False, False, False)
+    assert "0.4: 1 ± 5 (static), not converged" in str(found)
+    with pytest.raises(ValueError, match="students"):
+        rank(STEP, {"one": RELU})

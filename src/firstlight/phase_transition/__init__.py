@@ -19,11 +19,13 @@ if TYPE_CHECKING:
     from firstlight.phase_transition.finite_size import Onset, onset
     from firstlight.phase_transition.learning import LearningProblem
     from firstlight.phase_transition.problem import Problem
+    from firstlight.phase_transition.ranking import Ranking, rank
     from firstlight.phase_transition.spectrum import SpectrumProblem
     from firstlight.phase_transition.theory.alg import AlgorithmicThreshold, delta_alg
     from firstlight.phase_transition.theory.delta_nn import NetworkThreshold, delta_nn
     from firstlight.phase_transition.theory.dmft import dmft
     from firstlight.phase_transition.theory.escape import EscapeTime, escape_time, success_size
+    from firstlight.phase_transition.theory.flow import GradientFlow, gradient_flow
     from firstlight.phase_transition.theory.hessian import (
         HessianSpectrum,
         Outlier,
@@ -53,6 +55,8 @@ _NAMES = {
     "phase_transition.theory.alg": ["AlgorithmicThreshold", "delta_alg"],
     "phase_transition.theory.delta_nn": ["NetworkThreshold", "delta_nn"],
     "phase_transition.theory.dmft": ["dmft"],
+    "phase_transition.ranking": ["Ranking", "rank"],
+    "phase_transition.theory.flow": ["GradientFlow", "gradient_flow"],
     "phase_transition.theory.escape": ["EscapeTime", "escape_time", "success_size"],
     "phase_transition.theory.hessian": ["HessianSpectrum", "Outlier", "empirical_law", "hessian_spectrum"],
     "phase_transition.theory.law": ["CurvatureLaw"],
@@ -70,6 +74,7 @@ __all__ = [
     "CurvatureLaw",
     "DmftPath",
     "EscapeTime",
+    "GradientFlow",
     "HessianSpectrum",
     "LearningProblem",
     "Loss",
@@ -78,6 +83,7 @@ __all__ = [
     "Onset",
     "Outlier",
     "Problem",
+    "Ranking",
     "SpectralThreshold",
     "SpectrumProblem",
     "Stage",
@@ -90,10 +96,12 @@ __all__ = [
     "dmft",
     "empirical_law",
     "escape_time",
+    "gradient_flow",
     "hessian_spectrum",
     "loss",
     "onset",
     "optimal_preprocessing",
+    "rank",
     "spectral_estimator",
     "spectral_threshold",
     "staircase",
@@ -111,6 +119,7 @@ THEORY = Theory(
         "spectrum": "firstlight.phase_transition.spectrum:SpectrumProblem",
         "algorithmic": "firstlight.phase_transition.thresholds:AlgProblem",
         "threshold": "firstlight.phase_transition.thresholds:ThresholdProblem",
+        "equal_time": "firstlight.phase_transition.variants:at_equal_time",
         "phases": "firstlight.phase_transition.phases:PhasesProblem",
         "spectral_method": "firstlight.phase_transition.spectral_method:SpectralProblem",
     },
@@ -119,7 +128,17 @@ THEORY = Theory(
     references=REFERENCES,
     claims={
         name: f"firstlight.phase_transition.claims:{name}"
-        for name in ("spectral", "above_algorithmic", "phases", "onset", "delay", "grokking")
+        for name in (
+            "spectral",
+            "above_algorithmic",
+            "phases",
+            "onset",
+            "delay",
+            "grokking",
+            "lowers_batch",
+            "lowers_momentum",
+            "lowers_width",
+        )
     },
     figures={
         "limit": "firstlight.phase_transition.figures:limit",

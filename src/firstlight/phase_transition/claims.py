@@ -64,6 +64,40 @@ def _depends(what: str) -> Statement:
     )  # fmt: skip
 
 
+def _lowers(what: str) -> Statement:
+    return Statement(
+        f"{what} lowers the samples at which descents of finite size succeed", _SOURCE,
+        "abstract: opens the way to study training algorithm and architecture; the question is ours",
+        "log ratio of the onsets of success, by each trial's number of successes over a grid of samples per "
+        "dimension, last value of the axis over the first",
+        "below 0",
+    )  # fmt: skip
+
+
+def lowers_batch(found: xr.Dataset) -> list[Claim]:
+    """Judge ``phase-transition/batch-and-success``."""
+    return [_earlier(found, "batch", "SGD")]
+
+
+def lowers_momentum(found: xr.Dataset) -> list[Claim]:
+    """Judge ``phase-transition/momentum-and-success``."""
+    return [_earlier(found, "momentum", "heavy-ball momentum")]
+
+
+def lowers_width(found: xr.Dataset) -> list[Claim]:
+    """Judge ``phase-transition/width-and-success``."""
+    return [_earlier(found, "width", "width")]
+
+
+def _earlier(found: xr.Dataset, axis: str, what: str) -> Claim:
+    wins = found["success"].sel(arm="descent").sum("samples_per_dimension", skipna=False)
+    spacing = float(np.diff(np.log(found["samples_per_dimension"].values)).mean())
+    shift = -spacing * (wins.isel({axis: -1}) - wins.isel({axis: 0}))
+    values = found[axis].values
+    label = f"log ratio of onsets, {axis} {values[-1]:g} over {values[0]:g}"
+    return judged(_lowers(what), [Estimate(label, *over_trials(shift), side="below")])
+
+
 def spectral(found: xr.Dataset) -> list[Claim]:
     """Judge ``phase-transition/spectral-method`` below and above the threshold."""
     overlap, ratios = found["overlap"].sel(arm="estimator"), found["delta_over_alg"].sel(arm="theory")

@@ -67,6 +67,25 @@ def _thresholds(name: str, what: str, axis: dict, paper: dict, fixed: dict, foll
     )
 
 
+def _variants(name: str, question: str, axis: dict, paper: dict) -> Study:
+    """Make a study of whether a change of the algorithm or of the width makes descents succeed earlier."""
+    return Study(
+        name=f"phase-transition/{name}-and-success",
+        description=f"Does {question} lower the samples at which descents succeed, at equal learning time?",
+        problem=f"{_THEORY}.variants:at_equal_time",
+        axes={**axis, "samples_per_dimension": [1.2, 1.5, 1.9, 2.4, 3.0, 3.8]},
+        fixed={"target": _STEP, "step_size": 0.2, "dimension": 100, "steps": 100, "theory_steps": 64},
+        arms={"descent": Arm("simulate"), "theory": Arm("predict", {"draws": 1 << 11}, label="V(t)")},
+        trials=32,
+        observables=("success",),
+        figure=FigureSpec(x="samples_per_dimension", hue=name, labels=_LABELS),
+        scales={"paper": Scale(trials=80, axes=paper, fixed={"dimension": 800, "steps": 200})},
+        claims=f"{_CLAIMS}lowers_{name}",
+        tolerance=0.1,
+        absolute=0.25,
+    )
+
+
 STUDIES = (
     Study(
         name="phase-transition/spectral-method",
@@ -203,6 +222,9 @@ STUDIES = (
          "samples_per_dimension": (1.5, 2.1, 3.0, 4.5, 6.5, 9.0, 13.0, 19.0)},
     ),
     _thresholds("loss", "the loss", {"loss": ["square", "logistic"]}, {"loss": ["square", "logistic"]}, {}),
+    _variants("batch", "SGD", {"batch": [1.0, 0.25]}, {"batch": [1.0, 0.5, 0.25]}),
+    _variants("momentum", "momentum", {"momentum": [0.0, 0.6]}, {"momentum": [0.0, 0.6, 0.9]}),
+    _variants("width", "width", {"width": [1, 2]}, {"width": [1, 2, 4]}),
     Study(
         name="phase-transition/learning-curve",
         description="How often gradient descent succeeds, beside V(t), a theory without fit",

@@ -6,6 +6,7 @@ Independent scrambles of the samples give each number's standard error.
 """
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -131,16 +132,28 @@ def held_path(
     """Follow gradient descent with the hard overlaps held, from a label law that is known already."""
     training = as_training(training)
     kept = _check(student, samples_per_dimension, training, steps, draws, scrambles, times)
-    student.require_labels(labels.y, labels.far, labels.name)
+    student.require_loss(labels.y, labels.name)
+    unbounded = _unbounded(student, labels)
     _check_step(student, draw(labels, student.width, _PROBES, 0), samples_per_dimension, training)
 
     def drawn(count: int, rng: np.random.Generator) -> LabelSample:
         return draw(labels, min((steps + 1) * student.width, SOBOL), count, rng)
 
     start = np.zeros((student.width, labels.easy.shape[1]))
-    return _runs(
+    path = _runs(
         drawn, student, samples_per_dimension, training, steps, draws, scrambles, kept, start, generator(rng)
     )
+    runs = tuple(replace(run, unbounded=unbounded) for run in path.runs)
+    return replace(path, unbounded=unbounded, runs=runs)
+
+
+def _unbounded(student: Student, labels: LabelLaw) -> str:
+    """Return why spectra have no left edge, as with the square loss and noise; training needs none."""
+    try:
+        student.require_labels(labels.y, labels.far, labels.name)
+    except ValueError as error:
+        return str(error)
+    return ""
 
 
 def _runs(

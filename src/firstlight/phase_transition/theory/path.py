@@ -61,6 +61,8 @@ class DmftPath(Shown):
         Largest share of a force's square that was left out, for want of samples or because it is negligible.
     runs : tuple of DmftPath
         The scrambles of which this is the mean; empty for a single one.
+    unbounded : str
+        Why the Hessian's spectrum has no left edge, and is refused; empty if it has one.
     """
 
     samples_per_dimension: float
@@ -83,6 +85,7 @@ class DmftPath(Shown):
     drawn: np.ndarray | None
     dropped: float
     runs: tuple["DmftPath", ...] = ()
+    unbounded: str = ""
 
     def plot(self, ax: "Axes | None" = None) -> "Axes":
         """Draw the losses on the training samples and on fresh ones, step by step."""
@@ -141,6 +144,8 @@ class DmftPath(Shown):
         if not -len(self.times) <= index < len(self.times):
             raise ValueError(f"index = {index}: must be one of the {len(self.times)} recorded steps")
         self.student.require_smooth()
+        if self.unbounded:
+            raise ValueError(self.unbounded)
         t = self.times[index]
         D = self.student_at(t).curvature(self.sample.y, self.fields[t])
         latent, force = self._known(t) if known else (None, None)
