@@ -80,14 +80,14 @@ class Laboratory:
         self.runs.close()
 
 
-def application(store: str, children: int = 3) -> Starlette:
+def application(store: str, children: int = 4) -> Starlette:
     """Return the web application.
 
     Parameters
     ----------
     store : str
         Where runs keep their records, and pages find them.
-    children : int, default 3
+    children : int, default 4
         Processes that compute pictures.
 
     Returns
@@ -193,8 +193,8 @@ async def _pictures(request: Request) -> Response:
     """Stream all about one choice of values: what is assumed, what is stored, every view as it refines."""
     name, values, theme = _asked(request)
     laboratory = _laboratory(request)
-    sources = [_told(laboratory.view(name, which, values, theme)) for which in pages.page(name).views]
-    sources.append(_told(laboratory.pool.stream(jobs.facts, name, values, laboratory.store), theme))
+    sources = [_told(laboratory.pool.stream(jobs.facts, name, values, laboratory.store), theme)]
+    sources += [_told(laboratory.view(name, which, values, theme)) for which in pages.page(name).views]
     return _stream(_merged(sources))
 
 
@@ -268,7 +268,7 @@ async def _claims(request: Request) -> Response:
 
 
 async def _diagnose(request: Request) -> Response:
-    return _stream(diagnosed(request, _laboratory(request).pool))
+    return _stream(await diagnosed(request, _laboratory(request).pool))
 
 
 async def _runs(request: Request) -> Response:

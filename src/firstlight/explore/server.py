@@ -15,7 +15,7 @@ from firstlight.explore.workers import kill_all
 
 
 def serve(
-    store: str, *, port: int = 8765, host: str = "", token: str = "", browser: bool = True, children: int = 3
+    store: str, *, port: int = 8765, host: str = "", token: str = "", browser: bool = True, children: int = 4
 ) -> None:
     """Serve until Ctrl-C.
 
@@ -31,7 +31,7 @@ def serve(
         What readers must know.
     browser : bool, default True
         Open the page.
-    children : int, default 3
+    children : int, default 4
         Processes that compute.
     """
     if host and len(token) < 16:
@@ -46,7 +46,7 @@ def serve(
     address = f"http://{host or '127.0.0.1'}:{port}/" + (f"?token={token}" if token else "")
     config = uvicorn.Config(
         guarded,
-        log_level="warning",
+        log_level="critical",
         timeout_graceful_shutdown=1,
         server_header=False,
         h11_max_incomplete_event_size=1 << 17,

@@ -38,7 +38,7 @@ def diagnose(
 
 
 async def diagnosed(request: Request, pool: Pool) -> AsyncIterator[str]:
-    """Yield the progress and the result of diagnosing the file that a request brings."""
+    """Take the file that a request brings; return the progress and the result of its diagnosis."""
     asked = request.query_params
     source = PurePosixPath(asked.get("name", "file").replace("\\", "/")).name[:100]
     suffix = PurePosixPath(source).suffix.lower()
@@ -53,17 +53,23 @@ async def diagnosed(request: Request, pool: Pool) -> AsyncIterator[str]:
         seconds = 0.0
     if not 0 < seconds <= LONGEST:
         raise ValueError(f"seconds: must be above 0 and at most {LONGEST:g}")
-    with tempfile.TemporaryDirectory(prefix="firstlight-") as folder:
-        path = Path(folder) / f"data{suffix}"
+    folder = tempfile.TemporaryDirectory(prefix="firstlight-")
+    path = Path(folder.name) / f"data{suffix}"
+    try:
         await _receive(request, path)
-        arguments = (
-            str(path),
-            source,
-            asked.get("labels", "")[:200],
-            task,
-            asked.get("standardise") == "yes",
-        )
-        async for item in pool.stream(diagnose, *arguments, seconds):
+    except BaseException:
+        folder.cleanup()
+        raise
+    labels, standardise = asked.get("labels", "")[:200], asked.get("standardise") == "yes"
+    return _streamed(folder, pool.stream(diagnose, str(path), source, labels, task, standardise, seconds))
+
+
+async def _streamed(
+    folder: "tempfile.TemporaryDirectory[str]", source: AsyncIterator[str]
+) -> AsyncIterator[str]:
+    """Pass on a diagnosis; the file is gone when it ends, however it ends."""
+    with folder:
+        async for item in source:
             yield item
 
 

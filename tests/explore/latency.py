@@ -1,0 +1,70 @@
+"""Slider to new curve, as a reader feels it: medians by page, in Chromium. Run it as a script."""
+
+import json
+import shutil
+import statistics
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from playwright.sync_api import sync_playwright
+
+sys.path.insert(0, str(Path(__file__).parent))
+from conftest import Server
+
+MOVES = {
+    "one_step": "beta",
+    "early_alignment": "scale",
+    "phase_transition": "delta",
+    "unseen_classes": "strength",
+}
+_MOVE = """async ([name, value]) => {
+  const input = document.querySelector(`#control-${name}`);
+  const article = document.querySelector('article');
+  const panel = document.querySelector('.panel');
+  const before = Number(panel.dataset.shown);
+  const start = performance.now();
+  delete article.dataset.settled;
+  input.value = value;
+  input.dispatchEvent(new Event('input', { bubbles: true }));
+  while (Number(panel.dataset.shown) === before) await new Promise(requestAnimationFrame);
+  const first = performance.now() - start;
+  while (!article.dataset.settled) await new Promise(requestAnimationFrame);
+  return [first, performance.now() - start];
+}"""
+
+
+def measured(page, name: str) -> tuple[float, float]:
+    """Return the medians of first and final pictures over moves of one slider, in milliseconds."""
+    low, high = (float(page.get_attribute(f"#control-{name}", bound)) for bound in ("min", "max"))
+    moves = [low + (high - low) * (0.3 + 0.4 * i / 11) for i in range(12)]
+    times = [page.evaluate(_MOVE, [name, str(value)]) for value in moves]
+    first, final = zip(*times[2:], strict=True)
+    return statistics.median(first), statistics.median(final)
+
+
+def main() -> None:
+    """Print the table."""
+    began = time.perf_counter()
+    with tempfile.TemporaryDirectory() as folder, sync_playwright() as driver:
+        server = Server(f"{folder}/study.sqlite")
+        browser = driver.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
+        page = browser.new_page()
+        page.goto(server.address + "/theory/one_step")
+        page.wait_for_selector(".controls")
+        found: dict[str, object] = {"cold start to controls, s": time.perf_counter() - began}
+        page.wait_for_selector(".panel[data-shown]", timeout=120_000)
+        found["cold start to the first curve, s"] = time.perf_counter() - began
+        for theory, control in MOVES.items():
+            page.goto(f"{server.address}/theory/{theory}")
+            page.wait_for_selector("article[data-settled]", timeout=300_000)
+            first, final = measured(page, control)
+            found[theory] = f"first {first:.0f} ms, final {final:.0f} ms"
+        browser.close()
+        server.stop()
+    print(json.dumps(found, indent=2))
+
+
+if __name__ == "__main__":
+    main()

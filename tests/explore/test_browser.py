@@ -1,0 +1,211 @@
+"""The laboratory in a real browser: pages, themes, a narrow window, keyboard, runs, links, exports."""
+
+import csv
+import json
+from contextlib import contextmanager
+from pathlib import Path
+from urllib.parse import parse_qs, urlparse
+
+import pytest
+
+from firstlight.study import registry
+
+THEORIES = [theory.name for theory in registry.theories().values() if theory.page is not None]
+PATIENCE = 60_000  # milliseconds; a machine that does other things is slow
+SMALL = "dimension=40&trials=1&samples=0.5"
+
+
+@contextmanager
+def opened(browser, server, path, width=1280, theme="light"):
+    """A page of its own, that must ask nobody else for anything and complain of nothing."""
+    context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=theme)
+    context.set_default_timeout(PATIENCE)
+    page = context.new_page()
+    asked, complaints = [], []
+    page.on("request", lambda request: asked.append(request.url))
+    page.on("console", lambda said: complaints.append(said.text) if said.type == "error" else None)
+    page.on("pageerror", lambda error: complaints.append(str(error)))
+    page.goto(server.address + path)
+    yield page
+    context.close()
+    assert not [url for url in asked if not url.startswith((server.address, "data:", "blob:"))]
+    assert not complaints
+
+
+def drawn(page, panel=None):
+    """Wait until every panel, or one, has a picture."""
+    chosen = f'.panel[data-panel="{panel}"]' if panel else ".panel"
+    page.wait_for_function(
+        "chosen => { const all = [...document.querySelectorAll(chosen)];"
+        " return all.length && all.every(one => one.dataset.shown); }",
+        arg=chosen,
+    )
+
+
+def settled(page):
+    page.wait_for_selector("article[data-settled]")
+
+
+@pytest.mark.parametrize("name", THEORIES)
+def test_every_theory_in_a_wide_light_window(browser, server, name):
+    with opened(browser, server, f"/theory/{name}") as page:
+        drawn(page)
+        page.wait_for_selector(".assumed li")
+        assert page.locator("math").count() > 2
+        assert page.locator(".error:visible").count() == 0
+
+
+@pytest.mark.parametrize("name", THEORIES)
+def test_every_theory_in_a_narrow_dark_window(browser, server, name):
+    with opened(browser, server, f"/theory/{name}", width=400, theme="dark") as page:
+        drawn(page)
+        assert page.evaluate("document.documentElement.dataset.theme") == "dark"
+        assert page.evaluate("document.documentElement.scrollWidth") <= 400
+
+
+def test_the_first_page_shows_every_theory_with_a_live_picture(browser, server):
+    with opened(browser, server, "/") as page:
+        for name in THEORIES:
+            page.wait_for_selector(f'a.card[href="/theory/{name}"][data-drawn=yes]')
+        page.click("#theme")
+        assert page.evaluate("document.documentElement.dataset.theme") == "dark"
+
+
+def test_a_link_brings_the_state_back(browser, server):
+    with opened(
+        browser, server, "/theory/one_step?beta=0.3&sweep=alpha&arms=%5B%22network%22%2C%22hermite%22%5D"
+    ) as page:
+        drawn(page)
+        assert page.input_value("#control-beta") == "0.3"
+        assert page.input_value("#control-sweep") == "alpha"
+        assert page.is_checked('[data-control=arms] input[value="hermite"]')
+        page.select_option("#control-activation", "tanh")
+        page.wait_for_function("() => location.search.includes('activation=tanh')")
+        found = parse_qs(urlparse(page.url).query)
+        assert found == {
+            "beta": ["0.3"],
+            "sweep": ["alpha"],
+            "arms": ['["network","hermite"]'],
+            "activation": ["tanh"],
+        }
+    with opened(browser, server, "/theory/one_step?beta=%7Bbroken") as page:
+        page.wait_for_selector(".error:visible")
+        drawn(page)
+
+
+def test_the_keyboard_alone_moves_a_slider_and_a_point(browser, server):
+    with opened(browser, server, "/theory/unseen_classes") as page:
+        settled(page)
+        page.focus("#control-strength")
+        before = page.input_value("[data-control=strength] .exact")
+        page.keyboard.press("ArrowRight")
+        assert page.input_value("[data-control=strength] .exact") != before
+        for _ in range(60):  # from the controls on to the first class, by Tab alone
+            page.keyboard.press("Tab")
+            if page.evaluate("document.activeElement.classList.contains('movable')"):
+                break
+        page.keyboard.press("ArrowRight")
+        page.wait_for_function("() => location.search.includes('means=')")
+        means = json.loads(parse_qs(urlparse(page.url).query)["means"][0])
+        assert means[0][0] == pytest.approx(4.12)  # a hundredth of the picture's width
+
+
+def test_a_dragged_datum_changes_the_fates(browser, server):
+    with opened(browser, server, "/theory/early_alignment?width=6") as page:
+        settled(page)
+        told = page.inner_text('[data-panel="plane"] .note')
+        box = page.locator(".role-positive .movable").last.bounding_box()
+        shown = int(page.get_attribute('[data-panel="plane"]', "data-shown"))
+        page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+        page.mouse.down()
+        page.mouse.move(box["x"] - 200, box["y"] - 160, steps=4)
+        page.mouse.up()
+        page.wait_for_function(
+            f"() => Number(document.querySelector('[data-panel=plane]').dataset.shown) > {shown}"
+        )
+        page.wait_for_function("() => location.search.includes('data=')")
+        assert told
+        page.click("text=Play")
+        page.wait_for_function("() => document.querySelector('.clock').textContent !== 't = 0'")
+        page.click("text=Pause")
+
+
+def test_export_and_table_hold_the_numbers_of_the_library(browser, server, tmp_path):
+    from firstlight.explore.pages import page as described
+    from firstlight.one_step import Problem
+
+    with opened(browser, server, f"/theory/one_step?{SMALL}&sweep=beta") as page:
+        settled(page)
+        with page.expect_download() as waiting:
+            page.click('[data-panel="errors"] button:has-text("CSV")')
+        path = Path(waiting.value.path())
+        rows = list(csv.reader(path.read_text().splitlines()))
+        curve = {float(row[1]): float(row[2]) for row in rows[1:] if row[0] == "test error, theory"}
+        problem = Problem.scaled(dimension=40, width=40, samples=20, alpha=0.5, beta=1.0)
+        assert curve[1.0] == pytest.approx(
+            float(problem.predict(0).test_error), rel=1e-5
+        )  # seven digits travel
+        page.click('[data-panel="errors"] button:has-text("Table")')
+        assert page.locator('[data-panel="errors"] tbody tr').count() == len(rows) - 1
+        page.click("text=Copy as Python")
+        page.wait_for_function("() => window.copied")
+        scope: dict = {}
+        program = page.evaluate("window.copied").replace(
+            "run(study)", f"run(study, {str(tmp_path / 's.sqlite')!r}, workers=0)"
+        )
+        exec(compile(program, "copied", "exec"), scope)
+        one_step = described("one_step")
+        values = one_step.clean({"dimension": 40, "trials": 1, "samples": 0.5, "sweep": "beta"})
+        assert scope["found"].attrs["fingerprint"]
+        assert scope["study"].axes == one_step.study(values).axes
+        for kind in ("png", "svg"):
+            with page.expect_download() as waiting:
+                page.click(f'[data-panel="relative"] button:has-text("{kind.upper()}")')
+            assert Path(waiting.value.path()).stat().st_size > 1000
+
+
+def test_run_refresh_cancel_and_resume(browser, server):
+    path = f"/theory/one_step?{SMALL}&beta=0.45"
+    with opened(browser, server, path) as page:
+        settled(page)
+        page.click("button.primary")
+        page.wait_for_selector(".run[data-state=done], .run[data-state=stored]")
+        page.reload()
+        settled(page)
+        page.wait_for_selector(".run[data-state=stored]")
+        page.wait_for_function(
+            "() => Number(document.querySelector('[data-panel=errors]').dataset.points) === 8"
+        )
+    with opened(browser, server, "/theory/one_step?dimension=120&trials=40&beta=0.45") as page:
+        settled(page)
+        page.click("button.primary")
+        page.wait_for_selector("button:has-text('Cancel')")
+        page.reload()  # the run goes on, and the page finds it again
+        page.click("button:has-text('Cancel')")
+        page.wait_for_function(
+            "() => document.querySelector('.run .state').textContent.match(/cancelled|stored|compute/)"
+        )
+
+
+def test_a_file_of_ones_own_is_diagnosed(browser, server, tmp_path):
+    lines = ["a,b,<b>label</b>"] + [
+        f"{(i * 37) % 11},{(i * 53) % 7},{'yes' if i % 2 else 'no'}" for i in range(80)
+    ]
+    (tmp_path / "mine.csv").write_text("\n".join(lines))
+    with opened(browser, server, "/data") as page:
+        page.fill("#seconds", "5")
+        page.fill("#labels", "<b>label</b>")
+        page.set_input_files("#file", tmp_path / "mine.csv")
+        page.wait_for_selector(".result:visible")
+        assert page.evaluate(
+            "document.querySelector('.diagnosis').shadowRoot.textContent.includes('80 rows')"
+        )
+        assert (
+            page.evaluate("document.querySelector('.diagnosis').shadowRoot.querySelectorAll('script').length")
+            == 0
+        )
+        (tmp_path / "bad.csv").write_text("a,b\n1,2\n")
+        page.fill("#labels", "")
+        page.set_input_files("#file", tmp_path / "bad.csv")
+        page.wait_for_selector(".error:visible")
+        assert "bad.csv" in page.inner_text(".error")
