@@ -114,7 +114,7 @@ def test_a_dragged_datum_changes_the_fates(browser, server):
     with opened(browser, server, "/theory/early_alignment?width=6") as page:
         settled(page)
         told = page.inner_text('[data-panel="plane"] .note')
-        box = page.locator(".role-positive .movable").last.bounding_box()
+        box = page.locator('[data-place="1 14"]').bounding_box()
         shown = int(page.get_attribute('[data-panel="plane"]', "data-shown"))
         page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
         page.mouse.down()
@@ -124,10 +124,13 @@ def test_a_dragged_datum_changes_the_fates(browser, server):
             f"() => Number(document.querySelector('[data-panel=plane]').dataset.shown) > {shown}"
         )
         page.wait_for_function("() => location.search.includes('data=')")
+        rows = json.loads(parse_qs(urlparse(page.url).query)["data"][0])
+        assert len(rows) == 25
+        assert rows[14][0] < 0.5  # it was near (1, 0), and follows the hand
         assert told
-        page.click("text=Play")
+        page.click("button.play")
         page.wait_for_function("() => document.querySelector('.clock').textContent !== 't = 0'")
-        page.click("text=Pause")
+        page.click("button.play")
 
 
 def test_export_and_table_hold_the_numbers_of_the_library(browser, server, tmp_path):

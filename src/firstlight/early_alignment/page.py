@@ -34,9 +34,9 @@ _ROLES: dict[float, Role] = {1.0: "positive", -1.0: "negative"}
 _CURVES = {
     "change": (("direction_change", "directions", False), ("norm_change", "lengths", True)),
     "loss": (("loss", "loss", False),),
-    "cosines": (("cosine_plus", "positive neurons", False), ("cosine_minus", "negative neurons", True)),
+    "cosines": (("cosine_plus", "positive", False), ("cosine_minus", "negative", True)),
 }
-_CAPTIONS = {"change": "rate of change", "loss": "loss", "cosines": "mean cosine to their class"}
+_CAPTIONS = {"change": "rate of change", "loss": "loss", "cosines": "mean cosine"}
 
 
 def _rows(values: Values) -> dict[str, list[list[float]]]:
@@ -151,13 +151,13 @@ def _curves(exact: "xr.Dataset", flow: "xr.Dataset | None") -> dict[str, Picture
     pictures = {}
     for panel, curves in _CURVES.items():
         traces = [
-            Trace(name=f"{label}, exact path" if len(curves) > 1 else "exact path, ε → 0", dashed=dashed,
+            Trace(name=f"{label}, exact" if len(curves) > 1 else "exact path, ε → 0", dashed=dashed,
                   x=exact.time.values.tolist(), y=exact[name].values.tolist())
             for name, label, dashed in curves
         ]  # fmt: skip
         if flow is not None:
             traces += [
-                Trace(name=f"{label}, gradient flow" if len(curves) > 1 else "gradient flow", dashed=dashed,
+                Trace(name=f"{label}, flow" if len(curves) > 1 else "gradient flow", dashed=dashed,
                       role="second", x=flow.time.values.tolist(), y=flow[name].values.tolist())
                 for name, label, dashed in curves
             ]  # fmt: skip

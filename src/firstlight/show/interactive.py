@@ -68,6 +68,7 @@ def figure(picture: Picture, theme: Theme = "light") -> dict[str, Any]:
                 "y": 1.02,
                 "yanchor": "bottom",
                 "bgcolor": "rgba(0,0,0,0)",
+                "font": {"size": 11.5},
             },
             "showlegend": len(picture.traces) > 1,
             "hovermode": "closest",

@@ -20,7 +20,7 @@ export async function home(main, about) {
         h("div", { class: "thumb drop" }, h("span", {}, "npz · npy · csv · parquet")))),
     table));
   const draw = async () => {
-    for (const one of cards) await one.draw();
+    await Promise.all(cards.map((one) => one.draw()));
   };
   onTheme(draw);
   await draw();

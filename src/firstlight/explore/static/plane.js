@@ -22,6 +22,8 @@ export class Plane {
   }
 
   show(drawn) {
+    if (this.dragging) this.keep(drawn);
+    const same = this.drawn && signature(this.drawn) === signature(drawn);
     this.drawn = drawn;
     const [left, right] = drawn.x_range;
     const [low, high] = drawn.y_range;
@@ -32,8 +34,18 @@ export class Plane {
     this.bar.hidden = !moving;
     if (this.still) this.frame = 1;
     else if (this.frame === null || !moving) this.frame = moving ? Number(this.slider.value) : 0;
-    this.build();
+    if (!same) this.build(); // else whoever is being dragged would be lost
     this.place();
+  }
+
+  // what is being dragged stays where the hand has it
+  keep(drawn) {
+    drawn.rows = this.drawn.rows;
+    drawn.groups.forEach((group, g) => {
+      if (!group.handles) return;
+      group.points = this.drawn.groups[g].points;
+      if (group.frames.length) group.points.forEach((point, i) => { group.frames[0][i] = [...point, Math.atan2(point[1], point[0])]; });
+    });
   }
 
   // from numbers to pixels, and back
@@ -73,19 +85,20 @@ export class Plane {
     const ray = group.marker === "ray" ? s("line", { class: "ray" }) : null;
     if (movable) {
       for (const [name, value] of Object.entries({ tabindex: 0, role: "button", "data-place": `${g} ${i}`, "aria-label": `${group.name} ${i + 1}; move with the arrow keys` })) body.setAttribute(name, value);
-      this.drag(body, group, i);
+      this.drag(body, g, i);
     }
     return { element: s("g", {}, ray, body), body, mark, ray };
   }
 
-  drag(body, group, i) {
+  drag(body, g, i) {
     const move = (to, last) => {
+      const group = this.drawn.groups[g];
       const rows = structuredClone(this.drawn.rows[group.handles]);
       const row = rows[group.first + i];
       [row[0], row[1]] = this.clamp(to).map((one) => Number(one.toFixed(3)));
       this.drawn.rows[group.handles] = rows;
       group.points[i] = [row[0], row[1]];
-      if (group.frames.length) group.frames[0][i] = [row[0], row[1]];
+      if (group.frames.length) group.frames[0][i] = [row[0], row[1], Math.atan2(row[1], row[0])];
       this.changed(group.handles, rows, last);
     };
     body.addEventListener("pointerdown", (event) => {
@@ -93,10 +106,11 @@ export class Plane {
       body.focus();
       this.stop();
       if (this.drawn.times.length > 1) this.seek(0);
+      this.dragging = true;
       body.setPointerCapture(event.pointerId);
       const follow = (moved) => { move(this.from(moved), false); this.place(); };
       body.addEventListener("pointermove", follow);
-      const end = () => body.removeEventListener("pointermove", follow);
+      const end = () => { this.dragging = false; body.removeEventListener("pointermove", follow); };
       body.addEventListener("pointerup", end, { once: true });
       body.addEventListener("pointercancel", end, { once: true });
     });
@@ -105,6 +119,7 @@ export class Plane {
       if (!steps) return;
       event.preventDefault();
       const size = ((this.drawn.x_range[1] - this.drawn.x_range[0]) / 100) * (event.shiftKey ? 5 : 1);
+      const group = this.drawn.groups[g];
       const row = this.drawn.rows[group.handles][group.first + i];
       move([row[0] + size * steps[0], row[1] + size * steps[1]], true);
       this.place();
@@ -162,7 +177,7 @@ export class Plane {
     const start = performance.now();
     const step = (now) => {
       if (!this.playing) return;
-      const frame = Math.min(begin + (now - start) / (1000 * SECONDS), 1);
+      const frame = Math.min(begin + Math.max(now - start, 0) / (1000 * SECONDS), 1); // a frame may be older than the click
       this.seek(frame);
       if (frame < 1) requestAnimationFrame(step);
       else this.stop();
@@ -189,6 +204,10 @@ export class Plane {
     if (format === "svg") download(name, text, "image/svg+xml");
     else paint(text, variables.getPropertyValue("--card"), name);
   }
+}
+
+function signature(drawn) {
+  return JSON.stringify([drawn.x_range, drawn.y_range, drawn.circle, drawn.groups.map((one) => [one.name, one.points.length, one.marker, one.labels])]);
 }
 
 function paint(text, paper, name) {
