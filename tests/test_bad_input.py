@@ -42,7 +42,7 @@ def test_the_campaign_can_fail(bad_input):
         (lambda: structured_data(8, 2.0, weights=0.5), "weights = .*sum"),
         (lambda: structured_data(8, 2.0, noise="a"), "noise = 'a': must be a number of at least 0"),
         (lambda: Regression([1.0, 0.0], link=3), "link = 3"),
-        (lambda: Step(strength="a"), "kappa = 'a'"),
+        (lambda: Step(strength="a"), "strength = 'a'"),
         (lambda: Step(tau=[1.0]), r"tau = \[1.0\]"),
         (lambda: Step(loss=np.array(["square", "softmax"])), "loss = array"),
         (lambda: RotationProblem(variance=10**400), "variance = 1000"),

@@ -58,7 +58,7 @@ class DeepProblem(Training):
         super().__post_init__()
         check_count("per_class", self.per_class, 2)
         canonical_name(self.images, "images")
-        if self.classes != "random":
+        if not isinstance(self.classes, str) or self.classes != "random":
             check_classes("classes", self.classes, most=7)
 
     @property
