@@ -80,6 +80,9 @@ def test_own_rows_in_a_problem():
     assert float(theory.fate_plus) == pytest.approx(float(experiment.fate_plus))
     with pytest.raises(ValueError, match="own: must be given"):
         early_alignment.Problem(data="own")
+    for wrong in (5, "ab", (X,), (X, y[:3]), (X, 2 * y)):
+        with pytest.raises(ValueError, match=r"^own"):
+            early_alignment.Problem(data="own", own=wrong)
     with pytest.raises(ValueError, match="3 classes"):
         early_alignment.Problem.from_data(X, np.arange(20) % 3)
 

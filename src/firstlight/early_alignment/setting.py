@@ -8,7 +8,7 @@ from firstlight.data.cache import check_classes
 from firstlight.data.images import pair
 from firstlight.data.separable import separable, toy, two_classes, two_points
 from firstlight.early_alignment.definitions.start import gaussian_start
-from firstlight.maths.checks import check_choice, check_count, check_flag, check_number
+from firstlight.maths.checks import check_choice, check_count, check_flag, check_number, refusal
 from firstlight.maths.equality import ByValue
 from firstlight.maths.margin_losses import MARGIN_LOSSES
 from firstlight.maths.rng import RNGLike, SeedLike, generator
@@ -104,7 +104,7 @@ class Setting(ByValue):
         if (self.data == "own") != (self.own is not None):
             raise ValueError(f"own: must be given with data = 'own', and only then (data = {self.data!r})")
         if self.own is not None:
-            object.__setattr__(self, "own", two_classes(*self.own))
+            object.__setattr__(self, "own", _own(self.own))
         if self.start == "angle" and self.data != "two-points":
             raise ValueError(f"start = 'angle': needs data = 'two-points', not {self.data!r}")
 
@@ -143,3 +143,13 @@ class Setting(ByValue):
         if self.start == "balanced":
             W, v = W / np.linalg.norm(W, axis=1, keepdims=True), np.sign(v)
         return X, y, W, v
+
+
+def _own(given: object) -> tuple[np.ndarray, np.ndarray]:
+    """Return rows and labels of one's own, checked."""
+    if not isinstance(given, (tuple, list)) or len(given) != 2:
+        raise refusal("own", given, "be a pair: rows (n, d) and labels ±1 (n,)")
+    try:
+        return two_classes(*given)
+    except ValueError as error:
+        raise ValueError(f"own: {error}") from None
