@@ -1,5 +1,6 @@
 """The laboratory's server by itself: what it answers, whom it refuses, and what it survives."""
 
+import asyncio
 import contextlib
 import http.client
 import json
@@ -252,6 +253,35 @@ def test_without_a_token_no_other_machine_is_let_in(tmp_path):
 
     with pytest.raises(ValueError, match="token"):
         serve(str(tmp_path / "s.sqlite"), host="0.0.0.0", token="short", browser=False)
+
+
+def test_with_a_token_only_its_holders_are_let_in():
+    from firstlight.explore.security import Guard
+
+    async def page(scope, receive, send):
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        await send({"type": "http.response.body", "body": b"inside"})
+
+    def answer(query=b"", **headers):
+        sent = []
+
+        async def send(message):
+            sent.append(message)
+
+        named = [(name.encode(), value.encode()) for name, value in {"host": "lab:1", **headers}.items()]
+        scope = {"type": "http", "method": "GET", "path": "/", "query_string": query, "headers": named}
+        asyncio.run(Guard(page, token="a-token-of-some-length")(scope, None, send))
+        return sent[0]["status"], dict(sent[0]["headers"])
+
+    assert answer()[0] == 401
+    assert answer(b"token=a-token-of-some-lengtX")[0] == 401
+    assert answer(cookie="firstlight=wrong")[0] == 401
+    status, headers = answer(b"token=a-token-of-some-length")
+    assert status == 303
+    cookie = headers[b"set-cookie"].decode()
+    assert "HttpOnly" in cookie
+    assert answer(cookie=cookie.split(";")[0])[0] == 200
+    assert answer(cookie=cookie.split(";")[0], origin="http://evil.example")[0] == 403
 
 
 def test_ctrl_c_ends_it_with_all_children(start, tmp_path):

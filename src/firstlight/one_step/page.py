@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 _FAMILY = "firstlight.one_step.families:"
 _POINTS = 20  # of a curve
-_COARSE = 48  # dimensions of the first, coarse curve
+_COARSE = 36  # dimensions of the first, coarse curve
 _SWEEPS = {
     "ratio": "width k/m",
     "samples": "samples m/n",
