@@ -37,7 +37,8 @@ def with_error(value: float, error: float) -> str:
     places = 1 - floor(log10(error))
     most = 3 - floor(log10(abs(value))) if value else places
     places = max(0, min(places, most))
-    return f"{value:.{places}f} ± {error:.{places}f}"
+    spread = f"{error:.{places}f}"
+    return f"{value:.{places}f} ± {spread}" if float(spread) else number(float(value), 4)
 
 
 def interval(low: float, high: float) -> str:

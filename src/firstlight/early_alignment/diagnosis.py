@@ -221,7 +221,7 @@ def _advice(main: _Pair) -> tuple[str, ...]:
     if main.starts:
         scale = np.exp(min(start["log_scale"] for start in main.starts))
         found.append(f"To see neurons align first, start with weights of length {scale:.1e} or less.")
-    if main.centring:
+    if main.raw.share - main.centred.share > 0.01:
         found.append(
             f"Subtract the mean row: violating pairs fall from {100 * main.raw.share:.0f} % to "
             f"{100 * main.centred.share:.0f} %."
@@ -315,6 +315,7 @@ def draw(data: Mapping[str, Any], canvas: "Canvas") -> None:
     left, right = canvas.axes
     for name in ("as they are", "mean row subtracted"):
         left.stairs(data[name], data["edges"], fill=True, alpha=0.45, label=name)
+    left.set_xticks([-1, -0.5, 0, 0.5, 1])
     left.axvline(0, color="#555555", linewidth=1)
     left.set_xlabel("cosine of two rows, label taken in")
     left.set_ylabel("pairs")

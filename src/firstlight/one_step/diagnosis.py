@@ -71,8 +71,9 @@ def _questions(data: UserData) -> list[Question]:
 
 def _sizes(question: Question) -> list[int]:
     """Training sizes of the curve: even numbers, up to what the procedure may speak of."""
-    sizes = np.geomspace(max(8, question.most / 16), question.most, 5)
-    return sorted({int(size) // 2 * 2 for size in sizes})
+    usual = question.usual.samples
+    sizes = {int(size) // 2 * 2 for size in np.geomspace(max(8, question.most / 16), question.most, 5)}
+    return sorted({size for size in sizes if abs(size - usual) > 0.2 * usual} | {usual})
 
 
 def _networks(question: Question) -> list[Network]:
@@ -300,6 +301,8 @@ def draw(data: Mapping[str, Any], canvas: "Canvas") -> None:
         axes.fill_between(x, low, high, alpha=0.15, linewidth=0)
         axes.errorbar(x, measured, error, fmt="o", color="#cc4125", label="trained networks")
         axes.set_ylim(bottom=0)
+        axes.set_xticks(x, [f"{value:g}" for value in x])
+        axes.minorticks_off()
     canvas.axes[0].set_ylabel(data["unit"])
     canvas.axes[0].legend()
 
