@@ -248,6 +248,20 @@ def test_a_run_is_cancelled_and_resumed(server):
     assert run_to_end(server, first["number"])["state"] == "done"
 
 
+def test_claims_are_those_of_the_records_at_hand(server):
+    from firstlight.study.evidence import rows
+    from firstlight.study.registry import study
+    from firstlight.study.run import run
+    from firstlight.study.store import Store
+
+    judged = study("unseen-classes/operator-norm")
+    run(judged, server.store, workers=0)
+    told = [claim for one in server.events("/api/claims") for claim in one["claims"]]
+    with Store(server.store) as store:
+        expected = [row.plain()["verdict"] for row in rows(store, [judged])]
+    assert [claim["verdict"] for claim in told if claim["study"] == judged.name] == expected != []
+
+
 def test_without_a_token_no_other_machine_is_let_in(tmp_path):
     from firstlight.explore.server import serve
 

@@ -48,6 +48,7 @@ class DataPage {
     if (!file) return;
     this.file = file;
     this.zone.firstChild.textContent = `${file.name} (${(file.size / 1e6).toFixed(2)} MB)`;
+    this.zone.classList.add("chosen");
     this.go.disabled = false;
     this.diagnose();
   }
