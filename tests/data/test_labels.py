@@ -55,3 +55,25 @@ def test_structured_family():
 def test_refusals_name_the_field(build, name):
     with pytest.raises(ValueError, match=name):
         build()
+
+
+def test_a_link_for_each_class():
+    """Class-wise moments against 4e5 draws: standard errors below 0.005."""
+    mixture = GaussianMixture([0.3, 0.7], None, [np.eye(3), 2 * np.eye(3)])
+    labels = Regression([1.0, -1.0, 0.5], link=("relu", "tanh"), noise=0.2)
+    labels.check(mixture)
+    rng = np.random.default_rng(0)
+    classes = rng.integers(2, size=400_000)
+    x = rng.standard_normal((len(classes), 3)) * np.sqrt(1 + classes)[:, None]
+    y = labels(x, classes, rng)
+    mean, square = labels.moments(mixture)
+    for c in (0, 1):
+        assert y[classes == c].mean() == pytest.approx(mean[c], abs=0.01)
+        assert (y[classes == c] ** 2).mean() == pytest.approx(square[c], abs=0.02)
+    same = Regression([1.0, -1.0, 0.5], link=("relu", "relu")).moments(mixture)
+    np.testing.assert_allclose(same, Regression([1.0, -1.0, 0.5]).moments(mixture))
+    with pytest.raises(ValueError, match="3 links for a mixture of 2"):
+        Regression([1.0, 0.0, 0.0], link=("relu",) * 3).check(mixture)
+    for bad in ((), ("relu", "nothing"), 3):
+        with pytest.raises(ValueError, match="link"):
+            Regression([1.0, 0.0, 0.0], link=bad)

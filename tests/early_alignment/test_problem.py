@@ -198,3 +198,24 @@ def test_costs_grow_with_the_work():
     assert flops("simulate", method="descent", width=10) == 2 * flops("simulate", method="descent")
     assert flops("simulate", method="descent", batch_size=4) < flops("simulate", method="descent")
     assert flops("predict", method="sharp") < flops("predict")
+
+
+def test_two_orthogonal_points():
+    """At δ = 0 nothing is separable: neurons stop where they are, and both sides count the same fates."""
+    problem = Problem(
+        data="two-points",
+        separation=0.0,
+        start="gaussian",
+        reduction="mean",
+        width=40,
+        log_scale=-14.0,
+        horizon=20.0,
+    )  # fmt: skip
+    exact, trained = problem.predict(3), problem.simulate(3, method="descent")
+    for name in ("plus", "dead"):
+        assert float(exact[f"fate_{name}"]) == float(trained[f"fate_{name}"])
+    assert 0 < float(exact.fate_plus) < 0.5
+    assert "mu = 0" in problem.predict(3, method="paper").attrs["note"]
+    law = Problem(data="two-points", separation=0.0, start="angle").predict(0, method="law")
+    assert not bool(law.converged)
+    assert np.isnan(law.alignment_time)

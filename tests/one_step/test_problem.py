@@ -308,3 +308,17 @@ def test_sample_sizes_of_any_kind():
     for sizes in ([], "ab", [1.5]):
         with pytest.raises(ValueError, match="sample_sizes"):
             problem.predict(rng=0, sample_sizes=sizes)
+
+
+def test_links_that_depend_on_the_class():
+    """Eight networks of 200: 7 % each, 2.5 % their mean; twice that and the predictions' 2 %."""
+    sizes = {"n": 200, "k": 200, "m": 200, "alpha": 0.3, "beta": 0.6, "label_direction": "spikes"}
+    problem = Problem.scaled(**sizes, link=("relu", "linear"))
+    exact = np.mean([float(problem.simulate(seed, risk="population").test_error) for seed in range(8)])
+    fresh = np.mean([float(problem.simulate(seed).test_error) for seed in range(8)])
+    paired = np.mean([float(problem.predict(seed).test_error) for seed in range(8)])
+    free = float(problem.predict(0, method="asymptotic", draws=4).test_error)
+    for other in (fresh, paired, free):
+        assert other == pytest.approx(exact, rel=0.07)
+    one = float(Problem.scaled(**sizes).predict(0, method="asymptotic", draws=4).test_error)
+    assert abs(one / free - 1) > 0.2  # another task

@@ -10,17 +10,19 @@ from firstlight.maths.activations import Activation, activation
 from firstlight.maths.checks import check_array, check_number, check_numbers, refusal
 from firstlight.maths.equality import ByValue
 
+Link = str | Activation
+
 
 @dataclass(frozen=True, eq=False)
 class Regression(ByValue):
-    """Labels y = g(ξᵀx) + δ · normal.
+    """Labels y = g_c(ξᵀx) + δ · normal; the link may depend on the class c of the input.
 
     Parameters
     ----------
     direction : array_like, shape (n,)
         ξ.
-    link : str or Activation, default "relu"
-        g.
+    link : str or Activation, or a sequence of them, default "relu"
+        g, the same for all classes; or one link for each class.
     noise : float, default 0.0
         δ, standard deviation of the label noise; at least 0.
 
@@ -29,10 +31,13 @@ class Regression(ByValue):
     >>> labels = Regression([1.0, 0.0])
     >>> labels(np.array([[2.0, 5.0], [-1.0, 5.0]]), np.array([0, 0]), rng=np.random.default_rng(0)).tolist()
     [2.0, 0.0]
+    >>> labels = Regression([1.0, 0.0], link=("relu", "linear"))
+    >>> labels(np.array([[-1.0, 5.0], [-1.0, 5.0]]), np.array([0, 1]), rng=np.random.default_rng(0)).tolist()
+    [0.0, -1.0]
     """
 
     direction: np.ndarray
-    link: str | Activation = "relu"
+    link: Link | Sequence[Link] = "relu"
     noise: float = 0.0
 
     def __post_init__(self) -> None:
@@ -41,7 +46,12 @@ class Regression(ByValue):
             raise ValueError("direction: must not be zero")
         object.__setattr__(self, "direction", direction)
         check_number("noise", self.noise, 0)
-        activation(self.link, field="link")  # a wrong name is refused here
+        if not isinstance(self.link, (str, Activation)):
+            if not isinstance(self.link, Sequence) or not self.link:
+                raise refusal("link", self.link, "be an activation, or one for each class")
+            object.__setattr__(self, "link", tuple(self.link))
+        for link in self._links:  # a wrong name is refused here
+            activation(link, field="link")
 
     def check(self, mixture: GaussianMixture) -> None:
         """Raise a ValueError unless these labels fit the mixture."""
@@ -49,10 +59,23 @@ class Regression(ByValue):
             raise ValueError(
                 f"labels: direction of length {self.direction.size}, the mixture's is {mixture.dimension}"
             )
+        if len(self._links) not in (1, mixture.classes):
+            raise ValueError(f"labels: {len(self._links)} links for a mixture of {mixture.classes} classes")
+
+    @property
+    def _links(self) -> tuple[Link, ...]:
+        return self.link if isinstance(self.link, tuple) else (self.link,)
+
+    def link_of(self, c: int) -> Activation:
+        """Return the link of class c."""
+        return activation(self._links[c if len(self._links) > 1 else 0])
 
     def __call__(self, x: np.ndarray, classes: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        """Return the labels of inputs x; `rng` draws the noise."""
-        y = activation(self.link)(x @ self.direction)
+        """Return the labels of inputs x of these classes; `rng` draws the noise."""
+        index = x @ self.direction
+        y = self.link_of(0)(index)
+        for c in range(1, len(self._links)):
+            y = np.where(classes == c, self.link_of(c)(index), y)
         return y + self.noise * rng.standard_normal(len(y)) if self.noise else y
 
     def index(self, mixture: GaussianMixture) -> tuple[np.ndarray, np.ndarray]:
@@ -63,9 +86,13 @@ class Regression(ByValue):
 
     def moments(self, mixture: GaussianMixture) -> tuple[np.ndarray, np.ndarray]:
         """Return E[y | c] and E[y² | c], noise included."""
-        mean, std = self.index(mixture)
-        link = activation(self.link)
-        return link.moments(mean, std, 0)[:, 0], link.mean_square(mean, std) + self.noise**2
+        means, stds = self.index(mixture)
+        parts = [
+            (float(link.moments(mean, std, 0)[..., 0]), float(link.mean_square(mean, std)))
+            for link, mean, std in zip(map(self.link_of, range(mixture.classes)), means, stds, strict=True)
+        ]
+        first, second = np.array(parts).T
+        return first, second + self.noise**2
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,9 +4,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from firstlight.data.labels import Classification, Labels, Regression
+from firstlight.data.labels import Classification, Labels, Link, Regression
 from firstlight.data.mixture import GaussianMixture, Spiked
-from firstlight.maths.activations import Activation
 from firstlight.maths.checks import (
     check_choice,
     check_count,
@@ -27,7 +26,7 @@ def structured_data(
     rank: int = 1,
     spike_alignment: float = 0.0,
     noise: float = 0.0,
-    link: str | Activation = "relu",
+    link: Link | Sequence[Link] = "relu",
 ) -> tuple[GaussianMixture, Labels]:
     """Build a mixture of identity-plus-spikes classes with equal traces, and its labels.
 
@@ -52,8 +51,8 @@ def structured_data(
         Inner product of each class's spikes with those of the first class, in [-1, 1].
     noise : float
         Standard deviation of the label noise of a regression.
-    link : str or Activation
-        Label function of a regression.
+    link : str or Activation, or a sequence of them
+        Label function of a regression; or one for each class.
 
     Returns
     -------

@@ -160,13 +160,10 @@ class Problem(Setting):
         if method == "law":
             if self.start != "angle":
                 raise ValueError(f"method = 'law': needs start = 'angle', not {self.start!r}")
-            time = np.log(np.tan(self.angle / 2) / np.tan(self.separation / 2)) / gain(
-                self.loss, self.reduction, 2
-            )
-            inside = self.separation <= self.angle < np.pi / 2
-            return xr.Dataset({"alignment_time": time if inside else np.nan, "converged": inside}).assign(
-                about
-            )
+            inside = 0 < self.separation <= self.angle < np.pi / 2
+            speed = gain(self.loss, self.reduction, 2)
+            time = np.log(np.tan(self.angle / 2) / np.tan(self.separation / 2)) / speed if inside else np.nan
+            return xr.Dataset({"alignment_time": time, "converged": inside}).assign(about)
         return self._bound(X, y, W, v, method).assign(about)
 
     def _path(
@@ -270,7 +267,7 @@ class Problem(Setting):
         X, y, W, v = self.draw(rng)
         if method == "descent":
             options = {"batch_size": batch_size, "train_second": train_second, "neurons": neurons, "rng": rng}
-            found = self._descend(X, y, W, v, **options)
+            found = self._descend(X, y, W, v, **options).assign(wrong_switches=np.nan)
         elif method == "flow":
             found = self._flow(X, y, W, v, tolerance, neurons)
         else:

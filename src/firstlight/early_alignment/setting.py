@@ -31,7 +31,7 @@ class Setting(ByValue):
     dimension, mu : int and float
         D and μ of separable data.
     separation : float
-        δ of the two points.
+        δ of the two points; at 0 they are orthogonal, and neurons may stop at either or between them.
     classes : str
         The two classes of images, the positive one first.
     start : {"balanced", "gaussian", "angle"}
@@ -91,13 +91,13 @@ class Setting(ByValue):
             check_count(name, getattr(self, name), least, most)
         for name, above, highest in (
             ("mu", 0.0, 1.0),
-            ("separation", 0.0, np.pi / 2),
             ("angle", 0.0, np.pi),
             ("step_size", 0.0, 1e3),
             ("horizon", 0.0, 1e300),
             ("log_scale", -np.inf, np.inf),
         ):
             check_number(name, getattr(self, name), above=above, high=highest)
+        check_number("separation", self.separation, 0, np.pi / 2)
         if self.mu == 1:
             raise ValueError("mu = 1: must be less than 1, where all points would be one")
         check_classes("classes", self.classes, most=2)

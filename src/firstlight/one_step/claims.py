@@ -45,7 +45,7 @@ GAUSSIAN = Statement(
     "Theorem on conditional Gaussian equivalence", _GAP, _GAP_RULE,
 )  # fmt: skip
 IMAGES = Statement(
-    "network and Hermite model have the same test error on Fashion-MNIST", _SOURCE, "Figure 3",
+    "network and Hermite model have the same test error on Fashion-MNIST", _SOURCE, "Figures 3, 8",
     _GAP, _GAP_RULE,
 )  # fmt: skip
 IMAGES_THEORY = Statement(

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from threadpoolctl import threadpool_limits
 
 from firstlight.data.fitting import LabelledRows
-from firstlight.data.labels import Classification
+from firstlight.data.labels import Classification, Link
 from firstlight.data.mixture import GaussianMixture
 from firstlight.data.structured import structured_data
 from firstlight.maths.activations import Activation
@@ -67,7 +67,7 @@ class Problem(Setting):
         noise: float = 0.0,
         ridge: float | Sequence[float] = 1e-4,
         gradient_samples: int | None = None,
-        link: str | Activation = "relu",
+        link: Link | Sequence[Link] = "relu",
         step_size: float | None = None,
     ) -> "Problem":
         """Build the source's family: spike strength θ = n^(β(1-α)) in the data, step size η = n^(βα).

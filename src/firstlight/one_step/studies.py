@@ -27,6 +27,8 @@ _ARMS = {
 }
 # where only mean squares are shown, the network's are exact: no noise from a test sample
 _EXACT = {**_ARMS, "network": replace(_ARMS["network"], options={"risk": "population"})}
+_IMAGE_ARMS = {name: arm for name, arm in _ARMS.items() if name != "asymptotic"}  # no few spikes in images
+_IMAGE_ARMS["network"] = replace(_IMAGE_ARMS["network"], against=())
 _ERRORS = ("test_error", "relative_test_error")
 _LABELS = {
     "test_error": "test error",
@@ -50,18 +52,20 @@ def _figure(x: str, **options: Any) -> FigureSpec:
     return FigureSpec(x=x, hue="activation", labels=_LABELS, **options)
 
 
-def _fashion(first: int, second: int) -> Study:
-    arms = {name: arm for name, arm in _ARMS.items() if name != "asymptotic"}  # no few spikes in images
-    arms["network"] = replace(arms["network"], against=())
+def _fashion(first: int, second: int, centring: str = "class", ridge: float = 1e-4) -> Study:
+    """Two classes of images; with global centring the class means stay, as in the source's last figure."""
+    means = centring == "global"
     return Study(
-        name=f"one-step/fashion-mnist-{first}-{second}",
-        description=f"Fashion-MNIST {first} against {second}, with noise: network, Hermite model and theory",
+        name=f"one-step/fashion-mnist-{first}-{second}" + ("-means" if means else ""),
+        description=f"Fashion-MNIST {first} against {second}, with noise: network, Hermite model and theory"
+        + (", class means kept" if means else ""),
         problem=f"{_FAMILY}images",
         claims=f"{_CLAIMS}images",
         tolerance=_TOLERANCE,
         axes={"ratio": [0.1, 0.5, 1.0, 1.5, 2.5]},
-        fixed={"samples": 200, "classes": f"{first},{second}", "alpha": 0.0, "beta": 1.0, "ridge": 1e-4},
-        arms=arms,
+        fixed={"samples": 200, "classes": f"{first},{second}", "alpha": 0.0, "beta": 1.0, "ridge": ridge,
+               "centring": centring},
+        arms=_IMAGE_ARMS,
         trials=8,
         observables=["test_error", "train_error", "misclassification"],
         # labels are ±1 in equal shares: the error over Var(y) is the error itself
@@ -73,7 +77,7 @@ def _fashion(first: int, second: int) -> Study:
                 axes={"ratio": [0.01, *_RATIOS]},
             )
         },
-    )
+    )  # fmt: skip
 
 
 STUDIES = (
@@ -248,4 +252,19 @@ STUDIES = (
     ),
     _fashion(0, 1),
     _fashion(5, 9),
+    _fashion(0, 1, "global", 1e-5),
+    _fashion(5, 9, "global", 1e-5),
+    Study(
+        name="one-step/fashion-mnist-rate",
+        description="Fashion-MNIST 0 against 1: errors against the step size n^α, network and theory",
+        problem=f"{_FAMILY}images",
+        tolerance=_TOLERANCE,
+        axes={"alpha": Range(0.0, 1.0, 5)},
+        fixed={"ratio": 1.0, "samples": 200, "classes": "0,1", "beta": 1.0, "ridge": 1e-4},
+        arms={name: arm for name, arm in _IMAGE_ARMS.items() if name != "hermite"},
+        trials=8,
+        observables=["test_error", "train_error", "misclassification"],
+        figure=FigureSpec(x="alpha", labels=_LABELS | {"alpha": "step size n^α"}),
+        scales={"paper": Scale(trials=20, fixed={"samples": 500}, axes={"alpha": Range(0.0, 1.0, 10)})},
+    ),
 )

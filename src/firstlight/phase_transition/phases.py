@@ -10,6 +10,7 @@ from firstlight.maths.rng import RNGLike, SeedLike, generator
 from firstlight.measure.hessian import extreme_eigenpairs, hessian_operator
 from firstlight.phase_transition.definitions import default_times
 from firstlight.phase_transition.experiment.descent import descend, orthogonal_start
+from firstlight.phase_transition.experiment.network import Parameters
 from firstlight.phase_transition.problem import Problem
 
 
@@ -47,8 +48,8 @@ class PhasesProblem(Problem):
         Returns
         -------
         Dataset
-            Over ``time``: gradient_norm (of the mean loss), smallest_eigenvalue (of the Hessian), easy_cosine
-            and hard_cosine (squared, with the easy and with the hard directions).
+            Over ``time``: gradient_norm (of the mean loss, in the first layer), smallest_eigenvalue (of the
+            Hessian), easy_cosine and hard_cosine (squared, with the easy and with the hard directions).
         """
         rng = generator(rng)
         n = round(self.samples_per_dimension * self.dimension)
@@ -56,22 +57,21 @@ class PhasesProblem(Problem):
         W = orthogonal_start(self.dimension, self.student.width, self.init_scale, rng)
         data = drawn.X, drawn.y
         path = descend(
-            self.network, data, data, W, drawn.directions, self.step_size, self.steps,
-            times=default_times(self.steps),
+            self.network, data, data, W, drawn.directions, self.training, self.steps,
+            times=default_times(self.steps), supply=self.supply(drawn, rng), rng=rng,
         )  # fmt: skip
         size = np.einsum("tdm,tdm->t", path.weights, path.weights)
         rows = []
-        for W, overlap in zip(path.weights, path.overlap, strict=True):
+        for i, W in enumerate(path.weights):
+            at = Parameters(W, path.second_layer[i], path.biases[i], path.offset[i])
             H = hessian_operator(
-                *data, W, self.student.a, self.student.sigma, self.student.penalty,
-                ridge=self.ridge, offset=self.offset,
+                *data, W, at.second_layer, self.student.sigma, self.student.penalty, ridge=self.ridge,
+                offset=float(at.offset), bias=at.bias,
             )  # fmt: skip
             low = extreme_eigenpairs(H, self.student.width, 1, tolerance=1e-4).values[0]
-            gradient = np.linalg.norm(self.network.gradient(*data, self.network.start(W)).rows)
-            learnt = [
-                ((overlap @ basis) ** 2).sum() for basis in (self.directions.easy, self.directions.hard)
-            ]
-            rows.append((gradient, low, *learnt))
+            gradient = np.linalg.norm(self.network.gradient(*data, at).rows)
+            easy, hard = (((path.overlap[i] @ basis) ** 2).sum() for basis in self.directions)
+            rows.append((gradient, low, easy, hard))
         gradients, lowest, learnt, found = np.array(rows).T
         columns = {
             "gradient_norm": gradients, "smallest_eigenvalue": lowest, "easy_cosine": learnt / size,

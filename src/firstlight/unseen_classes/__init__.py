@@ -81,6 +81,7 @@ THEORY = Theory(
         "sides": "firstlight.unseen_classes.problem:SideProblem",
         "rotations": "firstlight.unseen_classes.problem:RotationProblem",
         "plane": "firstlight.unseen_classes.plane:PlaneProblem",
+        "spikes": "firstlight.unseen_classes.spikes:SpikesProblem",
         "images": "firstlight.unseen_classes.problem:ImageProblem",
         "sets": "firstlight.unseen_classes.sets:SetsProblem",
         "gradient": "firstlight.unseen_classes.structure:GradientProblem",
@@ -100,6 +101,7 @@ THEORY = Theory(
             "gradient",
             "norms",
             "sets",
+            "spikes",
             "deep",
         )
     },

@@ -6,12 +6,14 @@ counts as weak: the claim then holds in part.
 
 from dataclasses import replace
 
+import numpy as np
 import xarray as xr
 
 from firstlight.maths.agreement import mean_interval
 from firstlight.study.claims import (
     Claim,
     Estimate,
+    Side,
     Statement,
     exponent,
     judged,
@@ -73,6 +75,17 @@ RANK_ONE = Statement(
 NORMS = Statement(
     "operator norms are of order √n + √d, whatever the mean", _SOURCE, "lemma on non-centred matrices",
     "exponent in n of the norm over √n + √d", "below 1/4 for every law",
+)  # fmt: skip
+TELL_APART = Statement(
+    "training directions between or beyond two unseen inputs tell them apart; one at their midpoint does not",
+    "transfer2025classifier", "experiment on several training directions",
+    "log of the squared distance of the two mean features, over that with an orthogonal direction",
+    "above 0.1 between and beyond them, within 0.1 at the midpoint",
+)  # fmt: skip
+UNRELATED = Statement(
+    "an unrelated training direction beside one that tells apart does not help", "transfer2025classifier",
+    "experiment on several training directions",
+    "log of the squared distance with the orthogonal direction beside it, over that without", "at most 0.1",
 )  # fmt: skip
 
 _STRONG = 0.3
@@ -197,6 +210,22 @@ def sets(found: xr.Dataset) -> list[Claim]:
         judged(FAVOURS, parts("change", "similarity_recall_change")),
         judged(RETRIEVED, parts("level after", "alignment_recall")),
         judged(HELPS, changes),
+    ]
+
+
+def spikes(found: xr.Dataset) -> list[Claim]:
+    """Judge ``unseen-classes/spikes``: distances by the place of the training direction."""
+    distance = xr.apply_ufunc(np.log, found["distance"].sel(arm="network"))
+
+    def part(name: str, base: str, side: Side) -> Estimate:
+        change = distance.sel(directions=name) - distance.sel(directions=base)
+        return Estimate(f"{name} over {base}", *over_trials(change), border=0.1, side=side)
+
+    single = "extrapolation"
+    placed = [part(name, "orthogonal", "above") for name in ("interpolation", single)]
+    return [
+        judged(TELL_APART, [*placed, part("midpoint", "orthogonal", "within")]),
+        judged(UNRELATED, [part(f"{single}, orthogonal", single, "below")]),
     ]
 
 

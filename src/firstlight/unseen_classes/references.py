@@ -1,6 +1,6 @@
 """What to cite for `unseen_classes`; the first is the source."""
 
-from firstlight.references import ICLR, Entry, entry
+from firstlight.references import ICLR, NIPS, Entry, entry
 
 REFERENCES: dict[str, Entry] = {
     "unseen2025emergence": entry(
@@ -26,5 +26,12 @@ REFERENCES: dict[str, Entry] = {
         year="2020",
         eprint="1910.06943",
         archiveprefix="arXiv",
+    ),
+    "transfer2025classifier": entry(
+        "inproceedings",
+        title="How Classifier Features Transfer to Downstream: An Asymptotic Analysis in a Two-Layer Model",
+        booktitle=NIPS,
+        year="2025",
+        url="https://openreview.net/forum?id=QRKg5GA9Zo",
     ),
 }

@@ -172,6 +172,27 @@ STUDIES = (
         },
     ),
     Study(
+        name="unseen-classes/spikes",
+        description="training directions at the midpoint of two unseen classes, between, beyond, orthogonal",
+        problem="firstlight.unseen_classes.spikes:SpikesProblem",
+        axes={
+            "directions": [
+                "orthogonal", "midpoint", "interpolation", "extrapolation", "extrapolation, orthogonal",
+            ],
+        },
+        fixed={"dimension": 192, "samples": 192, "width": 2048, "kappa": 4.0, "bulk": "diagonal"},
+        arms=_ARMS,
+        trials=6,
+        observables=("distance", "mean_recall", "mean_recall_before", "raw_recall"),
+        judged=("distance", "mean_recall"),
+        tolerance=0.1,
+        claims=f"{_CLAIMS}spikes",
+        figure=FigureSpec(x="directions", labels=_LABELS | {"distance": "squared distance of mean features"}),
+        scales={
+            "paper": Scale(trials=6, fixed={"dimension": 2048, "samples": 2048, "width": 2048})
+        },
+    ),
+    Study(
         name="unseen-classes/rank-one",
         description="the gradient is of rank one in operator norm (error n^(-1/2)), not in Frobenius norm",
         problem=f"{_THEORY}:GradientProblem",

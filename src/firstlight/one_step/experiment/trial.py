@@ -9,7 +9,6 @@ from scipy.sparse.linalg import svds
 
 from firstlight.data.labels import Classification, Regression
 from firstlight.data.mixture import GaussianMixture, Spiked
-from firstlight.maths.activations import activation
 from firstlight.maths.feature_moments import cross_moments, second_moments
 from firstlight.maths.workers import Workers, blocks
 from firstlight.measure.error import ErrorTally, population_error
@@ -162,7 +161,7 @@ def _population(setting: Setting, first_layer: np.ndarray, readout: np.ndarray) 
             index_mean, index_std = labels.index(mixture)
             along = law.quadratic(first_layer, labels.direction[None, :])[:, 0]
             cross = cross_moments(
-                sigma, means[c], np.diag(covariance).copy(), activation(labels.link),
+                sigma, means[c], np.diag(covariance).copy(), labels.link_of(c),
                 index_mean[c], index_std[c] ** 2, along,
             )  # fmt: skip
         else:

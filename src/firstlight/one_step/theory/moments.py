@@ -6,7 +6,7 @@ import numpy as np
 
 from firstlight.data.labels import Labels, Regression
 from firstlight.data.mixture import GaussianMixture
-from firstlight.maths.activations import Activation, activation
+from firstlight.maths.activations import Activation
 from firstlight.maths.feature_moments import cross_moments, second_moments
 
 
@@ -82,7 +82,7 @@ def feature_moments(
         if isinstance(labels, Regression):
             index_mean, index_std = labels.index(mixture)
             along = law.quadratic(first_layer, labels.direction[None, :])[:, 0]
-            link = activation(labels.link)
+            link = labels.link_of(c)
             mixed = cross_moments(sigma, means[c], variance, link, index_mean[c], index_std[c] ** 2, along)
         else:
             mixed = label_mean[c] * sigma.moments(means[c], np.sqrt(variance), 0)[:, 0]

@@ -9,7 +9,6 @@ import numpy as np
 
 from firstlight.data.labels import Labels, Regression
 from firstlight.data.mixture import GaussianMixture, Spiked
-from firstlight.maths.activations import activation
 from firstlight.maths.sobol import sobol_normal
 
 _MANY = 4096  # nodes per class for averages that are taken once
@@ -81,7 +80,7 @@ class ReducedLaw:
         kappa = self.means[c] + normals @ self.roots[c].T
         if not isinstance(self.labels, Regression):
             return kappa, np.full(len(kappa), self.labels.values[c])
-        link = activation(self.labels.link)
+        link = self.labels.link_of(c)
         y = link(kappa @ self.index)
         centre, std = self.means[c] @ self.index, np.linalg.norm(self.roots[c].T @ self.index)
         mean = link.moments(np.array([centre]), np.array([std]), 0)[0, 0]
