@@ -1,0 +1,34 @@
+"""Numbers that others have published, within what their errors and ours allow."""
+
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))
+import compare
+
+QUICK = {
+    "closed forms": compare.closed_forms,
+    "ReLU network": compare.dmft_relu,
+    "figure 1c": lambda: compare.demir_beta(slice(1, None, 3), draws=2),
+    "figure 1a": lambda: compare.demir_width(slice(0, None, 5), draws=2),
+    "one data set": compare.one_data_set,
+}
+
+
+@pytest.mark.parametrize("name", QUICK)
+def test_published_numbers(name):
+    found = QUICK[name]()
+    assert found
+    assert [f"{one.what}: {one.gap:.3g}, allowed {one.tolerance:.3g}" for one in found if not one.holds] == []
+
+
+def test_the_page_has_every_anchor():
+    text = (Path(__file__).parents[2] / "docs" / "anchors.md").read_text("utf-8")
+    for one in compare.one_data_set():
+        assert one.what in text
+    for source in ("Annesi et al.", "Troiani et al.", "Dandi et al.", "Figure 1c", "Figure 1a"):
+        assert source in text
+    assert not replace(compare.one_data_set()[0], gap=4.0).holds
