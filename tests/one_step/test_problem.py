@@ -312,7 +312,14 @@ def test_sample_sizes_of_any_kind():
 
 def test_links_that_depend_on_the_class():
     """Eight networks of 200: 7 % each, 2.5 % their mean; twice that and the predictions' 2 %."""
-    sizes = {"n": 200, "k": 200, "m": 200, "alpha": 0.3, "beta": 0.6, "label_direction": "spikes"}
+    sizes = {
+        "dimension": 200,
+        "width": 200,
+        "samples": 200,
+        "alpha": 0.3,
+        "beta": 0.6,
+        "label_direction": "spikes",
+    }
     problem = Problem.scaled(**sizes, link=("relu", "linear"))
     exact = np.mean([float(problem.simulate(seed, risk="population").test_error) for seed in range(8)])
     fresh = np.mean([float(problem.simulate(seed).test_error) for seed in range(8)])

@@ -7,7 +7,7 @@ import xarray as xr
 from firstlight.unseen_classes import claims
 from firstlight.unseen_classes.spikes import PLACES, SpikesProblem
 
-SIZES = {"dimension": 96, "samples": 96, "unseen_samples": 30, "width": 2048, "kappa": 4.0}
+SIZES = {"dimension": 96, "samples": 96, "unseen_samples": 30, "width": 2048, "strength": 4.0}
 
 
 @pytest.mark.parametrize("directions", [*PLACES, "orthogonal", "extrapolation, orthogonal"])

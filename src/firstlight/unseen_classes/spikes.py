@@ -96,7 +96,7 @@ class SpikesProblem(UnseenProblem):
         noise = np.sqrt(self.variance) * rng.standard_normal((count, self.dimension))
         return np.sqrt(self.dimension) * means[labels] + noise, labels
 
-    def told(self, found: xr.Dataset) -> xr.Dataset:
+    def summarised(self, found: xr.Dataset) -> xr.Dataset:
         """Return the squared distance of the two classes' mean features, per neuron, and Recall@1."""
         across = found["separability"].isel({"class": 0, "other": 1}, drop=True)
         distance = found["cohesion"].sum("class") + 2 * across

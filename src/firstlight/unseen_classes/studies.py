@@ -180,7 +180,7 @@ STUDIES = (
                 "orthogonal", "midpoint", "interpolation", "extrapolation", "extrapolation, orthogonal",
             ],
         },
-        fixed={"dimension": 192, "samples": 192, "width": 2048, "kappa": 4.0, "bulk": "diagonal"},
+        fixed={"dimension": 192, "samples": 192, "width": 2048, "strength": 4.0, "bulk": "diagonal"},
         arms=_ARMS,
         trials=6,
         observables=("distance", "mean_recall", "mean_recall_before", "raw_recall"),
