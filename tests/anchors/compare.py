@@ -120,7 +120,8 @@ def _demir(figure: str, points: slice, draws: int, fields, tolerance: float, rea
             Anchor(
                 "Demir & Dogan", f"Figure {figure}, {activation}, {len(pairs)} points",
                 f"{pairs[0][1]:.4g} … {pairs[-1][1]:.4g}", f"{ours[0]:.4g} … {ours[-1]:.4g}",
-                float(np.sqrt(np.mean(gaps**2))), tolerance or float(apart), f"{reason}; mean gap {gaps.mean():+.1%}",
+                float(np.sqrt(np.mean(gaps**2))), tolerance or float(apart),
+                f"{reason}; mean gap {gaps.mean():+.1%}",
             )
         )  # fmt: skip
     return found
