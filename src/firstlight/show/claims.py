@@ -71,15 +71,23 @@ def parts(rows: Sequence[Row]) -> dict[str, Any]:
     >>> parts([])
     {'groups': [], 'tally': {}}
     """
-    counts = Counter(row.claim.verdict for row in rows)
     groups = [
         (_title(theory), [_shown(row) for row in members])
         for theory, members in groupby(rows, key=lambda row: row.theory)
     ]
-    return {
-        "groups": groups,
-        "tally": {v: counts[v] for v in (HOLDS, IN_PART, FAILS, UNDECIDED) if counts[v]},
-    }
+    return {"groups": groups, "tally": tally(rows)}
+
+
+def tally(rows: Sequence[Row]) -> dict[str, int]:
+    """Count how often each verdict was given.
+
+    Examples
+    --------
+    >>> tally([])
+    {}
+    """
+    counts = Counter(row.claim.verdict for row in rows)
+    return {verdict: counts[verdict] for verdict in (HOLDS, IN_PART, FAILS, UNDECIDED) if counts[verdict]}
 
 
 def _title(theory: str) -> str:

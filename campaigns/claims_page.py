@@ -1,0 +1,28 @@
+"""Write docs/claims.md from the evidence that is kept in docs/evidence.
+
+python campaigns/claims_page.py
+"""
+
+import json
+from pathlib import Path
+
+from firstlight.show.claims import markdown, tally
+from firstlight.study.evidence import read
+
+DOCS = Path(__file__).parents[1] / "docs"
+
+
+def page() -> str:
+    """Return the page: how to read it, how it was made, and one table for each theory."""
+    files = sorted((DOCS / "evidence").glob("*.json"))
+    rows = [row for path in files for row in read(path)]
+    made = [json.loads(path.read_text("utf-8")) for path in files]
+    commands = "\n".join(f"- `{one['command']}` ({one['hours']:.2g} hours of computing)" for one in made)
+    counts = ", ".join(f"{count} {verdict}" for verdict, count in tally(rows).items())
+    about = (DOCS / "evidence" / "about.md").read_text("utf-8")
+    head = f"# What was published, and what holds\n\n{about}\n{len(rows)} rows: {counts}."
+    return f"{head} Made by\n\n{commands}\n\n{markdown(rows)}"
+
+
+if __name__ == "__main__":
+    (DOCS / "claims.md").write_text(page(), encoding="utf-8")
