@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: help report explore test test-cpus lint format bench fingerprints costs pictures docs wheel clean
+.PHONY: help report explore test test-cpus lint format bench claims fingerprints costs pictures docs wheel clean
 
 help:
 	@echo "make report   install, compute the quick report, write out/report.html"
@@ -15,6 +15,7 @@ help:
 	@echo "make test-newest  every test on another Python (NEWEST=python3.13)"
 	@echo "make lint     ruff, formatting, types"
 	@echo "make bench    speed, as ratios within one run"
+	@echo "make claims   judge every claim at the quick scale anew: docs/evidence and docs/claims.md"
 	@echo "make fingerprints  before a change: store numbers; after it: compare them"
 	@echo "make costs    time the catalogue anew, for firstlight study list"
 	@echo "make pictures draw the README's pictures anew"
@@ -77,6 +78,11 @@ format: $(VENV)/.dev
 
 bench: $(VENV)/.dev
 	$(BIN)/python -m benchmarks
+
+claims: $(VENV)/.dev
+	for theory in early_alignment one_step phase_transition unseen_classes; do \
+	  $(BIN)/firstlight claims --theory $$theory --save docs/evidence/$${theory}_quick.json; done
+	$(BIN)/python campaigns/claims_page.py
 
 fingerprints: $(VENV)/.dev
 	$(BIN)/python campaigns/fingerprints.py out/fingerprints.json

@@ -1,0 +1,34 @@
+"""The evidence that the documentation shows was made by the theories in the tree."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from firstlight.study.evidence import read, stale
+
+ROOT = Path(__file__).parents[2]
+FILES = sorted((ROOT / "docs" / "evidence").glob("*.json"))
+sys.path.insert(0, str(ROOT / "campaigns"))
+
+
+def test_every_theory_has_evidence():
+    theories = {row.theory for path in FILES for row in read(path)}
+    assert {"early_alignment", "one_step", "phase_transition", "unseen_classes"} <= theories
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_evidence_speaks_of_what_is_installed(path):
+    found = read(path)
+    assert stale(found) == []
+    for row in found:
+        assert row.claim.estimates
+        assert row.command
+        assert row.claim.statement.rule
+        assert row.claim.statement.estimand
+
+
+def test_the_page_is_made_from_the_evidence():
+    import claims_page
+
+    assert (ROOT / "docs" / "claims.md").read_text("utf-8") == claims_page.page()
