@@ -88,7 +88,7 @@ class DeepProblem(Training):
         }
         epochs = np.arange(self.epochs + 1)
         columns = {name: ("epoch", np.full(len(epochs), value)) for name, value in numbers.items()}
-        return xr.Dataset(columns, {"epoch": epochs}).assign(_about(data))
+        return xr.Dataset(columns, {"epoch": epochs}).assign(_about(data, float(found["raw_recall"])))
 
     def simulate(self, rng: RNGLike | SeedLike = None) -> xr.Dataset:
         """Train, and measure embeddings before training and after every epoch.
@@ -106,7 +106,8 @@ class DeepProblem(Training):
         )
         rows = [_measured(UnseenData(a, data.train_labels, b, data.unseen_labels)) for a, b in pairs]
         columns = {name: ("epoch", np.array([row[name] for row in rows])) for name in rows[0]}
-        return xr.Dataset(columns, {"epoch": np.arange(self.epochs + 1)}).assign(_about(data))
+        raw = recall_at_k(standardised(data).unseen, data.unseen_labels).overall
+        return xr.Dataset(columns, {"epoch": np.arange(self.epochs + 1)}).assign(_about(data, raw))
 
     def cost(self, kind: str, **options: object) -> Cost:
         """Multiplications of the convolutions, or of one step on the pixels; and the images in memory."""
@@ -127,9 +128,8 @@ class DeepProblem(Training):
         )
 
 
-def _about(data: UnseenData) -> dict[str, object]:
+def _about(data: UnseenData, raw: float) -> dict[str, object]:
     """Return Recall@1 of the pixels, centred as embeddings are, and which classes are unseen."""
-    raw = recall_at_k(standardised(data).unseen, data.unseen_labels).overall
     return {"raw_recall": raw, "unseen": ("class", np.isin(np.arange(10), data.unseen_labels).astype(float))}
 
 
