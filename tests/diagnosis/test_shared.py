@@ -45,7 +45,7 @@ def finding(**more):
 @pytest.mark.parametrize(
     ("column", "words"),
     [
-        (1e5 * RNG.normal(size=40), ["Scale", "sd", "100% of all variance", "--standardise"]),
+        (1e5 * RNG.normal(size=40), ["Scale", "sd", "100 % of all variance", "--standardise"]),
         (np.arange(40.0), ["identifier"]),
         (np.arange(40.0)[::-1] * 3 + 7, ["identifier"]),
         (np.full(40, 7.0), ["constant", "left out"]),
