@@ -19,8 +19,9 @@ from unittest.mock import patch
 import numpy as np
 
 import firstlight
-from firstlight import early_alignment, one_step, phase_transition, unseen_classes
+from firstlight import early_alignment, one_step, phase_transition
 from firstlight.maths.activations import activation
+from firstlight.unseen_classes.problem import ClassProblem
 
 _SIZES = {"dimension": 100, "width": 80, "samples": 120}
 _SCALED = {**_SIZES, "alpha": 0.5, "beta": 0.9, "ridge": 1e-2, "label_direction": "spikes"}
@@ -40,9 +41,7 @@ PROBLEMS: dict[str, tuple[Callable[[], Any], Sequence[dict[str, Any]]]] = {
         ({"draws": 1024},),
     ),
     "unseen_classes": (
-        lambda: unseen_classes.ClassProblem(
-            cosine=0.5, dimension=128, samples=256, width=256, unseen_samples=20
-        ),
+        lambda: ClassProblem(cosine=0.5, dimension=128, samples=256, width=256, unseen_samples=20),
         ({},),
     ),
 }
@@ -162,7 +161,7 @@ MUTATIONS = [
         "early_alignment: no derivative of the ReLU", f"{_EQUATIONS}.hard", lambda _: _every_datum_pulls,
     ),
     Mutation("phase_transition: step twice as long", f"{_PHASE}.descend", _changed(5, _longer)),
-    Mutation("phase_transition: start twice as large", f"{_PHASE}.orthogonal_rows", _result(lambda W: 2 * W)),
+    Mutation("phase_transition: start doubled", f"{_PHASE}.orthogonal_start", _result(lambda W: 2 * W)),
     Mutation("phase_transition: one label in eight negated", _DESCENT, _changed(2, _first_flipped)),
     Mutation("phase_transition: no derivative of the activation", _DESCENT, _without_slope),
     Mutation(

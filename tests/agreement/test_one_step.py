@@ -155,12 +155,14 @@ def test_classes_with_unequal_traces_need_their_own_equations():
         GaussianMixture([0.5, 0.5], None, laws), Classification(), width=n, samples=n, step_size=3.0
     )
     _, train = _trials(problem, risk="population")
-    gaps = {}
-    for kind in ("one covariance", "class-wise"):
-        found = [problem.predict(seed, equivalent=kind) for seed in range(SEEDS)]
-        gaps[kind] = abs(_gap([float(data.train_error) for data in found], train))
-    assert gaps["class-wise"] < 0.08
-    assert gaps["one covariance"] > 2 * gaps["class-wise"]
+    one, own = (
+        np.array([float(problem.predict(seed, equivalent=kind).train_error) for seed in range(SEEDS)])
+        for kind in ("one covariance", "class-wise")
+    )
+    # training errors of single networks scatter by 13 %: over 48 seeds the gaps are -9.4 and -3.9 ± 1.9 %
+    error = np.std(own - train, ddof=1) / np.sqrt(SEEDS)
+    assert abs(own.mean() - train.mean()) < 3 * error
+    assert one.mean() < own.mean() - 0.03 * train.mean()  # the same networks: their scatter cancels
 
 
 def test_asymptotic_prediction_of_unequal_traces_and_means():

@@ -84,7 +84,7 @@ def test_steps_that_are_no_number_of_steps(steps):
     ],
 )
 def test_outputs_that_are_no_iterations(outputs):
-    with pytest.raises(ValueError, match=r"^outputs = "):
+    with pytest.raises(ValueError, match=r"^observations = "):
         iterations(3, outputs)
 
 

@@ -16,9 +16,9 @@ from firstlight.study.sweep import Study
 STUDIES = {name: study for name, study in studies().items() if name.startswith("early-alignment/")}
 
 
-def test_the_studies_of_the_room_are_there():
+def test_the_studies_of_the_theory_are_there():
     expected = {"toy", "two-points", "time-vs-n", "time-vs-mu", "time-vs-scale", "loss-rate", "low-rank",
-                "mnist-0-1", "mnist-1-7", "mnist-3-8", "sgd", "first-layer-only"}  # fmt: skip
+                "mnist-0-1", "mnist-1-7", "mnist-3-8", "sgd", "first-layer-only", "needed-scale"}  # fmt: skip
     assert {name.split("/")[1] for name in STUDIES} == expected
 
 

@@ -19,7 +19,7 @@ def one_step_problem(labels):
 KNOWN = {
     "regression": "87847752f09a1b5f",
     "classification": "b9d4341476535679",
-    "alignment": "97b29f5a617a4e99",
+    "alignment": "ebdd564b4d3107f4",
     "training": "59a5669bab225b19",
     "learning": "712b41e602b06c4d",
     "spectrum": "755352e4f084a948",

@@ -169,7 +169,7 @@ def test_strength_and_step_size():
         (lambda: label_covariance(np.ones((3, 2)), [0, 1]), r"y: shape \(2,\), but 3 samples"),
         (lambda: label_covariance([[np.nan]], residual=[1.0]), "X: 1 values are NaN"),
         (lambda: label_covariance(np.ones((2, 2)), [0, 1], activation="cos"), "c_1 = E σ'"),
-        (lambda: spiked_kernel(np.ones((2, 3)), None, [1.0, 2.0], 0.5, "relu"), r"beta: shape \(2,\)"),
+        (lambda: spiked_kernel(np.ones((2, 3)), None, [1.0, 2.0], 0.5, "relu"), r"covariance: shape \(2,\)"),
         (lambda: spiked_kernel(np.ones((2, 3)), None, np.ones(3), -1, "relu"), "tau = -1"),
         (lambda: spiked_kernel(np.ones((2, 3)), np.ones((2, 2)), np.ones(3), 1, "relu"), "Xb: 2 features"),
         (
@@ -179,7 +179,7 @@ def test_strength_and_step_size():
         (lambda: spiked_kernel(np.ones((2, 3)), None, np.ones(3), 1, "relu", np.eye(2)), "bulk: shape"),
         (lambda: bulk_covariance(np.ones((2, 3)), np.ones(2), "relu", "half"), "kind = 'half'"),
         (lambda: spiked_kernel(np.ones((2, 3)), None, np.ones(3), 1, "relu", "half"), "bulk = 'half'"),
-        (lambda: tau_from_strength(1, np.ones(2)), "beta, X_train: give both"),
+        (lambda: tau_from_strength(1, np.ones(2)), "covariance, X_train: give both"),
         (lambda: tau_from_strength(-1, np.ones(2), np.ones((2, 2))), "strength = -1"),
         (lambda: tau_from_strength(1, [1.0, -1.0], np.ones((2, 2))), "no training sample"),
         (lambda: train_unseen_similarity(np.ones(2), np.ones((2, 2)), [0]), "labels: shape"),

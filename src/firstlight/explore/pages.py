@@ -22,7 +22,7 @@ def page(name: str) -> Page:
     --------
     >>> page("no_theory")
     Traceback (most recent call last):
-    ValueError: page 'no_theory': unknown; ...
+    ValueError: page 'no_theory': unknown (known: ...)
     """
     theory = registry.theories().get(name)
     if theory is None or theory.page is None:

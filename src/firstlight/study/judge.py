@@ -56,7 +56,7 @@ def standard_errors(parts: xr.Dataset, dim: str) -> dict[str, xr.DataArray]:
     Examples
     --------
     >>> float(standard_errors(xr.Dataset({"x": ("draw", [1.0, 2.0, 3.0])}), "draw")["x_sem"])
-    1.267412
+    1.267
     """
     count = parts.notnull().sum(dim)
     wide = stdtrit(np.maximum(count - 1, 1), 0.975) / ndtri(0.975)

@@ -192,8 +192,8 @@ def verdict(study: Study, found: xr.Dataset) -> str:
     --------
     >>> from firstlight.study import demo
     >>> print(verdict(demo.STUDY, demo.found()))
-    mean: experiment agrees at 1 of 3 points (2 undecided, about 7 to 11 trials would decide); tolerance 5%
-    variance: experiment undecided at 3 of 3 points (about 20 to 56 trials would decide); tolerance 5%
+    mean: experiment agrees at 1 of 3 points (2 undecided, about 7 to 9 trials would decide); tolerance 5%
+    variance: experiment undecided at 3 of 3 points (about 23 to 480 trials would decide); tolerance 5%
     """
     summary, kept = summarise(study, found), planned(found)
     lines = []

@@ -66,6 +66,7 @@ def feature_moments(
 
     Examples
     --------
+    >>> from firstlight.maths.activations import activation
     >>> mixture = GaussianMixture([1.0], None, [np.eye(2)])
     >>> found = feature_moments(np.eye(2), activation("linear"), mixture, Regression([1.0, 0.0], "linear"))
     >>> found.second[0].tolist(), found.cross.tolist()
