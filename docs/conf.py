@@ -22,7 +22,7 @@ extensions = [
     "mathml",
     "plain_docstrings",
 ]
-exclude_patterns = ["_build"]
+exclude_patterns = ["_build", "evidence"]  # evidence is read by pages, and is none itself
 nitpicky = False
 myst_enable_extensions = ["dollarmath", "colon_fence", "deflist"]
 myst_heading_anchors = 3
@@ -31,7 +31,9 @@ html_math_renderer = "mathml"
 autodoc_typehints = "none"  # types stand in the docstrings, with shapes
 autodoc_member_order = "bysource"
 napoleon_google_docstring = False
+napoleon_use_ivar = True  # fields of a tuple are members already
 napoleon_use_rtype = False
+suppress_warnings = ["ref.python"]  # every theory has a Problem
 
 sphinx_gallery_conf = {
     "examples_dirs": ["../examples/tutorials", "../examples/gallery"],

@@ -24,7 +24,7 @@ def campaign():
     return load
 
 
-NAMES = ["one_step: ridge ten times", "phase_transition: start twice", "unseen_classes: step twice"]
+NAMES = ["one_step: ridge ten times", "phase_transition: start doubled", "unseen_classes: step twice"]
 
 
 def test_a_broken_experiment_turns_a_verdict(campaign):

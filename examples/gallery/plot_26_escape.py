@@ -15,7 +15,7 @@ student = phase_transition.Student("tanh_squared", second_layer=1.0, init_scale=
 dimensions = np.array([250, 500, 1000, 2000, 4000, 8000])
 times = [
     phase_transition.escape_time(
-        target, student, samples_per_dimension=5.0, step_size=0.25, dimension=int(d), steps=64, draws=4096
+        target, student, samples_per_dimension=5.0, training=0.25, dimension=int(d), steps=64, draws=4096
     ).time
     for d in dimensions
 ]

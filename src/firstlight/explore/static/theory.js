@@ -61,6 +61,7 @@ class TheoryPage {
     } catch (error) {
       this.controls.set({});
       this.fail(error);
+      this.broken = true; // what is wrong with a link is said until something is changed
     }
     this.request();
   }
@@ -71,6 +72,7 @@ class TheoryPage {
   }
 
   changed(busy) {
+    this.broken = false;
     clearTimeout(this.writing);
     this.writing = setTimeout(() => {
       const search = this.controls.search();
@@ -125,7 +127,7 @@ class TheoryPage {
   async tell(told) {
     if (told.error) this.fail(new Error(told.error));
     if (told.panels) {
-      this.problem.hidden = true;
+      this.problem.hidden = !this.broken;
       for (const [name, drawn] of Object.entries(told.panels)) {
         const figure = this.figures.get(name);
         await figure?.show(drawn);
