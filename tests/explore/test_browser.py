@@ -167,7 +167,7 @@ def test_export_and_table_hold_the_numbers_of_the_library(browser, server, tmp_p
             assert Path(waiting.value.path()).stat().st_size > 1000
 
 
-def test_run_refresh_cancel_and_resume(browser, server):
+def test_run_refresh_and_cancel(browser, server):
     path = f"/theory/one_step?{SMALL}&beta=0.45"
     with opened(browser, server, path) as page:
         settled(page)
