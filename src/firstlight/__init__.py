@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import lazy_loader
 
-__version__ = "0.1.0.dev0"
+__version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from firstlight.data import GaussianMixture, MultiIndex
