@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 
 from firstlight.show.claims import markdown, tally
-from firstlight.study.evidence import read
+from firstlight.study.evidence import claimed, read
 
 DOCS = Path(__file__).parents[1] / "docs"
 
@@ -21,7 +21,10 @@ def page() -> str:
     counts = ", ".join(f"{count} {verdict}" for verdict, count in tally(rows).items())
     about = (DOCS / "evidence" / "about.md").read_text("utf-8")
     head = f"# What was published, and what holds\n\n{about}\n{len(rows)} rows: {counts}."
-    return f"{head} Made by\n\n{commands}\n\n{markdown(rows)}"
+    silent = [study for study in claimed() if study.name not in {row.study for row in rows}]
+    left = "\n".join(f"- `{study.name}`: {study.description}" for study in silent)
+    none = f"No evidence is kept of\n\n{left}\n\n" if silent else ""
+    return f"{head} Made by\n\n{commands}\n\n{none}{markdown(rows)}"
 
 
 if __name__ == "__main__":

@@ -42,6 +42,8 @@ def test_a_model_is_the_network_up_to_a_gap(gap, verdict):
     axes = {"ratio": [0.5, 1.0, 2.0], **ACTIVATIONS}
     found = errors(axes, network=flat, hermite=lambda g: flat(g) * (1 + gap))
     assert verdicts(claims.width(found)) == [verdict, verdict]
+    good = found.assign(train_error=found["train_error"].where(found["arm"] == "network", 1.0))
+    assert verdicts(claims.width(good)) == [verdict, "holds"]
     one = found.copy(deep=True)
     one["test_error"].loc[{"arm": "hermite", "ratio": 1.0, "activation": "relu"}] *= 1.15  # at a single point
     assert "largest gap, relu, at k/m = 1" in claims.width(one)[0].evidence
@@ -55,8 +57,9 @@ def test_raw_and_fair_forms_are_judged_apart():
     """The raw error rises twentyfold, the error over Var(y) not at all: a change of units."""
     axes = {"alpha": [0.0, 0.5, 1.0], **ACTIVATIONS}
     found = errors(axes, network=lambda g: flat(g) * np.exp(3 * g.alpha), hermite=lambda g: flat(g))
-    model, raw, fair = claims.alpha(found)
+    model, trained, raw, fair = claims.alpha(found)
     assert (model.verdict, raw.verdict, fair.verdict) == ("does not hold", "holds", "undecided")
+    assert "training error" in trained.text
     assert "raw error" in raw.text
     assert "Var(y)" in fair.text
 
@@ -69,7 +72,7 @@ def test_what_matters_changes_the_error(judge, axis):
     axes = {axis: [1, 2, 4] if axis == "rank" else [0.0, 0.5, 1.0], **ACTIVATIONS}
     slope = xr.DataArray([0.0, 1.0, 1.0], dims=axis)
     found = errors(axes, network=lambda g: flat(g) * np.exp(slope), hermite=flat)
-    assert verdicts(judge(found))[1:] == ["holds", "does not hold"]
+    assert verdicts(judge(found))[2:] == ["holds", "does not hold"]
 
 
 def test_strength_and_square():
@@ -78,7 +81,7 @@ def test_strength_and_square():
         network=lambda g: flat(g) * np.exp(-g.beta),
         hermite=flat,
     )
-    assert verdicts(claims.beta(found))[1] == "holds"
+    assert verdicts(claims.beta(found))[2] == "holds"
     found = errors(
         {"beta": [0.2, 0.6, 1.0], "alpha": [0.0, 1.0]}, network=lambda g: flat(g) * np.exp(g.alpha)
     )

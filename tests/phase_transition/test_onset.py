@@ -113,3 +113,10 @@ def test_the_command_tells_value_or_refusal():
     assert far.stdout.startswith("no onset is given: dimension = 100000 is too far")
     wrong = runner.invoke(app, ["onset", STEP, "--batch", "2"])
     assert wrong.exit_code == 2
+
+
+def test_the_limit_is_shown_beside_the_onset_of_a_size():
+    words = ["delta-nn", STEP, "--init-scale", "0.8", "--steps", "16", "--draws", "512", "--dimension", "60"]
+    shown = CliRunner().invoke(app, [*words, "--step-size", "0.25"]).stdout
+    alone = onset(STEP, BASE, 0.25, 60, 16, pilot_dimension=60)
+    assert f"onset = {alone.value:.4g} ± {alone.error:.2g} samples per dimension" in shown

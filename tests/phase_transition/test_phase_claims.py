@@ -42,7 +42,11 @@ def test_spectral(power, top, expected):
 )
 def test_above_the_algorithmic_threshold(nn, error, verdict):
     dims, shape = ("arm", "loss", "trial"), (1, 2, 1)
-    columns = {"delta_nn": np.array([5.0, nn]), "error": np.array([0.1, error]), "delta_alg": np.ones(2)}
+    columns = {
+        "delta_nn": np.array([5.0, nn]),
+        "delta_nn_sem": np.array([0.1, error]),
+        "delta_alg": np.ones(2),
+    }
     if np.isnan(nn):
         columns["delta_nn"] = np.full(2, np.nan)
     found = xr.Dataset(
@@ -76,17 +80,27 @@ def test_two_phases(early, low, expected):
 
 
 @pytest.mark.parametrize(
-    ("onset", "separates", "depends"),
-    [([5.0, 5.0], "holds", "does not hold"), ([1.0, 3.0], "does not hold", "holds")],
+    ("onset", "error", "expected"),
+    [
+        ([5.0, 5.0], 0.1, ["holds", "holds", "does not hold"]),
+        ([1.0, 3.0], 0.1, ["does not hold", "does not hold", "holds"]),
+        # 3.5 lies a third below the limit; whose error of a fifth decides nothing
+        ([3.5, 3.5], 1.0, ["undecided", "does not hold", "does not hold"]),
+        # a trial without success has an onset that is not known
+        ([5.0, np.nan], 0.1, ["undecided", "undecided", "undecided"]),
+    ],
 )
-def test_onsets(onset, separates, depends):
-    values = np.stack([np.array(onset)[:, None] * NOISE, np.full((2, 8), 5.2)])
+def test_onsets(onset, error, expected):
+    values = np.stack([np.array(onset)[:, None] * NOISE, np.full((2, 8), 5.2), np.full((2, 8), 5.2)])
+    dims, arms = ("arm", "loss", "trial"), ["descent", "limit", "finite"]
     found = xr.Dataset(
-        {"delta_nn": (("arm", "loss", "trial"), values)},
-        {"arm": ["descent", "limit"], "loss": ["square", "logistic"]},
+        {"delta_nn": (dims, values), "delta_nn_sem": (dims, np.full(values.shape, error))},
+        {"arm": arms, "loss": ["square", "logistic"]},
     )
-    assert verdicts(claims.onset(found)) == [separates, depends]
-    assert "limit 5.2" in claims.onset(found)[0].evidence
+    made = claims.onset(found)
+    assert verdicts(made) == expected
+    assert "limit 5.2" in made[0].evidence
+    assert "V(t) 5.2" in made[1].evidence
 
 
 def test_delays():

@@ -15,7 +15,7 @@ WANTED = {
     "delta-alg", "hessian-spectrum", "outlier-vs-delta", "dmft-vs-gd", "delta-nn-vs-time", "delta-nn-vs-init",
     "delta-nn-vs-width", "delta-nn-vs-activation", "delta-nn-vs-loss", "learning-curve", "escape-time",
     "grokking", "size", "spectral-method", "two-phases", "above-algorithmic", "batch-and-success",
-    "momentum-and-success", "width-and-success",
+    "momentum-and-success", "width-and-success", "limit-and-onset",
 }  # fmt: skip
 
 
@@ -26,7 +26,7 @@ def test_all_wanted_studies_are_there():
 
 @pytest.mark.parametrize("name", BY_NAME)
 def test_every_point_can_be_built(name):
-    for scale in ("quick", "paper"):
+    for scale in ("quick", *BY_NAME[name].scales):
         study = BY_NAME[name].at(scale)
         assert all(study.build(point) is not None for point in study.points())
 

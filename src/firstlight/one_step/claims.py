@@ -25,11 +25,6 @@ _GAP = (
 _GAP_RULE = f"mean within {_SAME:.0%}, largest within {_POINT:.0%}"
 
 
-def _hermite(axis: str, figure: str, error: str = "test error") -> Statement:
-    text = f"network and Hermite model have the same {error} along {axis}"
-    return Statement(text, _SOURCE, figure, _GAP, _GAP_RULE)
-
-
 SUFFICES = Statement(
     "degree l-1 suffices where (l-2)/(l-1) < β < (l-1)/l", _SOURCE, "Theorem on the Hermite model",
     "relative gap of that Hermite model's test error to the network's, trained on the same samples",
@@ -79,16 +74,13 @@ SHARE, ALIGNMENT, RANK = (
 
 def width(found: xr.Dataset) -> list[Claim]:
     """Judge ``one-step/width``: test and training error along k/m."""
-    return [
-        judged(_hermite("k/m", "Figures 1a, 6", word), _gaps(found, name, "hermite"))
-        for name, word in ((_RAW, "test error"), ("train_error", "training error"))
-    ]
+    return _alike(found, "k/m", "Figures 1a, 6")
 
 
 def alpha(found: xr.Dataset) -> list[Claim]:
     """Judge ``one-step/alpha``: the Hermite model, and data spread against learning rate."""
     return [
-        judged(_hermite("α", "Figure 1b"), _gaps(found, _RAW, "hermite")),
+        *_alike(found, "α", "Figure 1b"),
         *_effect(SPREAD, found, "alpha", 1.0, 0.0, "above"),
     ]
 
@@ -98,7 +90,7 @@ def beta(found: xr.Dataset) -> list[Claim]:
     below = found.sel(beta=found["beta"] < 0.8)
     top = float(found["beta"].max())
     return [
-        judged(_hermite("β", "Figures 1c, 5"), _gaps(below, _RAW, "hermite", hue="alpha")),
+        *_alike(below, "β", "Figures 1c, 5", hue="alpha"),
         *_effect(STRENGTH, found, "beta", top, 0.0, "below", hue="alpha"),
     ]
 
@@ -108,7 +100,7 @@ def share(found: xr.Dataset) -> list[Claim]:
     shares = found["share"].values
     ends = float(shares[len(shares) // 2]), float(shares[0])
     return [
-        judged(_hermite("the mixture ratio", "Figure 2a"), _gaps(found, _RAW, "hermite")),
+        *_alike(found, "the mixture ratio", "Figure 2a"),
         *_effect(SHARE, found, "share", *ends, "beyond"),
     ]
 
@@ -118,7 +110,7 @@ def spike_alignment(found: xr.Dataset) -> list[Claim]:
     values = found["spike_alignment"].values
     none = float(values[np.abs(values).argmin()])
     return [
-        judged(_hermite("the alignment", "Figure 2b"), _gaps(found, _RAW, "hermite")),
+        *_alike(found, "the alignment", "Figure 2b"),
         *_effect(ALIGNMENT, found, "spike_alignment", 1.0, none, "beyond"),
     ]
 
@@ -127,7 +119,7 @@ def rank(found: xr.Dataset) -> list[Claim]:
     """Judge ``one-step/rank``: many spikes against one."""
     most = float(found["rank"].max())
     return [
-        judged(_hermite("the rank", "Figure 2c"), _gaps(found, _RAW, "hermite")),
+        *_alike(found, "the rank", "Figure 2c"),
         *_effect(RANK, found, "rank", most, 1.0, "beyond"),
     ]
 
@@ -170,6 +162,16 @@ def images(found: xr.Dataset) -> list[Claim]:
         judged(IMAGES, _gaps(found, _RAW, "hermite")),
         judged(IMAGES_THEORY, _gaps(found, _RAW, "deterministic")),
     ]
+
+
+def _alike(found: xr.Dataset, axis: str, figure: str, hue: str = "activation") -> list[Claim]:
+    """Judge whether the Hermite model has the network's test and training error."""
+    claims = []
+    for name, word in ((_RAW, "test error"), ("train_error", "training error")):
+        text = f"network and Hermite model have the same {word} along {axis}"
+        said = Statement(text, _SOURCE, figure, _GAP, _GAP_RULE)
+        claims.append(judged(said, _gaps(found, name, "hermite", hue)))
+    return claims
 
 
 def _gaps(found: xr.Dataset, name: str, model: str, hue: str = "activation") -> list[Estimate]:

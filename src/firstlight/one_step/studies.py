@@ -29,7 +29,7 @@ _ARMS = {
 _EXACT = {**_ARMS, "network": replace(_ARMS["network"], options={"risk": "population"})}
 _IMAGE_ARMS = {name: arm for name, arm in _ARMS.items() if name != "asymptotic"}  # no few spikes in images
 _IMAGE_ARMS["network"] = replace(_IMAGE_ARMS["network"], against=())
-_ERRORS = ("test_error", "relative_test_error")
+_ERRORS = ("test_error", "relative_test_error", "train_error")
 _LABELS = {
     "test_error": "test error",
     "train_error": "training error",
@@ -75,7 +75,9 @@ def _fashion(first: int, second: int, centring: str = "class", ridge: float = 1e
                 trials=20,
                 fixed={"samples": 500},
                 axes={"ratio": [0.01, *_RATIOS]},
-            )
+            ),
+            # the source's number of samples at the quick scale's widths
+            "medium": Scale(fixed={"samples": 500}),
         },
     )  # fmt: skip
 
@@ -142,7 +144,7 @@ STUDIES = (
         fixed={**_SQUARE, "alpha": 0.5, "beta": 0.74, "task": "classification"},
         arms=_ARMS,
         trials=8,
-        observables=["test_error", "relative_test_error", "misclassification"],
+        observables=[*_ERRORS, "misclassification"],
         judged=["test_error", "misclassification"],
         figure=_figure("share"),
         scales={

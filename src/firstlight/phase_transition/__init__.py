@@ -120,6 +120,7 @@ THEORY = Theory(
         "algorithmic": "firstlight.phase_transition.thresholds:AlgProblem",
         "threshold": "firstlight.phase_transition.thresholds:ThresholdProblem",
         "equal_time": "firstlight.phase_transition.variants:at_equal_time",
+        "early": "firstlight.phase_transition.variants:early",
         "phases": "firstlight.phase_transition.phases:PhasesProblem",
         "spectral_method": "firstlight.phase_transition.spectral_method:SpectralProblem",
     },

@@ -11,6 +11,7 @@ from firstlight.study.claims import Claim, Estimate, Statement, exponent, judged
 _SOURCE, _PLACE = "montanari2026phase", "abstract"
 _OURS = "abstract; our delta_NN is a reconstruction"
 _NEAR = 0.3  # relative gap up to which an onset at finite size is said to lie at a limit
+_PREDICTED = 0.2  # the same, at the onset that theory predicts for that size
 _MATTERS = 0.1
 _FOUND = 0.1  # squared cosine that counts as having found something
 
@@ -42,8 +43,13 @@ CURVATURE = Statement(
 )  # fmt: skip
 SEPARATES = Statement(
     "the Hessian's transition at the end of the first phase separates success from failure", _SOURCE, _OURS,
-    "samples per dimension at which half of the descents of finite size succeed, over delta_NN, less 1",
+    "samples per dimension at which descents of finite size begin to succeed (mean over trials, each by its "
+    "number of successes on a grid), over delta_NN, less 1; the interval counts delta_NN's own error",
     f"within {_NEAR:.0%}",
+)  # fmt: skip
+PREDICTED = Statement(
+    "the growth of small overlaps, V(t), tells where descents of finite size begin to succeed", "", "ours",
+    "their onset over the one that V(t) predicts at that size, less 1", f"within {_PREDICTED:.0%}",
 )  # fmt: skip
 DELAY = Statement(
     "the delay of grokking grows with log d", _SOURCE, "talk abstract: grokking; the logarithm is ours",
@@ -117,7 +123,7 @@ def spectral(found: xr.Dataset) -> list[Claim]:
 def above_algorithmic(found: xr.Dataset) -> list[Claim]:
     """Judge ``phase-transition/above-algorithmic`` at the network whose ratio is the smallest."""
     theory = found.sel(arm="theory").isel(trial=0)
-    ratio, error = theory["delta_nn"] / theory["delta_alg"], 2 * theory["error"] / theory["delta_alg"]
+    ratio, error = theory["delta_nn"] / theory["delta_alg"], 2 * theory["delta_nn_sem"] / theory["delta_alg"]
     if not np.isfinite(ratio).any():
         return [judged(ABOVE_ALG, [Estimate("smallest ratio", np.nan, np.nan, np.nan, border=1.0)])]
     place = np.unravel_index(int(np.nanargmin((ratio - error).values)), ratio.shape)
@@ -157,20 +163,36 @@ def phases(found: xr.Dataset) -> list[Claim]:
 def onset(found: xr.Dataset) -> list[Claim]:
     """Judge a study of delta_NN: where descents of finite size succeed, and what the threshold depends on."""
     [axis] = [str(dim) for dim in found["delta_nn"].dims if dim not in ("arm", "trial")]
-    descents, limit = found["delta_nn"].sel(arm="descent"), found["delta_nn"].sel(arm="limit").isel(trial=0)
-    values = found[axis].values
-    parts = [
-        Estimate(f"{axis.replace('_', ' ')} = {_word(value)}, limit {float(limit.sel({axis: value})):.3g}",
-                 *over_trials((descents / limit - 1).sel({axis: value})), border=_NEAR, side="within")
-        for value in values
-    ]  # fmt: skip
+    onsets, values = found["delta_nn"], found[axis].values
+    descents = onsets.sel(arm="descent")
+    parts, finite = [], []
+    for value in values:
+        at, name = {axis: value}, f"{axis.replace('_', ' ')} = {_word(value)}"
+        limit, sized = (float(onsets.sel(arm=arm, **at).isel(trial=0)) for arm in ("limit", "finite"))
+        error = float(found["delta_nn_sem"].sel(arm="limit", **at).isel(trial=0))
+        near = _ratio(descents.sel(at), limit, error)
+        parts.append(Estimate(f"{name}, limit {limit:.3g}", *near, border=_NEAR, side="within"))
+        near = _ratio(descents.sel(at), sized)
+        finite.append(Estimate(f"{name}, V(t) {sized:.3g}", *near, border=_PREDICTED, side="within"))
     change = xr.apply_ufunc(np.log, descents.sel({axis: values[-1]}) / descents.sel({axis: values[0]}))
     label = f"{_word(values[-1])} over {_word(values[0])}"
-    effect = Estimate(label, *over_trials(change), border=_MATTERS, side="beyond")
-    claims = [judged(SEPARATES, parts)]
+    effect = Estimate(label, *_of_all(change), border=_MATTERS, side="beyond")
+    claims = [judged(SEPARATES, parts), judged(PREDICTED, finite)]
     if axis in _PROPERTIES:
         claims.append(judged(_depends(_PROPERTIES[axis]), [effect]))
     return claims
+
+
+def _of_all(values: xr.DataArray) -> tuple[float, float, float]:
+    """Return the mean over trials; not known where one has no value: its descents never succeeded."""
+    return (np.nan, np.nan, np.nan) if values.isnull().any() else over_trials(values)
+
+
+def _ratio(onsets: xr.DataArray, to: float, error: float = 0.0) -> tuple[float, float, float]:
+    """Return the mean onset over a prediction, less 1; the interval counts the prediction's own error."""
+    value, low, high = _of_all(onsets / to - 1)
+    own = 1.96 * (1 + value) * error / to
+    return value, value - float(np.hypot(value - low, own)), value + float(np.hypot(high - value, own))
 
 
 _PROPERTIES = {

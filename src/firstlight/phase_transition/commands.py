@@ -140,11 +140,15 @@ def delta_nn(
     steps: Annotated[int, typer.Option(help="Steps of training to follow.")] = 128,
     criterion: Annotated[str, typer.Option(help="bbp+sign, bbp or block+sign.")] = "bbp+sign",
     draws: Annotated[int, typer.Option(help="Monte-Carlo draws of the theory.")] = 1 << 14,
+    dimension: Annotated[
+        int, typer.Option(help="Also tell where half of the descents in so many dimensions succeed.")
+    ] = 0,
     noise: Noise = 0.0,
     seed: Seed = 0,
     as_json: Json = False,
 ) -> None:
     """Print the samples per dimension above which gradient descent finds a hard direction."""
+    from firstlight.phase_transition.finite_size import onset
     from firstlight.phase_transition.theory.delta_nn import delta_nn
 
     try:
@@ -152,6 +156,13 @@ def delta_nn(
         found = delta_nn(
             _law(target, noise), student, step_size, steps, criterion=criterion, draws=draws, rng=seed
         )
+        sized = None
+        if dimension:
+            pilot = min(dimension, 200)
+            sized = onset(
+                _law(target, noise), student, found.step_size, dimension, steps, pilot_dimension=pilot,
+                rng=seed,
+            )  # fmt: skip
     except ValueError as error:
         raise _refuse(error) from None
     facts = {
@@ -159,11 +170,13 @@ def delta_nn(
         "converged": found.converged, "criterion": criterion, "delta_alg": found.delta_alg,
         "step_size": found.step_size, "times": found.times, "delta_nn_at_time": found.curve,
         "edge_at_time": found.edges,
+        **({} if sized is None else {"finite_size": _onset_facts(sized, dimension, steps)}),
     }  # fmt: skip
     lines = [
         f"delta_NN = {found.value:.5g} ± {found.residual:.2g}   "
         f"({found.route}; a reconstruction{_doubt(found)})",
         f"delta_alg = {found.delta_alg:.5g}",
+        *([] if sized is None else [_onset_line(sized, dimension, steps)]),
         *(
             f"  T = {t:4d}: {x:.4g}, bulk edge {z:.3g}"
             for t, x, z in zip(found.times, found.curve, found.edges, strict=True)
@@ -204,10 +217,19 @@ def onset(
         )
     except ValueError as error:
         raise _refuse(error) from None
-    facts = {
-        "target": target, "dimension": dimension, "steps": steps, "onset": found.value, "error": found.error,
+    facts = {"target": target, **_onset_facts(found, dimension, steps)}
+    _show(as_json, facts, [_onset_line(found, dimension, steps)])
+
+
+def _onset_facts(found: Any, dimension: int, steps: int) -> dict[str, Any]:
+    return {
+        "dimension": dimension, "steps": steps, "onset": found.value, "error": found.error,
         "route": found.route, "refused": found.refused, "freedom": found.freedom, **found.details,
     }  # fmt: skip
+
+
+def _onset_line(found: Any, dimension: int, steps: int) -> str:
+    if found.refused:
+        return f"no onset is given: {found.refused}"
     size = f"{dimension} dimensions, {steps} steps"
-    line = f"onset = {found.value:.4g} ± {found.error:.2g} samples per dimension   ({found.route}; {size})"
-    _show(as_json, facts, [f"no onset is given: {found.refused}" if found.refused else line])
+    return f"onset = {found.value:.4g} ± {found.error:.2g} samples per dimension   ({found.route}; {size})"

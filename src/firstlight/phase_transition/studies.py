@@ -31,7 +31,13 @@ _TARGETS = [
 # of eigenvalues and overlaps at quick sizes: class fractions move the whole bulk, and below the threshold the
 # eigenvector at the bulk's end still has an overlap that falls slowly with d (0.05 to 0.09 at d = 350)
 _SCATTER = {"smallest_eigenvalue": 0.07, "hidden_eigenvalue": 0.07, "hidden_overlap": 0.1}
-_SUCCESS = Arm("simulate", label="descent, finite d")
+
+
+_LIMIT_ARMS = {
+    "descent": Arm("simulate", label="descent, finite d"),
+    "finite": Arm("predict", {"draws": 1 << 11, "method": "finite"}, label="V(t), finite d"),
+    "limit": Arm("predict", {"draws": 1 << 11}, label="limit d → ∞"),
+}
 
 
 def _thresholds(name: str, what: str, axis: dict, paper: dict, fixed: dict, followed: int = 128) -> Study:
@@ -49,11 +55,7 @@ def _thresholds(name: str, what: str, axis: dict, paper: dict, fixed: dict, foll
             "steps": 400,
             **fixed,
         },
-        arms={
-            "descent": _SUCCESS,
-            "finite": Arm("predict", {"draws": 1 << 11, "method": "finite"}, label="V(t), finite d"),
-            "limit": Arm("predict", {"draws": 1 << 11}, label="limit d → ∞"),
-        },
+        arms=_LIMIT_ARMS,
         trials=32,
         observables=("delta_nn",),
         claims=f"{_CLAIMS}onset",
@@ -131,7 +133,7 @@ STUDIES = (
         fixed={"target": _STEP, "step_size": 0.0, "theory_steps": 48},
         arms={"theory": Arm("predict", {"draws": 1 << 11})},
         trials=1,
-        observables=("delta_nn", "error", "delta_alg"),
+        observables=("delta_nn", "delta_alg"),
         claims=f"{_CLAIMS}above_algorithmic",
         figure=FigureSpec(labels=_LABELS),
         scales={"paper": Scale(axes={"init_scale": [0.2, 0.4, 0.8, 1.2, 1.6]}, fixed={"theory_steps": 128})},
@@ -222,6 +224,23 @@ STUDIES = (
          "samples_per_dimension": (1.5, 2.1, 3.0, 4.5, 6.5, 9.0, 13.0, 19.0)},
     ),
     _thresholds("loss", "the loss", {"loss": ["square", "logistic"]}, {"loss": ["square", "logistic"]}, {}),
+    Study(
+        name="phase-transition/limit-and-onset",
+        description="Descents of finite size succeed far below delta_NN: two networks where the gap is large",
+        problem=f"{_THEORY}.variants:early",
+        axes={"network": ["2tanh² - 1, square", "1.5tanh² - 0.5, logistic"]},
+        fixed={"theory_steps": 64, "dimension": 200, "steps": 200},
+        arms=_LIMIT_ARMS,
+        trials=24,
+        observables=("delta_nn",),
+        claims=f"{_CLAIMS}onset",
+        figure=FigureSpec(labels=_LABELS),
+        scales={
+            "medium": Scale(trials=12, fixed={"dimension": 800}),
+            "paper": Scale(trials=40, fixed={"dimension": 2000, "theory_steps": 128}),
+        },
+        tolerance=0.2,
+    ),
     _variants("batch", "SGD", {"batch": [1.0, 0.25]}, {"batch": [1.0, 0.5, 0.25]}),
     _variants("momentum", "momentum", {"momentum": [0.0, 0.6]}, {"momentum": [0.0, 0.6, 0.9]}),
     _variants("width", "width", {"width": [1, 2]}, {"width": [1, 2, 4]}),

@@ -129,6 +129,8 @@ class ThresholdProblem(TrainedModel):
     True
     """
 
+    version: ClassVar[int] = 8
+
     theory_steps: int = 64
     dimension: int = 300
     steps: int = 400
@@ -155,7 +157,7 @@ class ThresholdProblem(TrainedModel):
         method: Literal["limit", "finite"] = "limit",
         draws: int = 1 << 13,
     ) -> xr.Dataset:
-        """Compute delta_NN, its uncertainty, delta_alg, and the curve delta_NN(T) over ``time``.
+        """Compute delta_NN, its error `delta_nn_sem`, delta_alg, and the curve delta_NN(T) over ``time``.
 
         An infinite delta_NN is NaN, as is the onset of descents that never succeed; ``attrs`` has the route.
         With the method "finite" it is instead where descents in d dimensions should succeed, from V(t): a
@@ -170,7 +172,7 @@ class ThresholdProblem(TrainedModel):
         return xr.Dataset(
             {
                 "delta_nn": found.value if good and np.isfinite(found.value) else np.nan,
-                "error": found.residual if good and np.isfinite(found.value) else np.nan,
+                "delta_nn_sem": found.residual if good and np.isfinite(found.value) else np.nan,
                 "delta_alg": found.delta_alg,
                 "threshold": ("time", found.curve),
                 "edge": ("time", found.edges),
