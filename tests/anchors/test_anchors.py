@@ -12,6 +12,7 @@ import compare
 QUICK = {
     "closed forms": compare.closed_forms,
     "ReLU network": compare.dmft_relu,
+    "second layer of ones": lambda: compare.all_ones(200, 8),
     "figure 1c": lambda: compare.demir_beta(slice(1, None, 3), draws=2),
     "figure 1a": lambda: compare.demir_width(slice(0, None, 5), draws=2),
     "one data set": compare.one_data_set,
@@ -25,10 +26,18 @@ def test_published_numbers(name):
     assert [f"{one.what}: {one.gap:.3g}, allowed {one.tolerance:.3g}" for one in found if not one.holds] == []
 
 
+def test_another_step_is_not_theirs(monkeypatch):
+    """Half the step nearly doubles the error: far outside what a few draws of this size allow."""
+    facts = compare.numbers("cui_one_step")
+    halved = {"theory": {**facts["theory"], "step": facts["theory"]["step"] / 2}}
+    monkeypatch.setattr(compare, "numbers", lambda name: {**facts, **halved})
+    assert not compare.all_ones(100, 4)[0].holds
+
+
 def test_the_page_has_every_anchor():
     text = (Path(__file__).parents[2] / "docs" / "anchors.md").read_text("utf-8")
     for one in compare.one_data_set():
         assert one.what in text
-    for source in ("Annesi et al.", "Troiani et al.", "Dandi et al.", "Figure 1c", "Figure 1a"):
+    for source in ("Annesi et al.", "Troiani et al.", "Dandi et al.", "Figure 1c", "Figure 1a", "Cui et al."):
         assert source in text
     assert not replace(compare.one_data_set()[0], gap=4.0).holds
