@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from firstlight.early_alignment.setting import Setting
     from firstlight.early_alignment.theory.align import align
     from firstlight.early_alignment.theory.bounds import Bounds, bounds
+    from firstlight.early_alignment.theory.design import Dropped, largest_scale, rows_to_drop
     from firstlight.early_alignment.theory.geometry import Geometry, geometry
     from firstlight.early_alignment.theory.limits import Limits, limits
     from firstlight.early_alignment.theory.path import AlignmentPath
@@ -32,6 +33,7 @@ _NAMES = {
     "early_alignment.setting": ["Setting"],
     "early_alignment.theory.align": ["align"],
     "early_alignment.theory.bounds": ["Bounds", "bounds"],
+    "early_alignment.theory.design": ["Dropped", "largest_scale", "rows_to_drop"],
     "early_alignment.theory.geometry": ["Geometry", "geometry"],
     "early_alignment.theory.limits": ["Limits", "limits"],
     "early_alignment.theory.path": ["AlignmentPath"],
@@ -42,6 +44,7 @@ __all__ = [
     "THEORY",
     "AlignmentPath",
     "Bounds",
+    "Dropped",
     "Geometry",
     "Limits",
     "Problem",
@@ -52,7 +55,9 @@ __all__ = [
     "flow",
     "gaussian_start",
     "geometry",
+    "largest_scale",
     "limits",
+    "rows_to_drop",
     "separability",
 ]
 

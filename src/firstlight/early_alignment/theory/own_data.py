@@ -121,10 +121,12 @@ class Course:
         return float((self.path.death_time <= self.time).mean())
 
 
-def course(X: np.ndarray, y: np.ndarray, directions: np.ndarray, signs: np.ndarray) -> Course:
+def course(
+    X: np.ndarray, y: np.ndarray, directions: np.ndarray, signs: np.ndarray, level: float = _LEVEL
+) -> Course:
     """Follow neurons exactly until 95 % have arrived, and say how small the start must be.
 
-    Outputs grow as ε², so that ε* = exp((log 0.01 - log max|f(t95)| at ε = 1)/2).
+    Outputs grow as ε², so that ε* = exp((log level - log max|f(t95)| at ε = 1)/2).
 
     Parameters
     ----------
@@ -132,6 +134,8 @@ def course(X: np.ndarray, y: np.ndarray, directions: np.ndarray, signs: np.ndarr
         Rows of root mean square length one, labels ±1.
     directions, signs : ndarray, shapes (h, d) and (h,)
         A balanced start.
+    level : float, default 0.01
+        Below which outputs are to stay.
 
     Examples
     --------
@@ -146,4 +150,4 @@ def course(X: np.ndarray, y: np.ndarray, directions: np.ndarray, signs: np.ndarr
     time = float(np.quantile(finite, 0.95)) if len(finite) else float(path.last_event)
     time = max(time, 1e-3)
     log_output = path.log_output(time, np.zeros(len(directions)))
-    return Course(path, time, 0.5 * (np.log(_LEVEL) - log_output))
+    return Course(path, time, 0.5 * (np.log(level) - log_output))
