@@ -129,6 +129,8 @@ class Streams:
     ----------
     rng : Generator
         Advanced once; decides all streams.
+    data : Generator, optional
+        Advanced once; decides those of the data in its place, so that many networks may see the same.
 
     Examples
     --------
@@ -141,12 +143,16 @@ class Streams:
         "first layer", "second layer", "gradient", "training", "training noise", "test", "test noise",
     )  # fmt: skip
 
-    def __init__(self, rng: np.random.Generator) -> None:
+    _DATA = ("gradient", "training", "test")
+
+    def __init__(self, rng: np.random.Generator, data: np.random.Generator | None = None) -> None:
         self._seed = [int(word) for word in rng.integers(0, 2**32, size=4)]
+        self._data = self._seed if data is None else [int(word) for word in data.integers(0, 2**32, size=4)]
 
     def __call__(self, purpose: str, block: int = 0) -> np.random.Generator:
         """Return the stream of a purpose and a block of samples."""
-        return Normals(np.random.SFC64([*self._seed, self._PURPOSES.index(purpose), block]))
+        seed = self._data if purpose in self._DATA else self._seed
+        return Normals(np.random.SFC64([*seed, self._PURPOSES.index(purpose), block]))
 
 
 class Draws:

@@ -21,7 +21,7 @@ from firstlight.maths.rng import RNGLike, SeedLike, generator
 from firstlight.maths.workers import Workers
 from firstlight.one_step.definitions import Setting, Streams
 from firstlight.one_step.degrees import degrees_of, surrogate_degree
-from firstlight.one_step.experiment.trial import Model, Risk, run_trial
+from firstlight.one_step.experiment.trial import Model, Risk, TrainedNetwork, run_trial, train
 from firstlight.one_step.results import RESOLVED, Convention, averaged, dataset
 from firstlight.one_step.theory.asymptotic import asymptotic
 from firstlight.one_step.theory.first_layer import sampled_first_layer, stepped_first_layer
@@ -172,6 +172,7 @@ class Problem(Setting):
         risk: Risk = "sample",
         test_samples: int | None = None,
         convention: Convention = "full",
+        data_rng: RNGLike | SeedLike = None,
     ) -> xr.Dataset:
         """Run one experiment. The same rng draws the same data and weights for every model.
 
@@ -193,6 +194,9 @@ class Problem(Setting):
         convention : {"full", "half"}
             Full mean squares, or what the source plots: half mean squares, and a training error that includes
             the penalty.
+        data_rng : optional
+            Decides the data in place of `rng`, which is left the weights: with one seed for all trials, data
+            are held fixed.
 
         Returns
         -------
@@ -211,8 +215,9 @@ class Problem(Setting):
             test_samples = int(test_samples)
         top = 1 if method != "hermite" else surrogate_degree(self, degree)
         values = run_trial(
-            self, generator(rng), method=method, degree=top, risk=risk, test_samples=test_samples
-        )
+            self, generator(rng), method=method, degree=top, risk=risk, test_samples=test_samples,
+            data=None if data_rng is None else generator(data_rng),
+        )  # fmt: skip
         found = dataset(self, values, convention)
         left = float(found.relative_test_error.min())
         if method == "conditional_gaussian" and left < RESOLVED:
@@ -222,6 +227,18 @@ class Problem(Setting):
                 stacklevel=2,
             )
         return found
+
+    def train(self, rng: RNGLike | SeedLike = None, *, data_rng: RNGLike | SeedLike = None) -> TrainedNetwork:
+        """Return the network that `simulate` trains from the same rng: both layers, read-out, features.
+
+        Examples
+        --------
+        >>> problem = Problem.scaled(dimension=20, width=30, samples=40, alpha=0.5, beta=0.5)
+        >>> network = problem.train(rng=0)
+        >>> network.first_layer.shape, network.readout.shape, network(np.eye(20)).shape
+        ((30, 20), (1, 30), (20, 1))
+        """
+        return train(self, generator(rng), None if data_rng is None else generator(data_rng))
 
     def predict(
         self,
@@ -233,6 +250,7 @@ class Problem(Setting):
         draws: int = 8,
         nodes: int = 256,
         convention: Convention = "full",
+        data_rng: RNGLike | SeedLike = None,
     ) -> xr.Dataset:
         """Predict the observables of `simulate` without training a read-out.
 
@@ -257,6 +275,9 @@ class Problem(Setting):
             For the second method: quadrature nodes for the neurons, and as many for the inputs.
         convention : {"full", "half"}
             As in `simulate`.
+        data_rng : optional
+            As in `simulate`: for the first method, the batch of the step. The read-out's samples are averaged
+            over in any case.
 
         Returns
         -------
@@ -287,7 +308,7 @@ class Problem(Setting):
                 )  # fmt: skip
             return averaged([dataset(self, values, convention, asked, method=method) for values in found])
         chosen = choose_equivalent(self.mixture) if equivalent == "auto" else equivalent
-        stream = Streams(rng)
+        stream = Streams(rng, None if data_rng is None else generator(data_rng))
         # Up to this size our threads gain more than those of BLAS, which would spin beside them.
         with Workers() if self.width <= _SMALL else nullcontext():
             first, second, x, y = sampled_first_layer(self, stream)

@@ -1,6 +1,7 @@
 """The experiment of `one_step`: one gradient step, a ridge read-out, and the errors left."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 from typing import Literal
 
@@ -10,9 +11,10 @@ from scipy.sparse.linalg import svds
 from firstlight.data.labels import Classification, Regression
 from firstlight.data.mixture import GaussianMixture, Spiked
 from firstlight.maths.feature_moments import cross_moments, second_moments
+from firstlight.maths.shown import Shown
 from firstlight.maths.workers import Workers, blocks
 from firstlight.measure.error import ErrorTally, population_error
-from firstlight.network.two_layer import TwoLayer, ridge_readout
+from firstlight.network.two_layer import TwoLayer, features, ridge_readout
 from firstlight.one_step.definitions import Draws, Setting, Streams
 from firstlight.one_step.experiment.surrogates import (
     ConditionalGaussianFeatures,
@@ -26,6 +28,49 @@ FeatureMap = Callable[[np.ndarray, np.ndarray, np.random.Generator, np.ndarray],
 
 
 _LARGE = 4_000_000  # entries of a feature matrix from which its Gram matrix is worth the threads of BLAS
+
+
+@dataclass(frozen=True, eq=False)
+class TrainedNetwork(Shown):
+    """A network after the step and the fit of its read-out.
+
+    Attributes
+    ----------
+    start : TwoLayer
+        Both layers before the step.
+    first_layer : ndarray, shape (k, n)
+        F after it.
+    readout : ndarray, shape (L, k)
+        w for every ridge.
+    training_features, training_labels : ndarray, shapes (m, k) and (m,)
+        What the read-out was fitted on.
+    """
+
+    start: TwoLayer
+    first_layer: np.ndarray
+    readout: np.ndarray
+    training_features: np.ndarray
+    training_labels: np.ndarray
+
+    def features(self, x: np.ndarray) -> np.ndarray:
+        """Return φ(x) = σ(F x)/√k for rows x: shape (count, k)."""
+        return features(np.asarray(x, dtype=float), self.first_layer, self.start.activation)
+
+    def __call__(self, x: np.ndarray) -> np.ndarray:
+        """Return the output at rows x for every ridge: shape (count, L)."""
+        return self.features(x) @ self.readout.T
+
+
+def train(
+    setting: Setting, rng: np.random.Generator, data: np.random.Generator | None = None
+) -> TrainedNetwork:
+    """Train the network whose errors `run_trial` tells from the same state of `rng` and `data`."""
+    stream = Streams(rng, data)
+    with Workers() as workers:
+        start, x, y = first_stage(setting, stream, workers)
+        first_layer = start.step(x, y, setting.step_size, workers.map).first_layer
+        phi, y = _training_features(setting, NetworkFeatures(first_layer, setting.sigma), stream, workers)
+    return TrainedNetwork(start, first_layer, ridge_readout(phi, y, setting.ridges), phi, y)
 
 
 def first_stage(
@@ -59,6 +104,7 @@ def run_trial(
     degree: int = 1,
     risk: Risk = "sample",
     test_samples: int | None = None,
+    data: np.random.Generator | None = None,
 ) -> dict[str, np.ndarray]:
     """Run one experiment and return its observables, with a leading axis for the ridges.
 
@@ -76,13 +122,15 @@ def run_trial(
         Errors on a fresh sample, or exactly by second moments (the network's only; no 0/1 error).
     test_samples : int, optional
         Size of the fresh sample; default 5 m.
+    data : Generator, optional
+        Source of the data, apart from that of the weights.
 
     Returns
     -------
     dict of ndarray
         Each of shape (L,), and ``test_error_by_class`` of shape (L, C).
     """
-    stream = Streams(rng)
+    stream = Streams(rng, data)
     with Workers() as workers:
         start, x, y = first_stage(setting, stream, workers)
         trained = start.step(x, y, setting.step_size, workers.map)
