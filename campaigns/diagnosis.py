@@ -34,10 +34,10 @@ def noise(seed: int) -> Rows:
     return x, rng.permutation(rows) % 2 if seed // 2 % 2 else rng.normal(size=rows)
 
 
-def false_alarms(seeds: int) -> None:
+def false_alarms(first: int, seeds: int) -> None:
     """Count what is claimed about noise: a usable network, a linear signal, a hidden direction."""
     alarms = {"one_step": 0, "linear": 0, "hidden": 0, "any": 0}
-    for seed in range(seeds):
+    for seed in range(first, first + seeds):
         data = user_data(*noise(seed), seed=seed)
         turns = one_step(data, Clock(1e9))
         first = [next(turns) for _ in range(3)][-1]
@@ -155,10 +155,14 @@ def sets(seconds: float, folder: Path, only: str | None) -> None:
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("what", choices=("noise", "sets"))
+    parser.add_argument("--first", type=int, default=0)
     parser.add_argument("--seeds", type=int, default=200)
     parser.add_argument("--seconds", type=float, default=60.0)
     parser.add_argument("--folder", type=Path, default=Path("out/diagnosis"))
     parser.add_argument("--only")
     chosen = parser.parse_args()
     warnings.simplefilter("ignore")
-    false_alarms(chosen.seeds) if chosen.what == "noise" else sets(chosen.seconds, chosen.folder, chosen.only)
+    if chosen.what == "noise":
+        false_alarms(chosen.first, chosen.seeds)
+    else:
+        sets(chosen.seconds, chosen.folder, chosen.only)

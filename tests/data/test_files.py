@@ -97,22 +97,26 @@ def test_csv_details(folder):
 CSV = {
     "a,b,y\n1,2,u\n3,v\n": r"Row #3: Expected 3 columns, got 2",
     "a,b,y\n1,2,u\n3,4,5,v\n": r"Row #3: Expected 3 columns, got 4",
-    "a,b,y\n1,nan,u\n3,4,v\n": r"1 values are not finite; first nan at row 1, column 'b'",
+    "a,b,y\n1,nan,u\n3,4,v\n": r"1 values are missing or infinite; first nan at row 1, column 'b'",
     "a,b,y\n1,2,u\n,4,v\n": r"first nan at row 2, column 'a'",
     "a,b,y\n1,2,u\n3,inf,v\n": r"first inf at row 2, column 'b'",
     "a,b,y\n1,2,u\n3,cat,v\n": r"column 'b', row 2: 'cat' is not a number",
     "a,b,y\n1,2020-01-01,u\n": r"column 'b', row 1: '2020-01-01' is not a number",
     "a,y\n1,u\n2,u\n": r"only one class, u",
     "a,y\n1,u\n2,\n": r"label of row 2 is missing",
-    "a,y\n1,1\n2,\n": r"label of row 2 is not finite",
+    "a,y\n1,1\n2,\n": r"label of row 2 is missing or infinite",
     "a,b\n1,2\n3,4\n": r"no column for the labels.*it has a, b",
     "1,2\n3,4\n": r"holds only numbers",
     "a,y\n": r"no rows",
     "a,a,y\n1,2,u\n3,4,v\n": r"names must differ",
-    "a,,y\n1,2,u\n3,4,v\n": r"names must differ and not be empty",
+    "a,column 1,\n1,2,u\n3,4,v\n": r"no column for the labels.*it has a, column 1, column 3",
+    "a,b,y\n1,NA,u\n3,4,v\n": r"1 values are missing or infinite; first nan at row 1, column 'b'",
+    "a,b,c,y\n1,yes,2020-01-01,u\n3,no,2020-01-02,v\n": r"'yes' is not a number; .*\(without\): b, c",
+    "a,b,y\n1,true,u\n3,,v\n": r"column 'b', row 2: the value is missing",
     "y\nu\nv\n": r"no column besides the labels",
     "": r"the file is empty",
-    "\n\n": r"not a readable csv file",
+    "\n\n": r"no rows",
+    "a,y\n1,\x00\n": r"is not a text file",
 }
 
 
@@ -160,7 +164,7 @@ def test_npz_refusals(folder):
         load(npz(folder, X=X, y=np.ones(4)))
     with pytest.raises(ValueError, match="first nan at row 2, column 3"):
         load(npz(folder, X=np.where(X == 5, np.nan, X), y=Y))
-    with pytest.raises(ValueError, match="label of row 3 is not finite"):
+    with pytest.raises(ValueError, match="label of row 3 is missing or infinite"):
         load(npz(folder, X=X, y=[0, 1, np.nan, 0]))
 
 

@@ -226,7 +226,7 @@ def run(tmp_path, text, *options, labels="y"):
 
 GOOD = "a;b;y\n" + "".join(f"{x:.3f};{z:.3f};{label}\n" for (x, z, _), label in zip(X, Y, strict=True))
 BAD = {
-    "missing value": ("a,b,y\n1,,u\n2,3,v\n", [], "not finite; first nan at row 1, column 'b'"),
+    "missing value": ("a,b,y\n1,,u\n2,3,v\n", [], "missing or infinite; first nan at row 1, column 'b'"),
     "text column": ("a,b,y\n1,cat,u\n2,3,v\n", [], "'cat' is not a number"),
     "constant columns": ("a,y\n1,u\n1,v\n1,u\n1,v\n", [], "every column is constant"),
     "one class": ("a,y\n1,u\n2,u\n", [], "only one class"),

@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 def diagnose(
     file: Annotated[Path, typer.Argument(help="csv, tsv, npz, npy or parquet with features and labels.")],
     labels: Annotated[str, typer.Option(help="Column (or array) of the labels; in npy files its number.")],
+    without: Annotated[
+        list[str] | None, typer.Option(help="Leave this column out: texts, dates, identifiers. Repeatable.")
+    ] = None,
     task: Annotated[str, typer.Option(help="auto, classification or regression.")] = "auto",
     standardise: Annotated[
         bool, typer.Option("--standardise", help="Divide every column by its standard deviation.")
@@ -33,7 +36,7 @@ def diagnose(
     if html is not None and (html.is_dir() or not html.parent.is_dir()):
         raise ValueError(f"html = {html}: must be a file in a folder that exists")
     number = file.suffix.lower() == ".npy" and labels.lstrip("-").isdigit()
-    table = load(file, int(labels) if number else labels)
+    table = load(file, int(labels) if number else labels, without=without or ())
     assert table.labels is not None
     found = diagnose(
         table.features, table.labels, task=task, standardise=standardise, seconds=seconds,  # type: ignore[arg-type]

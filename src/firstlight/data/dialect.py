@@ -22,6 +22,11 @@ def dialect(path: Path) -> tuple[str, str, str]:
     decimal : {".", ","}
         A comma where it is not the delimiter and stands inside numbers.
 
+    Raises
+    ------
+    ValueError
+        Compressed, not a text, or a single line.
+
     Examples
     --------
     >>> import tempfile
@@ -32,6 +37,8 @@ def dialect(path: Path) -> tuple[str, str, str]:
     """
     with path.open("rb") as file:
         head = file.read(_HEAD)
+    if head.startswith(b"\x1f\x8b"):
+        raise ValueError("is compressed; unpack it first")
     if head.startswith((b"\xff\xfe", b"\xfe\xff")):
         encoding = "utf-16"
     else:
@@ -40,8 +47,14 @@ def dialect(path: Path) -> tuple[str, str, str]:
             encoding = "utf-8"
         except UnicodeDecodeError:
             encoding = "cp1252"
-    lines = [line for line in head.decode(encoding, "replace").splitlines() if line.strip()]
-    names = re.sub(r'"[^"]*"', "", lines[0]) if lines else ""
+    text = head.decode(encoding, "replace")
+    if sum(character < " " and character not in "\t\n\r\f" for character in text[:4096]):
+        raise ValueError("is not a text file")
+    lines = [line for line in text.splitlines() if line.strip()]
+    if len(lines) < 2:
+        raise ValueError("has no rows below the columns' names")
+    names = re.sub(r'"[^"]*"', "", lines[0])
     delimiter = max(",;\t|", key=names.count)
-    commas = delimiter != "," and any(re.search(r"(^|[;\t|])-?\d+,\d+([;\t|]|$)", row) for row in lines[1:50])
+    number = re.compile(r'(^|[;\t|]) *"?-?\d+,\d+(e[-+]?\d+)?"? *([;\t|]|$)', re.IGNORECASE)
+    commas = delimiter != "," and any(number.search(row) for row in lines[1:50])
     return encoding, delimiter, "," if commas else "."

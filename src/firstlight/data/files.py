@@ -5,7 +5,7 @@ Nothing in a file is ever run: pickled arrays are refused. Every refusal says wh
 
 import difflib
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +18,7 @@ from firstlight.data.dialect import dialect
 Which = str | int | None  # the labels' array or column: its name, its position, or to be guessed
 FEATURE_NAMES = ("X", "x", "features", "data", "inputs")
 LABEL_NAMES = ("y", "Y", "label", "labels", "target", "targets", "class")
+_MISSING = ["", "?", "NA", "N/A", "n/a", "null", "NULL", "None", "nan", "NaN", "NAN", "#N/A"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,6 +56,7 @@ def load(
     labels: Which = None,
     *,
     unlabelled: bool = False,
+    without: Sequence[str] = (),
     max_bytes: int = 2_000_000_000,
 ) -> Table:
     r"""Read features and labels from a file.
@@ -73,6 +75,8 @@ def load(
         target, targets or class.
     unlabelled : bool, default False
         Take every column as a feature, and return ``labels=None``.
+    without : sequence of str
+        Columns of a csv or parquet file to leave out: texts, dates, identifiers.
     max_bytes : int, default 2_000_000_000
         A larger file is refused before it is read.
 
@@ -101,6 +105,8 @@ def load(
         raise ValueError(f"{path}: unknown ending {path.suffix!r}; allowed are {', '.join(_READERS)}")
     if unlabelled and labels is not None:
         raise ValueError(f"labels = {labels!r}: cannot be given when unlabelled=True")
+    if without and path.suffix.lower() in (".npz", ".npy"):
+        raise ValueError(f"without = {', '.join(without)}: a {path.suffix} file has no column names")
     if path.exists() and not path.is_file():
         raise ValueError(f"{path}: is not a file")
     size = _unpacked_size(path)
@@ -109,7 +115,7 @@ def load(
     if size > max_bytes:
         raise ValueError(f"{path}: {size:,} bytes; at most max_bytes = {max_bytes:,} are read")
     try:
-        features, names, values = _READERS[path.suffix.lower()](path, labels, unlabelled)
+        features, names, values = _READERS[path.suffix.lower()](path, labels, unlabelled, without)
         features = _features(features, names)
         classes = None if values is None else _classes(values, len(features))
         named = tuple(names or (f"column {i + 1}" for i in range(features.shape[1])))
@@ -149,7 +155,7 @@ class _Refusal(ValueError):
 _Parts = tuple[np.ndarray, list[str] | None, np.ndarray | None]
 
 
-def _read_npz(path: Path, labels: Which, unlabelled: bool) -> _Parts:
+def _read_npz(path: Path, labels: Which, unlabelled: bool, without: Sequence[str]) -> _Parts:
     try:
         with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
             found = {name: archive[name] for name in archive.files}
@@ -168,7 +174,7 @@ def _read_npz(path: Path, labels: Which, unlabelled: bool) -> _Parts:
     return arrays[tables[0]], None, None if label is None else arrays[label]
 
 
-def _read_npy(path: Path, labels: Which, unlabelled: bool) -> _Parts:
+def _read_npy(path: Path, labels: Which, unlabelled: bool, without: Sequence[str]) -> _Parts:
     try:
         with path.open("rb") as file:
             array = np.lib.format.read_array(file, allow_pickle=False)
@@ -187,17 +193,20 @@ def _read_npy(path: Path, labels: Which, unlabelled: bool) -> _Parts:
     return np.delete(array, labels, axis=1), None, array[:, labels]
 
 
-def _read_csv(path: Path, labels: Which, unlabelled: bool) -> _Parts:
+def _read_csv(path: Path, labels: Which, unlabelled: bool, without: Sequence[str]) -> _Parts:
     from pyarrow import ArrowException, csv
 
-    encoding, delimiter, decimal = dialect(path)
+    try:
+        encoding, delimiter, decimal = dialect(path)
+    except ValueError as error:
+        raise _Refusal(str(error)) from None
     try:
         table = csv.read_csv(
             path,
             read_options=csv.ReadOptions(use_threads=False, encoding=encoding),  # so that errors name the row
             parse_options=csv.ParseOptions(delimiter=delimiter),
             convert_options=csv.ConvertOptions(
-                null_values=[""], strings_can_be_null=False, decimal_point=decimal
+                null_values=_MISSING, strings_can_be_null=False, decimal_point=decimal
             ),
         )
     except (ArrowException, UnicodeError) as error:
@@ -205,20 +214,20 @@ def _read_csv(path: Path, labels: Which, unlabelled: bool) -> _Parts:
         raise _Refusal(f"is not a readable csv file: {reason[:200]} (the names are row 1)") from None
     if all(_is_number(name) for name in table.column_names):
         raise _Refusal("the first line must hold the columns' names, and holds only numbers")
-    return _split(table, labels, unlabelled)
+    return _split(table, labels, unlabelled, without)
 
 
-def _read_parquet(path: Path, labels: Which, unlabelled: bool) -> _Parts:
+def _read_parquet(path: Path, labels: Which, unlabelled: bool, without: Sequence[str]) -> _Parts:
     from pyarrow import ArrowException, parquet
 
     try:
         table = parquet.ParquetFile(path).read()
     except (ArrowException, OSError) as error:
         raise _Refusal(f"is not a readable parquet file: {str(error).splitlines()[0][:200]}") from None
-    return _split(table, labels, unlabelled)
+    return _split(table, labels, unlabelled, without)
 
 
-_READERS: dict[str, Callable[[Path, Which, bool], _Parts]] = {
+_READERS: dict[str, Callable[[Path, Which, bool, Sequence[str]], _Parts]] = {
     ".npz": _read_npz,
     ".npy": _read_npy,
     ".csv": _read_csv,
@@ -228,26 +237,25 @@ _READERS: dict[str, Callable[[Path, Which, bool], _Parts]] = {
 }
 
 
-def _split(table: Any, labels: Which, unlabelled: bool) -> _Parts:
+def _split(table: Any, labels: Which, unlabelled: bool, without: Sequence[str]) -> _Parts:
     """Take the label column out of an Arrow table."""
-    names = [name.strip() for name in table.column_names]
+    names = [name.strip() or f"column {place}" for place, name in enumerate(table.column_names, 1)]
     if not table.num_rows:
         raise _Refusal("has no rows below the columns' names")
-    if len(set(names)) < len(names) or "" in names:
-        raise _Refusal(f"column names must differ and not be empty: {_listed(names)}")
+    if twice := [name for name in dict.fromkeys(names) if names.count(name) > 1]:
+        raise _Refusal(f"column names must differ; more than one is called {_listed(twice)}")
     label = _pick(labels, unlabelled, names, [], "column")
-    columns = {name: table.column(index).to_numpy() for index, name in enumerate(names)}
+    left_out = {_pick(name, False, names, [], "column", "without") for name in without}
+    columns = {name: table.column(i).to_numpy() for i, name in enumerate(names) if name not in left_out}
     values = None if label is None else _texts(columns.pop(label))
     if not columns:
         raise _Refusal("has no column besides the labels")
-    return (
-        np.column_stack([_numbers(column, name) for name, column in columns.items()]),
-        list(columns),
-        values,
-    )
+    return _numbers(columns), list(columns), values
 
 
-def _pick(labels: Which, unlabelled: bool, names: list[str], fallback: list[str], kind: str) -> str | None:
+def _pick(
+    labels: Which, unlabelled: bool, names: list[str], fallback: list[str], kind: str, field: str = "labels"
+) -> str | None:
     """Decide which of the names holds the labels."""
     if unlabelled:
         return None
@@ -258,7 +266,7 @@ def _pick(labels: Which, unlabelled: bool, names: list[str], fallback: list[str]
     if labels is not None:
         close = difflib.get_close_matches(str(labels), names, n=1)
         hint = f", did you mean {close[0]!r}?" if close else ""
-        raise _Refusal(f"labels = {labels!r}: there is no such {kind}{hint}; it has {_listed(names)}")
+        raise _Refusal(f"{field} = {labels!r}: there is no such {kind}{hint}; it has {_listed(names)}")
     found = [name for name in LABEL_NAMES if name in names] or (fallback if len(fallback) == 1 else [])
     if not found:
         raise _Refusal(
@@ -268,11 +276,20 @@ def _pick(labels: Which, unlabelled: bool, names: list[str], fallback: list[str]
     return found[0]
 
 
-def _numbers(column: np.ndarray, name: str) -> np.ndarray:
-    if column.dtype.kind in "biuf":
-        return column.astype(float)
-    row = next((i for i, value in enumerate(column) if not _is_number(value)), 0)
-    raise _Refusal(f"column {name!r}, row {row + 1}: {str(column[row])[:40]!r} is not a number")
+def _numbers(columns: dict[str, np.ndarray]) -> np.ndarray:
+    """Put columns side by side; name all that hold no numbers."""
+    kinds = {name: column.dtype.kind for name, column in columns.items()}
+    odd = [name for name, kind in kinds.items() if kind not in "biuf"]
+    if not odd:
+        return np.column_stack([column.astype(float) for column in columns.values()])
+    first = columns[odd[0]]
+    row = next((i for i, value in enumerate(first) if not _is_number(value)), 0)
+    if first[row] is None:
+        raise _Refusal(f"column {odd[0]!r}, row {row + 1}: the value is missing")
+    raise _Refusal(
+        f"column {odd[0]!r}, row {row + 1}: {str(first[row])[:40]!r} is not a number; encode or leave out "
+        f"(without): {_listed(odd)}"
+    )
 
 
 def _is_number(value: Any) -> bool:
@@ -305,7 +322,8 @@ def _features(array: np.ndarray, names: list[str] | None) -> np.ndarray:
         row, column = (int(index) for index in bad[0])
         place = f"column {names[column]!r}" if names else f"column {column + 1}"
         raise _Refusal(
-            f"{len(bad)} values are not finite; first {features[row, column]} at row {row + 1}, {place}"
+            f"{len(bad)} values are missing or infinite; first {features[row, column]} at row "
+            f"{row + 1}, {place}"
         )
     return features
 
@@ -321,7 +339,7 @@ def _classes(labels: np.ndarray, samples: int) -> np.ndarray:
     if labels.dtype.kind not in "biufU":
         raise _Refusal(f"the labels are of type {labels.dtype}, expected numbers or texts")
     if labels.dtype.kind == "f" and not np.isfinite(labels).all():
-        raise _Refusal(f"the label of row {int(np.argmin(np.isfinite(labels))) + 1} is not finite")
+        raise _Refusal(f"the label of row {int(np.argmin(np.isfinite(labels))) + 1} is missing or infinite")
     classes = np.unique(labels)
     if len(classes) < 2:
         raise _Refusal(f"only one class, {classes[0]}; at least two are needed")

@@ -3,7 +3,7 @@
 Nothing here knows a theory: each brings a function of its own, found through the registry.
 """
 
-from firstlight.diagnosis.clock import Clock
+from firstlight.diagnosis.clock import Clock, OutOfTime
 from firstlight.diagnosis.data import UserData, user_data
 from firstlight.diagnosis.finding import Figure, Finding, Prediction, Table
 from firstlight.diagnosis.result import Diagnosis
@@ -14,6 +14,7 @@ __all__ = [
     "Diagnosis",
     "Figure",
     "Finding",
+    "OutOfTime",
     "Prediction",
     "Table",
     "UserData",

@@ -1,9 +1,14 @@
 """How much time is left: long work is done in parts, the cheap ones first."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 from firstlight.maths.checks import check_positive
+
+
+class OutOfTime(Exception):
+    """No time is left: a part that has begun is given up."""
 
 
 class Clock:
@@ -28,6 +33,7 @@ class Clock:
         self.seconds = check_positive("seconds", seconds)
         self._now = now
         self._start = now()
+        self._paused = 0.0
 
     @property
     def spent(self) -> float:
@@ -37,9 +43,21 @@ class Clock:
     @property
     def left(self) -> float:
         """Seconds that are left; never negative."""
-        return max(0.0, self.seconds - self.spent)
+        return max(0.0, self.seconds + self._paused - self.spent)
 
     @property
     def over(self) -> bool:
         """Whether no time is left."""
         return self.left == 0
+
+    def check(self) -> None:
+        """Raise OutOfTime if no time is left: for loops that take long."""
+        if self.over:
+            raise OutOfTime
+
+    @contextmanager
+    def paused(self) -> Iterator[None]:
+        """Do not count what is done inside, such as what a computer does once for all."""
+        start = self._now()
+        yield
+        self._paused += self._now() - start

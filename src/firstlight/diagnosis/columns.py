@@ -3,6 +3,7 @@
 import numpy as np
 
 _LARGE = 10.0  # times the median standard deviation: worth a word
+_TOP = 1e100  # of numbers that may still be squared and added up
 
 
 def kept_columns(X: np.ndarray, names: tuple[str, ...]) -> tuple[np.ndarray, tuple[str, ...]]:
@@ -14,7 +15,7 @@ def kept_columns(X: np.ndarray, names: tuple[str, ...]) -> tuple[np.ndarray, tup
     [1]
     """
     top = np.abs(X).max(axis=0)
-    constant = np.ptp(X, axis=0) <= 1e-13 * top
+    constant = np.ptp(X, axis=0) <= np.maximum(1e-13 * top, 1 / _TOP)
     if constant.all():
         raise ValueError("X: every column is constant, so there is nothing to learn from")
     if not constant.any():
@@ -28,23 +29,70 @@ def kept_columns(X: np.ndarray, names: tuple[str, ...]) -> tuple[np.ndarray, tup
     return np.flatnonzero(~constant), (f"{len(which)} columns are constant ({shown}): left out.",)
 
 
-def column_notes(X: np.ndarray, names: tuple[str, ...], standardised: bool) -> tuple[str, ...]:
-    """Name identifiers and columns whose scale hides the others, with the effect."""
-    notes = [
-        f"{names[i]} looks like an identifier (a different whole number in every row, in order): a network "
-        "would learn from it by accident; remove it."
-        for i in _identifiers(X)
-    ]
+def check_sizes(X: np.ndarray, names: tuple[str, ...]) -> None:
+    """Refuse numbers whose squares leave the range of floating point.
+
+    Examples
+    --------
+    >>> check_sizes(np.array([[1.0], [1e200]]), ("a",))
+    Traceback (most recent call last):
+    ValueError: X: column 'a' holds numbers up to 1e+200; rescale it to below 1e+100
+    """
+    top = np.abs(X).max(axis=0)
+    if (top > _TOP).any():
+        worst = int(top.argmax())
+        raise ValueError(
+            f"X: column {names[worst]!r} holds numbers up to {top[worst]:.0e}; rescale it to below {_TOP:.0e}"
+        )
+
+
+def natural_copies(X: np.ndarray) -> float:
+    """Return how many rows would equal an earlier one by chance, if the columns were independent.
+
+    Examples
+    --------
+    >>> natural_copies(np.array([[0.0, 1.0], [1.0, 1.0], [0.0, 1.0], [1.0, 1.0]]))
+    2.0
+    """
+    n = len(X)
+    counts = (np.unique(column, return_counts=True)[1] for column in X.T)
+    pairs = n * (n - 1)
+    return 0.5 * pairs * float(np.prod([(count * (count - 1)).sum() / pairs for count in counts]))
+
+
+def wide_columns(X: np.ndarray) -> np.ndarray:
+    """Return the columns, widest first, whose scale hides all others; none if there is no such thing.
+
+    Examples
+    --------
+    >>> wide_columns(np.array([[1.0, 0.0, 1.0], [0.0, 99.0, 2.0]])).tolist()
+    [1]
+    """
     spread = X.std(axis=0)
     share = (spread / spread.max()) ** 2
     share /= share.sum()
     wide = np.flatnonzero(spread > _LARGE * np.median(spread))
     wide = wide[np.argsort(-spread[wide])]
-    if len(wide) and share[wide].sum() > 0.5:
+    return wide if share[wide].sum() > 0.5 else wide[:0]
+
+
+def column_notes(X: np.ndarray, names: tuple[str, ...], standardised: bool) -> tuple[str, ...]:
+    """Name identifiers and columns whose scale hides the others, with the effect."""
+    notes = [
+        f"{names[i]} looks like an identifier (a different whole number in every row, in order): a network "
+        "would learn from it by accident; leave it out (--without)."
+        for i in _identifiers(X)
+    ]
+    wide = wide_columns(X)
+    if len(wide):
+        spread = X.std(axis=0)
+        share = (spread / spread.max()) ** 2
+        share /= share.sum()
         shown = ", ".join(f"{names[i]} (sd {spread[i]:.3g})" for i in wide[:5]) + (
             ", ..." if len(wide) > 5 else ""
         )
-        effect = f"carry {100 * share[wide].sum():.0f} % of all variance, so a network sees little else"
+        verb = "carries" if len(wide) == 1 else "carry"
+        effect = f"{verb} {100 * share[wide].sum():.0f} % of all variance, so a network sees little else"
         notes.append(
             f"Scale: {shown} {effect}"
             + (

@@ -7,7 +7,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from firstlight.diagnosis.columns import column_notes, kept_columns
+from firstlight.diagnosis.columns import check_sizes, column_notes, kept_columns, natural_copies, wide_columns
 from firstlight.maths.checks import check_choice, check_flag, check_matrix
 from firstlight.maths.rng import stream
 
@@ -40,6 +40,8 @@ class UserData:
         Of all that is drawn.
     notes : tuple of str
         What is odd about the data, in plain words.
+    places : ndarray of int, shape (n,)
+        Where each row stood in the user's data, from 0 on.
     """
 
     X: np.ndarray
@@ -51,6 +53,7 @@ class UserData:
     standardised: bool
     seed: int
     notes: tuple[str, ...]
+    places: np.ndarray
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -63,18 +66,24 @@ class UserData:
         return np.bincount(self.y, minlength=len(self.classes)) if self.classes else np.zeros(0, int)
 
     @property
+    def uneven(self) -> bool:
+        """Whether a few columns of large scale hide all others."""
+        return len(wide_columns(self.X)) > 0
+
+    @property
     def summary(self) -> str:
         """Rows, columns and classes in a sentence."""
         n, d = self.shape
+        columns = "1 column" if d == 1 else f"{d} columns"
         if not self.classes:
-            return f"{n:,} rows, {d} columns, a number to predict"
+            return f"{n:,} rows, {columns}, a number to predict"
         sizes = self.counts
         spread = (
             f"{sizes.min()} rows each"
             if sizes.min() == sizes.max()
             else f"{sizes.min()} to {sizes.max()} rows each"
         )
-        return f"{n:,} rows, {d} columns, {len(self.classes)} classes ({spread})"
+        return f"{n:,} rows, {columns}, {len(self.classes)} classes ({spread})"
 
     def rng(self, *keys: str | int) -> np.random.Generator:
         """Return the random stream of a purpose: the same for the same seed, whatever else was drawn."""
@@ -121,7 +130,8 @@ def user_data(
     y : array_like, shape (n,)
         Classes (numbers or texts), or numbers to predict.
     task : {"auto", "classification", "regression"}
-        By itself: numbers with more than 20 values, and more than one value in ten rows, are to be predicted.
+        By itself: numbers are to be predicted if they have more than 20 values and more than one in ten rows,
+        more than 10 values with decimals, or more than one in two rows.
     standardise : bool, default False
         Divide every column by its standard deviation.
     names : sequence of str, optional
@@ -150,16 +160,19 @@ def user_data(
     kind, notes = _task(labels, task)
     target, classes = _target(labels, kind)
     given = len(features)
-    features, target, more = _sampled(features, target, classes, seed)
+    rows, more = _sampled(features, target, classes, seed)
+    features, target = features[rows], target[rows]
     notes += more
+    check_sizes(features, titles)
     kept, more = kept_columns(features, titles)
     features, titles = features[:, kept], tuple(titles[i] for i in kept)
     notes += more
-    features, target, more = _distinct(features, target)
+    kept, more = _distinct(features, target)
+    features, target = features[kept], target[kept]
     notes += more + column_notes(features, titles, standardise) + _class_notes(target, classes)
     if standardise:
         features = features / features.std(axis=0)
-    return UserData(features, target, classes, titles, source, given, standardise, seed, notes)
+    return UserData(features, target, classes, titles, source, given, standardise, seed, notes, rows[kept])
 
 
 def _labels(y: ArrayLike, rows: int) -> np.ndarray:
@@ -180,25 +193,27 @@ def _labels(y: ArrayLike, rows: int) -> np.ndarray:
 
 def _task(labels: np.ndarray, task: Task) -> tuple[str, tuple[str, ...]]:
     """Decide between classes and numbers, and say so where it could be otherwise."""
-    values = len(np.unique(labels))
-    many = values > max(20, len(labels) / 10)
+    values, rows = len(np.unique(labels)), len(labels)
+    decimals = labels.dtype.kind == "f" and bool((labels != np.round(labels)).any())
+    many = values > max(20, rows / 10) or values > max(5, rows / 2) or (decimals and values > 10)
     if values < 2:
         raise ValueError(f"y: only one value, {labels[0]}; at least two are needed")
     if labels.dtype.kind == "U":
         if task == "regression":
             raise ValueError(f"task = 'regression': the labels are texts, such as {str(labels[0])!r}")
         if many and task == "auto":
-            raise ValueError(
-                f"y: {values} different texts in {len(labels)} rows; is this the column of classes?"
-            )
+            raise ValueError(f"y: {values} different texts in {rows} rows; is this the column of classes?")
         return "classification", ()
     if task == "classification" and many:
         raise ValueError(
-            f"task = 'classification': the labels look continuous, {values} values in {len(labels)} rows"
+            f"task = 'classification': the labels look continuous, {values} values in {rows} rows"
         )
     if task == "auto" and many:
-        note = f"The labels have {values} values in {len(labels):,} rows: taken as a number to predict."
+        note = f"The labels have {values} values in {rows:,} rows: taken as a number to predict."
         return "regression", (note,)
+    if task == "auto" and values > 10 and labels.dtype.kind in "iuf":
+        note = f"The labels are {values} numbers, taken as classes; --task regression predicts them."
+        return "classification", (note,)
     return ("classification" if task == "auto" else task), ()
 
 
@@ -209,36 +224,44 @@ def _target(labels: np.ndarray, kind: str) -> tuple[np.ndarray, tuple[str, ...]]
     texts = tuple(str(name) for name in classes.tolist())
     if counts.min() == 1:
         alone = texts[int(counts.argmin())]
-        raise ValueError(f"y: class {alone!r} has one row only; merge or remove it, at least two are needed")
+        number = "" if labels.dtype.kind == "U" else ", or take the labels as numbers (task = 'regression')"
+        raise ValueError(f"y: class {alone!r} has one row only; merge or remove it{number}")
     return index, texts
 
 
 def _sampled(
     X: np.ndarray, y: np.ndarray, classes: tuple[str, ...], seed: int
-) -> tuple[np.ndarray, np.ndarray, tuple[str, ...]]:
+) -> tuple[np.ndarray, tuple[str, ...]]:
     """Keep as many rows as fit, at random; of each class its share and at least two."""
     n = len(X)
     most = min(MOST_ROWS, max(1000, _MOST_NUMBERS // X.shape[1]))
     if n <= most:
-        return X, y, ()
+        return np.arange(n), ()
     rng = stream(seed, "diagnosis", "rows")
     groups = [np.flatnonzero(y == c) for c in range(len(classes))] if classes else [np.arange(n)]
     kept = [rng.choice(rows, max(2, round(len(rows) * most / n)), replace=False) for rows in groups]
     rows = np.sort(np.concatenate(kept))
-    return X[rows], y[rows], (f"{len(rows):,} of {n:,} rows, drawn at random, are used.",)
+    return rows, (f"{len(rows):,} of {n:,} rows, drawn at random, are used.",)
 
 
-def _distinct(X: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray, tuple[str, ...]]:
-    """Keep every row once: a copy on the other side of a split would be no test."""
+def _distinct(X: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, tuple[str, ...]]:
+    """Keep every row once: a copy on the other side of a split would be no test.
+
+    Rows that must repeat, because their columns take few values, are all kept.
+    """
     _, first = np.unique(np.column_stack([X, y]), axis=0, return_index=True)
     twice = len(X) - len(first)
     if not twice:
-        return X, y, ()
-    rows = np.sort(first)
-    note = (
-        f"{twice:,} rows are exact copies of others: each is used once, so that no test row was trained on."
+        return np.arange(len(X)), ()
+    if natural_copies(X) > 0.1 * twice:
+        return np.arange(len(X)), (
+            f"{twice:,} rows repeat others, as the columns take few values: all are used.",
+        )
+    copies = (
+        "1 row is an exact copy of another" if twice == 1 else f"{twice:,} rows are exact copies of others"
     )
-    return X[rows], y[rows], (note,)
+    note = f"{copies}: each is used once, so that no test row was trained on."
+    return np.sort(first), (note,)
 
 
 def _class_notes(y: np.ndarray, classes: tuple[str, ...]) -> tuple[str, ...]:
@@ -253,5 +276,5 @@ def _class_notes(y: np.ndarray, classes: tuple[str, ...]) -> tuple[str, ...]:
     share = counts.max() / counts.sum()
     return (
         f"The classes are unequal: {large!r} has {counts.max():,} rows, {small!r} {counts.min():,}; always "
-        f"answering {large!r} would be right in {100 * share:.0f} %.",
+        f"answering {large!r} would be right in {100 * share:.3g} %.",
     )

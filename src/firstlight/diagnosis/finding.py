@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
-from math import isfinite, nan
+from math import isfinite, isnan, nan
 from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ class Prediction:
         if not self.checked:
             return None
         error = 2 * self.error if isfinite(self.error) else 0.0
-        low, high = (b if isfinite(b) else self.predicted for b in (self.low, self.high))
+        low, high = (self.predicted if isnan(b) else b for b in (self.low, self.high))
         return low - error <= self.measured <= high + error
 
     @property

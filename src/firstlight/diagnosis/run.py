@@ -6,7 +6,7 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
-from firstlight.diagnosis.clock import Clock
+from firstlight.diagnosis.clock import Clock, OutOfTime
 from firstlight.diagnosis.data import Task, UserData, user_data
 from firstlight.diagnosis.finding import Finding
 from firstlight.diagnosis.result import Diagnosis, Section
@@ -36,7 +36,8 @@ def diagnose(
     y : array_like, shape (n,)
         Classes (numbers or texts), or numbers to predict.
     task : {"auto", "classification", "regression"}
-        By itself: numbers with more than 20 values, and more than one value in ten rows, are to be predicted.
+        By itself: numbers are to be predicted if they have more than 20 values and more than one in ten rows,
+        more than 10 values with decimals, or more than one in two rows.
     standardise : bool, default False
         Divide every column by its standard deviation.
     seconds : float, default 60
@@ -69,9 +70,9 @@ def diagnose(
     try:
         for name in _turns(data, clock, sections):
             say(f"{sections[name].title}: {sections[name].state}", clock)
-            if clock.over:
-                stopped = f"stopped after {clock.spent:.0f} s"
-                break
+            clock.check()
+    except OutOfTime:
+        stopped = f"stopped after {clock.spent:.0f} s"
     except KeyboardInterrupt:
         stopped = f"interrupted after {clock.spent:.0f} s"
     return Diagnosis(data, tuple(sections.values()), seconds=clock.spent, stopped=stopped)
@@ -98,6 +99,8 @@ def _turns(data: UserData, clock: Clock, sections: dict[str, Section]) -> Iterat
                     del waiting[name]
                 else:
                     sections[name] = sections[name].with_finding(found)
+            except OutOfTime:
+                raise
             except Exception as error:  # one theory's failure, ours or a plug-in's, must not take the page
                 sections[name] = sections[name].failed(f"{type(error).__name__}: {error}")
                 del waiting[name]

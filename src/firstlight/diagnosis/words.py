@@ -1,6 +1,6 @@
 """Numbers in words: short, with their errors."""
 
-from math import floor, isfinite, log10
+from math import floor, isfinite, isnan, log10
 from typing import Any
 
 
@@ -46,7 +46,7 @@ def interval(low: float, high: float) -> str:
 
     Examples
     --------
-    >>> interval(0.1, 0.25), interval(float("nan"), 1.0)
-    (' [0.100, 0.250]', '')
+    >>> interval(0.1, 0.25), interval(float("nan"), 1.0), interval(2.0, float("inf"))
+    (' [0.100, 0.250]', '', ' [2.00, ∞]')
     """
-    return f" [{number(float(low))}, {number(float(high))}]" if isfinite(low) and isfinite(high) else ""
+    return "" if isnan(low) or isnan(high) else f" [{number(float(low))}, {number(float(high))}]"

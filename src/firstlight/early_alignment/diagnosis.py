@@ -1,7 +1,7 @@
 """What early alignment says about a user's data: where neurons turn first, and from how small a start."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,6 +11,7 @@ from firstlight.diagnosis import Clock, Figure, Finding, Prediction, Table, User
 from firstlight.diagnosis.words import number
 from firstlight.early_alignment.definitions.alignment import cosines
 from firstlight.early_alignment.experiment.own_data import descend
+from firstlight.early_alignment.theory.align import is_compiled
 from firstlight.early_alignment.theory.bounds import bounds
 from firstlight.early_alignment.theory.geometry import geometry
 from firstlight.early_alignment.theory.own_data import Course, PairCosines, course, pair_cosines, right_active
@@ -19,14 +20,17 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure as Canvas
 
 _ROWS, _WIDTH, _STARTS, _PAIRS, _LEAST = 50, 60, 3, 3, 4
+_RESTS = 12  # classes that are asked against all others
 _LEVEL = 0.01  # outputs that are neglected
+_PATIENCE = 30.0  # seconds below which nobody wants to wait for a compiler
+_SMALLEST = -230.0  # log of a start whose square a computer still holds: 1e-100
 _WORDS = {"holds": "holds for nearly all", "mostly": "mostly holds", "in part": "holds in part only"}
 _SPEAKS: dict[str, Any] = {"holds": "yes", "mostly": "in part", "in part": "in part"}
 
 
 @dataclass(eq=False)
 class _Pair:
-    """Two classes: rows to train on and rows to look at, as they are and with the mean taken away.
+    """Two classes, or one and the rest: rows to train on and to look at, with and without their mean.
 
     Attributes
     ----------
@@ -84,29 +88,49 @@ def diagnose(data: UserData, clock: Clock) -> Iterator[Finding]:
     if not data.classes:
         yield Finding("no", "It speaks about two classes, and the labels are numbers.")
         return
-    pairs = [found for a, b in data.pairs(_PAIRS, _LEAST) if (found := _pair(data, a, b)) is not None]
+    pairs = _pairs(data)
     if not pairs:
         yield Finding("no", f"It needs two classes of at least {_LEAST} different rows.")
         return
     yield _finding(data, pairs)
+    if not is_compiled():
+        if clock.seconds < _PATIENCE:
+            late = "Neurons were not followed: the code is compiled at first use, which takes about a minute."
+            yield replace(_finding(data, pairs), notes=(late, *_notes(data, pairs[0])))
+            return
+        yield replace(_finding(data, pairs), progress="compiling, once: about a minute")
+        with clock.paused():
+            course(np.eye(2), np.array([1.0, -1.0]), np.eye(2), np.ones(2))
+    followed = [*pairs[:_PAIRS], *sorted(pairs[_PAIRS:], key=lambda pair: pair.best.q10)[:1]]
     for start in range(_STARTS):
-        for pair in pairs:
+        for pair in followed:
             _start(data, pair, start)
             yield _finding(data, pairs)
             if clock.over:
                 return
 
 
-def _pair(data: UserData, a: int, b: int) -> _Pair | None:
-    rng = data.rng("alignment", "rows", a, b)
+def _pairs(data: UserData) -> list[_Pair]:
+    """Return the hardest pairs of classes; of three classes or more then each against the rest."""
+    names = data.classes
+    asked = [((names[b], names[a]), b, data.y == a) for a, b in data.pairs(_PAIRS, _LEAST)]
+    if len(names) > 2:
+        large = [c for c, count in enumerate(data.counts) if count >= _LEAST][:_RESTS]
+        asked += [((names[c], "the rest"), c, data.y != c) for c in large]
+    found = (_pair(data, title, plus, minus) for title, plus, minus in asked)
+    return [pair for pair in found if pair is not None]
+
+
+def _pair(data: UserData, classes: tuple[str, str], plus: int, minus: np.ndarray) -> _Pair | None:
+    rng = data.rng("alignment", "rows", *classes)
     train, rest = [], []
-    for c in (a, b):
-        order = rng.permutation(np.flatnonzero(data.y == c))
+    for members in (minus, data.y == plus):
+        order = rng.permutation(np.flatnonzero(members))
         count = min(_ROWS, len(order) - len(order) // 4)
         train.append(order[:count])
         rest.append(order[count : count + _ROWS])
     rows, other = np.concatenate(train), np.concatenate(rest)
-    y, unseen_y = (np.where(data.y[part] == b, 1.0, -1.0) for part in (rows, other))
+    y, unseen_y = (np.where(data.y[part] == plus, 1.0, -1.0) for part in (rows, other))
     mean = data.X[rows].mean(axis=0)
     try:
         versions = [own_points(data.X[rows], y, centre) for centre in (False, True)]
@@ -116,8 +140,7 @@ def _pair(data: UserData, a: int, b: int) -> _Pair | None:
     better = int(centred.q10 > raw.q10)
     X, y = versions[better]
     unseen = data.X[other] - (mean if better else 0)
-    name = f"{data.classes[b]} against {data.classes[a]}"
-    return _Pair(name, (data.classes[b], data.classes[a]), rows, X, y, unseen, unseen_y, raw, centred)
+    return _Pair(" against ".join(classes), classes, rows, X, y, unseen, unseen_y, raw, centred)
 
 
 def _start(data: UserData, pair: _Pair, start: int) -> None:
@@ -128,30 +151,33 @@ def _start(data: UserData, pair: _Pair, start: int) -> None:
     signs = np.where(np.arange(_WIDTH) % 2, 1, -1)
     way = course(pair.X, pair.y, W, signs)
     times = np.linspace(0, way.time, 13)
-    found = descend(pair.X, pair.y, W, signs, float(np.exp(way.log_scale)), times)
     expected, ends = way.directions(), way.ends()
     live = way.path.death_time > way.time
-    agreement = np.einsum("jd,jd->j", expected, found.directions[-1])[live]
     rows, labels = (pair.unseen, pair.unseen_y) if len(pair.unseen) else (pair.X, pair.y)
-    pair.starts.append(
-        {
-            "time": way.time, "log_scale": way.log_scale, "output": found.output,
-            "cosine": float(np.quantile(agreement, 0.05)) if live.any() else float("nan"),
-            "right": right_active(expected, signs, rows, labels),
-            "right measured": right_active(found.directions[-1], signs, rows, labels),
-            "dead": way.dead(),
-            "dead measured": float((found.directions[-1] @ pair.X.T <= 0).all(axis=1).mean()),
-            "rank": _rank(way), "rank measured": found.stable_rank,
-        }
-    )  # fmt: skip
+    told = {
+        "time": way.time, "log_scale": way.log_scale, "right": right_active(expected, signs, rows, labels),
+        "dead": way.dead(), "rank": _rank(way),
+    }  # fmt: skip
     pair.fates += _fates(way, pair)
-    if start == 0:
-        theory = [np.einsum("jd,jd->j", u, ends)[live] for u in way.path.direction(times)]
-        measured = [np.einsum("jd,jd->j", u, ends)[live] for u in found.directions]
-        pair.curves = {
-            "times": times.tolist(),
-            "theory": np.quantile(theory, (0.1, 0.5), axis=1).tolist(),
-            "measured": np.quantile(measured, (0.1, 0.5), axis=1).tolist(),
+    turned = {"theory": way.path.direction(times)}
+    if way.log_scale > _SMALLEST:
+        found = descend(pair.X, pair.y, W, signs, float(np.exp(way.log_scale)), times)
+        last = found.directions[-1]
+        agreement = np.einsum("jd,jd->j", expected, last)[live]
+        told |= {
+            "output": found.output, "rank measured": found.stable_rank,
+            "cosine": float(np.quantile(agreement, 0.05)) if live.any() else float("nan"),
+            "right measured": right_active(last, signs, rows, labels),
+            "dead measured": float((last @ pair.X.T <= 0).all(axis=1).mean()),
+        }  # fmt: skip
+        turned["measured"] = found.directions
+    pair.starts.append(told)
+    if start == 0 and live.any():
+        pair.curves = {"times": times.tolist()} | {
+            name: np.quantile(
+                [np.einsum("jd,jd->j", u, ends)[live] for u in way], (0.1, 0.5), axis=1
+            ).tolist()
+            for name, way in turned.items()
         }
 
 
@@ -179,7 +205,7 @@ def _finding(data: UserData, pairs: list[_Pair]) -> Finding:
         f"{main.name}: nine pairs of rows in ten have a cosine above {number(main.best.q10)}, so orthogonal "
         f"separability {_WORDS[words]}."
     )
-    done = min(len(pair.starts) for pair in pairs)
+    done = len(main.starts)
     return Finding(
         _SPEAKS[words], why, _says(main), _measured(main), _advice(main), _predictions(pairs),
         _tables(data, pairs), Figure(_curves(main), draw, _caption(main), 2), _notes(data, main),
@@ -188,20 +214,25 @@ def _finding(data: UserData, pairs: list[_Pair]) -> Finding:
 
 
 def _mean(pair: _Pair, name: str) -> tuple[float, float]:
-    values = [start[name] for start in pair.starts]
+    values = [start[name] for start in pair.starts if name in start]
     error = float(np.std(values, ddof=1) / np.sqrt(len(values))) if len(values) > 1 else float("nan")
-    return float(np.mean(values)), error
+    return float(np.mean(values)) if values else float("nan"), error
+
+
+def _scale(pair: _Pair) -> str:
+    """Write the practical start, however small."""
+    smallest = min(start["log_scale"] for start in pair.starts)
+    return f"{np.exp(smallest):.1e}" if smallest > _SMALLEST else f"10^{smallest / np.log(10):.0f}"
 
 
 def _says(main: _Pair) -> str:
     if not main.starts:
         return ""
     share = (100 * main.fates / main.fates.sum()).round().astype(int)
-    scale = np.exp(min(start["log_scale"] for start in main.starts))
     return (
         f"{share[0] + share[3]} % of the neurons turn to {main.classes[0]} ({share[0]} % become active on "
         f"exactly its rows), {share[1] + share[4]} % to {main.classes[1]} ({share[1]} %), {share[2]} % die. "
-        f"They have turned by time {number(_mean(main, 'time')[0])}, if the start is at most {scale:.1e}."
+        f"They have turned by time {number(_mean(main, 'time')[0])}, if the start is at most {_scale(main)}."
     )
 
 
@@ -209,6 +240,8 @@ def _measured(main: _Pair) -> str:
     if not main.starts:
         return ""
     predicted, measured = (100 * _mean(main, name)[0] for name in ("right", "right measured"))
+    if np.isnan(measured):
+        return "Gradient descent was not run: no computer holds numbers as small as that start."
     return (
         f"Gradient descent from there: {measured:.0f} % of the neurons' answers on unseen rows are right "
         f"(predicted {predicted:.0f} %); nineteen neurons in twenty are within cosine "
@@ -219,8 +252,7 @@ def _measured(main: _Pair) -> str:
 def _advice(main: _Pair) -> tuple[str, ...]:
     found = []
     if main.starts:
-        scale = np.exp(min(start["log_scale"] for start in main.starts))
-        found.append(f"To see neurons align first, start with weights of length {scale:.1e} or less.")
+        found.append(f"To see neurons align first, start with weights of length {_scale(main)} or less.")
     if main.raw.share - main.centred.share > 0.01:
         found.append(
             f"Subtract the mean row: violating pairs fall from {100 * main.raw.share:.0f} % to "
@@ -253,7 +285,8 @@ def _prediction(pair: _Pair, key: str, what: str) -> Prediction:
     wide = _LEVEL * (value if key == "rank" else 1)
     measured, error = _mean(pair, f"{key} measured")
     because = "outputs are not negligible while neurons turn"
-    return Prediction(what, value, max(0.0, value - wide), value + wide, measured, error, because)
+    least = 1.0 if key == "rank" else 0.0
+    return Prediction(what, value, max(least, value - wide), value + wide, measured, error, because)
 
 
 def _tables(data: UserData, pairs: list[_Pair]) -> tuple[Table, ...]:
@@ -273,16 +306,16 @@ def _tables(data: UserData, pairs: list[_Pair]) -> tuple[Table, ...]:
     worst = np.argsort(-main.best.violating)[:8]
     violating = tuple(
         (
-            int(main.rows[i]) + 1,
+            int(data.places[main.rows[i]]) + 1,
             data.classes[int(data.y[main.rows[i]])],
             f"{100 * main.best.violating[i]:.0f} %",
         )
         for i in worst
-        if i < len(main.rows) and main.best.violating[i] > 0
+        if len(main.rows) == len(main.y) and main.best.violating[i] > 0
     )
-    tables = [Table("Pairs of classes, the hardest first", columns, rows)]
+    tables = [Table("Pairs of classes, the hardest first, and one against the rest", columns, rows)]
     if violating:
-        note = f"Of {len(main.y)} rows looked at; the number counts the rows that were kept."
+        note = f"Of {len(main.y)} rows looked at; the number counts the rows of your data."
         heads = ("row", "class", "violates with")
         tables.append(Table(f"Rows that violate separability most, {main.name}", heads, violating, note))
     if main.starts:
@@ -325,13 +358,9 @@ def draw(data: Mapping[str, Any], canvas: "Canvas") -> None:
     for i, (word, colour) in enumerate((("slowest tenth", "#cc4125"), ("median", "#0b5394"))):
         if "times" in data:
             right.plot(data["times"], data["theory"][i], color=colour, label=f"theory, {word}")
-            right.plot(
-                data["times"][: len(data["measured"][i])],
-                data["measured"][i],
-                "o",
-                color=colour,
-                label=f"descent, {word}",
-            )
+        if "measured" in data:
+            shown = data["measured"][i]
+            right.plot(data["times"][: len(shown)], shown, "o", color=colour, label=f"descent, {word}")
     if "times" in data:
         right.legend()
 
@@ -349,7 +378,10 @@ def _notes(data: UserData, main: _Pair) -> tuple[str, ...]:
         f"At most {_ROWS} rows of a class are looked at, drawn at random; what more would change is open.",
     ]
     if len(data.classes) > 2:
-        notes.append(f"Of {len(data.classes)} classes the {_PAIRS} hardest pairs were asked about.")
+        notes.append(
+            f"Of {len(data.classes)} classes the {_PAIRS} hardest pairs were asked about, then each class "
+            "against the rest; of those, neurons of the hardest were followed."
+        )
     return tuple(notes)
 
 

@@ -21,6 +21,8 @@ _RIDGES = (1e-4, 1e-3, 1e-2, 1e-1, 1.0)
 _WIDTHS = (10, 30, 100, 300)
 _PANELS = ("training rows", "step size / columns", "neurons")
 _TARGETS = (0.3, 0.2, 0.1, 0.05, 0.02, 0.01)
+_SHARES = (0.8, 0.6, 0.4, 0.2)  # of the variance
+_TAILS = 0.2  # of all variance, in one row of a hundred
 
 
 def diagnose(data: UserData, clock: Clock) -> Iterator[Finding]:
@@ -94,9 +96,9 @@ def _finding(data: UserData, main: Question, questions: list[Question]) -> Findi
     planned = FOLDS * (REPEATS * len(questions) + len(set(_networks(main))) - 1)
     speaks, why = _speaks(main, answer)
     return Finding(
-        speaks, why, _says(main, answer), _measured(main, answer, best), _advice(main, answer, best),
-        _predictions(main, questions, best), _tables(main, questions),
-        _figure(main), _notes(data, main, questions),
+        speaks, why, _says(main, answer), _measured(main, answer, best),
+        _advice(main, answer, best, data.uneven), _predictions(main, questions, best),
+        _tables(main, questions), _figure(main), _notes(data, main, questions),
         f"{total} of {planned} splits",
     )  # fmt: skip
 
@@ -105,11 +107,19 @@ def _speaks(main: Question, answer: Answer) -> tuple[Any, str]:
     n, d = main.X.shape
     size = f"{n} rows for {d} columns"
     if main.regression:
+        if main.tails > _TAILS:
+            return "in part", f"Not Gaussian: {_heavy(main)} ({size})."
         return "in part", f"{size}. Numbers are treated as one class with the rows' own moments."
     shape = f"beyond means and covariances, the shape of the rows costs a factor {answer.factor:.2f} in error"
+    if main.tails > _TAILS:
+        return "in part", f"Not Gaussian: {_heavy(main)} ({size})."
     if not np.isfinite(answer.factor) or 0.8 <= answer.factor <= 1.25:
         return "yes", f"Gaussian enough: {shape} ({size})."
     return "in part", f"Not quite Gaussian: {shape} ({size})."
+
+
+def _heavy(main: Question) -> str:
+    return f"heavy tails, one row in a hundred carries {100 * main.tails:.0f} % of all variance"
 
 
 def _share(value: float, regression: bool) -> str:
@@ -142,11 +152,17 @@ def _measured(main: Question, answer: Answer, best: dict[str, Any]) -> str:
     return text
 
 
-def _advice(main: Question, answer: Answer, best: dict[str, Any]) -> tuple[str, ...]:
+def _advice(main: Question, answer: Answer, best: dict[str, Any], uneven: bool) -> tuple[str, ...]:
+    found = []
+    if main.tails > _TAILS:
+        found.append("Take logarithms of columns with heavy tails, or clip them.")
     if answer.high >= main.guess:
         few = f"as far as {len(main.y)} rows can tell"
-        return (f"No better than always giving the same answer, {few}: this network finds no signal.",)
-    found = []
+        same = f"No better than always giving the same answer, {few}: this network finds no signal."
+        if _better(main, answer):
+            same = "Theory expects no better than always the same answer; trained networks do better."
+        hidden = ("Columns of large scale hide the others: --standardise.",) if uneven else ()
+        return (same, *hidden, *found)
     if best:
         found.append(
             f"Take a step of {number(best['step'])} (that is {number(best['step'] / main.X.shape[1])} × the "
@@ -157,8 +173,40 @@ def _advice(main: Question, answer: Answer, best: dict[str, Any]) -> tuple[str, 
         (first, a), (last, b) = (curve[0][0], curve[0][1].predicted), (curve[-1][0], curve[-1][1].predicted)
         gain = f"from {_share(a, main.regression)} at {first} rows to {_share(b, main.regression)} at {last}"
         words = "More rows still help" if b < 0.8 * a else "More rows of the same kind help little"
-        found.append(f"{words}: {gain}.")
+        found.append(" ".join([f"{words}: {gain}.", _needed(curve, main)]).strip())
     return tuple(found)
+
+
+def _better(main: Question, answer: Answer) -> bool:
+    """Whether trained networks beat the constant answer: a chance of half a per cent on noise."""
+    guess = main.guess
+    error = (
+        answer.error * np.sqrt(answer.splits)
+        if main.regression
+        else np.sqrt(guess * (1 - guess) / len(main.y))
+    )
+    return bool(answer.measured + 2.58 * error < guess)
+
+
+def _needed(curve: list[tuple[int, Answer]], main: Question) -> str:
+    """Say how many rows the smallest target takes that the curve reaches."""
+    for target in reversed(_SHARES if main.regression else _TARGETS):
+        middle, low, high = _rows_for(curve, target)
+        if middle > 0:
+            least = f"{low:.0f}" if low > 0 else f"fewer than {curve[0][0]}"
+            most = f"{high:.0f}" if high > 0 else f"more than {curve[-1][0]}"
+            error = _share(target, main.regression)
+            return f"An error of {error} takes about {middle:.0f} training rows ({least} to {most})."
+    return ""
+
+
+def _rows_for(curve: list[tuple[int, Answer]], target: float) -> tuple[float, float, float]:
+    """Rows that bring the error to a target: predicted, and at the ends of its interval."""
+    middle, low, high = (
+        needed([(size, getattr(answer, name)) for size, answer in curve], target)
+        for name in ("predicted", "low", "high")
+    )
+    return middle, low, high
 
 
 def _curve(main: Question) -> list[tuple[int, Answer]]:
@@ -183,28 +231,34 @@ def _best(main: Question) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _prediction(what: str, answer: Answer, regression: bool) -> Prediction:
-    because = (
-        "" if regression else f"non-Gaussian shape, factor {answer.factor:.2f}, or too few rows per fold"
-    )
+def _prediction(what: str, answer: Answer, question: Question) -> Prediction:
+    """Put a prediction beside its measurement, with what is most likely to blame for a gap."""
+    if question.tails > _TAILS:
+        because = _heavy(question)
+    elif not question.regression and not 0.8 <= answer.factor <= 1.25:
+        because = f"rows are not Gaussian, a factor {answer.factor:.2f} in error"
+    elif question.X.shape[1] > 0.4 * len(question.y):
+        because = "too few rows for the covariance of so many columns"
+    else:
+        because = "moments estimated from few rows are taken as exact"
     return Prediction(what, answer.predicted, answer.low, answer.high, answer.measured, answer.error, because)
 
 
 def _predictions(main: Question, questions: list[Question], best: dict[str, Any]) -> tuple[Prediction, ...]:
     kind = "squared error / variance" if main.regression else "share of wrong answers"
     found = [
-        _prediction(f"{kind}, {q.name}, {q.usual.samples} rows", q.answer(q.usual), q.regression)
+        _prediction(f"{kind}, {q.name}, {q.usual.samples} rows", q.answer(q.usual), q)
         for q in questions
         if q.found.get(q.usual)
     ]
     found += [
-        _prediction(f"{kind}, {size} rows", answer, main.regression)
+        _prediction(f"{kind}, {size} rows", answer, main)
         for size, answer in _curve(main)
         if size != main.usual.samples
     ]
     if best:
         what = f"{kind} at the best step ({number(best['step'])}) and ridge ({best['ridge']:g})"
-        found.append(_prediction(what, best["answer"], main.regression))
+        found.append(_prediction(what, best["answer"], main))
     return tuple(found)
 
 
@@ -249,11 +303,8 @@ def _targets(curve: list[tuple[int, Answer]], main: Question) -> Table:
         )
 
     rows = []
-    for target in _TARGETS if not main.regression else (0.8, 0.6, 0.4, 0.2):
-        middle, low, high = (
-            needed([(size, getattr(answer, name)) for size, answer in curve], target)
-            for name in ("predicted", "low", "high")
-        )
+    for target in _SHARES if main.regression else _TARGETS:
+        middle, low, high = _rows_for(curve, target)
         told = "not from these data" if np.isnan(middle) else words(middle)
         rows.append((_share(target, main.regression), told, f"{words(low)} to {words(high)}"))
     note = f"Training rows, from the predicted curve; it may speak of {first} to {last} rows only."

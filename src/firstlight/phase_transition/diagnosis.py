@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from firstlight.diagnosis import Clock, Figure, Finding, Prediction, Table, UserData
+from firstlight.diagnosis.words import interval as bounds
 from firstlight.diagnosis.words import number, with_error
 from firstlight.phase_transition.experiment.learnt import held_out_errors, leading_directions, overlap, train
 from firstlight.phase_transition.theory.delta_data import LEAST, interval, inverse_delta
@@ -29,6 +30,7 @@ _PERMUTATIONS = 199
 _ROWS, _COLUMNS = 4000, 100
 _LEAST_ROWS = 40
 _HALVES = 3
+_T90 = 2.92  # Student's t with two degrees of freedom: of three halves
 _MOST_EASY = 3  # with more, too few rows are alike in all of them to permute labels among
 
 
@@ -90,12 +92,12 @@ def diagnose(data: UserData, clock: Clock) -> Iterator[Finding]:
         return
     classes, state = len(data.classes), _begin(data)
     rng = data.rng("phase", "easy")
-    state.easy = easy_directions(state.z, slices(state.y, classes), _PERMUTATIONS, rng)
+    state.easy = easy_directions(state.z, slices(state.y, classes), _PERMUTATIONS, rng, clock.check)
     yield _finding(data, state)
     known = state.easy.directions
     if known.shape[1] <= _MOST_EASY and state.z.shape[1] - known.shape[1] >= 2:
         state.hard = hard_directions(
-            state.z, state.y, classes, known, _PERMUTATIONS, data.rng("phase", "hard")
+            state.z, state.y, classes, known, _PERMUTATIONS, data.rng("phase", "hard"), clock.check
         )
         yield _finding(data, state)
         if state.hard.count and state.ratio >= LEAST:
@@ -104,8 +106,7 @@ def diagnose(data: UserData, clock: Clock) -> Iterator[Finding]:
             state.delta = inverse_delta(rows, part, state.hard.count, data.rng("phase", "delta"))
             yield _finding(data, state)
     for half in range(_HALVES):
-        if clock.over:
-            return
+        clock.check()
         _halve(data, state, half)
         yield _finding(data, state)
 
@@ -207,7 +208,7 @@ def _hidden(state: _State, hard: Found) -> str:
     if kind == "none":
         return (
             f"Beyond it nothing shows at n/d = {number(state.ratio)} (p = {p:.2f}): there is none, or its "
-            f"delta_alg is above about {number(missed)}."
+            f"threshold (delta_alg) is above about {number(missed)} rows per column."
         )
     if kind == "a hint":
         return f"Beyond it only a hint of a hidden direction (p = {p:.3f})."
@@ -216,7 +217,9 @@ def _hidden(state: _State, hard: Found) -> str:
     if state.delta is None or not np.isfinite(state.delta[0]):
         reason = f"below n/d = {LEAST:g}" if state.delta is None else "as parts of the rows disagree about it"
         return text + f" When it becomes visible (delta_alg) cannot be told {reason}."
-    return f"{text} It becomes visible to fast methods at about {number(1 / state.delta[0])} rows per column."
+    shown = f"{number(1 / state.delta[0])}{bounds(*interval(*state.delta))}"
+    have = f"you have {number(state.ratio)}"
+    return f"{text} It becomes visible to fast methods at about {shown} rows per column; {have}."
 
 
 def _measured(state: _State) -> str:
@@ -235,15 +238,18 @@ def _measured(state: _State) -> str:
 
 def _advice(state: _State) -> tuple[str, ...]:
     d = state.z.shape[1]
-    if state.hard is None:
-        return ("Begin with a linear model: it sees every direction that was found.",)
-    if state.hard.count:
+    few = f"A hidden direction with threshold 1 would need about {5 * d:,} rows; you have {len(state.y):,}."
+    more = (few,) if state.ratio < 5 else ()
+    linear, network = (_mean(state, name) for name in ("linear", "network"))
+    if state.hard is not None and state.hard.count:
         return ("A linear model misses the hidden direction: use a network, or squares of these columns.",)
-    more = f"A direction of delta_alg = 1 would need about {5 * d:,} rows"
-    rest = "." if state.ratio >= 5 else f"; you have {len(state.y):,}."
+    constant = 1 - np.bincount(state.y).max() / len(state.y) if state.y.dtype.kind == "i" else 1.0
+    if network[0] + 2 * np.hypot(network[1], linear[1]) < min(linear[0], constant):
+        errors = f"{number(network[0])} against {number(linear[0])}"
+        return (f"Use a network: along what was found the labels do not follow a line (errors {errors}).",)
     if state.easy is not None and state.easy.p[0] > HINT:
-        return ("No signal was found: collect more rows or other columns.", more + rest)
-    return (f"A linear model sees all that shows at this number of rows. {more}{rest}",)
+        return ("No signal was found: collect more rows or other columns.", *more)
+    return ("Begin with a linear model: it sees all that shows at this number of rows.", *more)
 
 
 def _predictions(state: _State) -> tuple[Prediction, ...]:
@@ -257,7 +263,7 @@ def _predictions(state: _State) -> tuple[Prediction, ...]:
         value, error = _mean(state, f"{name} statistic")
         measured, spread = _mean(state, f"{name} network")
         if np.isfinite(value) and np.isfinite(measured):
-            wide = 1.6449 * error if np.isfinite(error) else 0.0
+            wide = 0.01 + (_T90 * error if np.isfinite(error) else 0.1)
             what = f"overlap of {word} directions found in one half with those of the other half"
             less = "a network trained by descent needs more rows than the best fast method"
             because = (
@@ -329,6 +335,8 @@ def _caption(state: _State) -> str:
 
 def _notes(data: UserData, state: _State) -> tuple[str, ...]:
     notes = ["The tests hold for any law of the rows; delta_alg assumes Gaussian rows and is open otherwise."]
+    if state.ratio < 2:
+        notes.append("With so few rows per column a direction is found in part only, by any method.")
     if state.kept < 1:
         notes.append(
             f"Of {data.shape[1]} columns the {_COLUMNS} leading principal directions were looked at; they "

@@ -106,8 +106,7 @@ def _choices(data: UserData, state: _State, step: Step, clock: Clock, asked: int
     yield _finding(data, state, asked)
     others = np.setdiff1d(np.unique(small.y), targets)
     for i in range(_RANDOM):
-        if clock.over:
-            return
+        clock.check()
         chosen = tuple(int(c) for c in np.sort(rng.choice(others, len(classes), replace=False)))
         found = measured_recall(small, targets, chosen, step, data.rng("unseen", "check", 3 + i))
         state.choice["random"].append((chosen, predicted_recall(small, targets, chosen, step), found))
@@ -167,19 +166,30 @@ def _measured(state: _State) -> str:
 
 def _advice(data: UserData, state: _State) -> tuple[str, ...]:
     found = state.left_out
-    best = [one for one in found if max(one.measured["recall"], one.trained) > one.raw + 0.01]
+    best = [one for one in found if max(one.measured["recall"], one.trained) > one.raw + 2 * _error(one)]
     names = ", ".join(data.classes[one.place] for one in best[:5])
     advice = [f"Training helps retrieve {names} unseen." if best else "For unseen classes keep the raw rows."]
     raw, even = (float(np.mean([getattr(one, name) for one in found])) for name in ("raw", "standardised"))
-    if abs(raw - even) > 0.01:
+    if abs(raw - even) > 0.03:
         better = "Standardise the columns" if even > raw else "Do not standardise the columns"
         advice.append(f"{better}: raw Recall@1 {number(raw)}, standardised {number(even)}.")
     if state.choice:
         targets, classes = (
             " and ".join(data.classes[c] for c in state.choice[k]) for k in ("targets", "classes")
         )
-        advice.append(f"To retrieve {targets} untrained, theory would train on {classes}.")
+        chosen = number(_mean(state.choice["measured"])[0])
+        others = [measured for _, _, measured in state.choice["random"]]
+        beside = f", random classes {number(float(np.mean(others)))}" if others else ""
+        advice.append(
+            f"To retrieve {targets} untrained, theory would train on {classes}: measured {chosen}{beside}."
+        )
     return tuple(advice)
+
+
+def _error(one: LeftOut) -> float:
+    """Return the standard error of its Recall@1: half the queries count, as neighbours are shared."""
+    value = one.measured["recall"]
+    return float(np.sqrt(max(value * (1 - value), 0.5 / one.queries) / (one.queries / 2)))
 
 
 def _predictions(data: UserData, state: _State) -> tuple[Prediction, ...]:
@@ -189,8 +199,8 @@ def _predictions(data: UserData, state: _State) -> tuple[Prediction, ...]:
         low, high = share_bounds(np.array([value]), np.array([one.queries / 2]), 0.9)[0]
         what = f"Recall@1 of {data.classes[one.place]}, left out"
         because = "a network of finite width, or rows of unequal length"
-        error = float(np.sqrt(max(value * (1 - value), 0.25 / one.queries) / one.queries))
-        found.append(Prediction(what, value, float(low), float(high), one.measured["recall"], error, because))
+        measured = one.measured["recall"]
+        found.append(Prediction(what, value, float(low), float(high), measured, _error(one), because))
     if state.choice:
         targets = " and ".join(data.classes[c] for c in state.choice["targets"])
         value, (measured, error) = state.choice["predicted"], _mean(state.choice["measured"])

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from functools import partial
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -81,6 +82,13 @@ def align(
         raise ValueError(f"until = {until}: must be one number, at least 0")
     found = _trace(X, y, start, second, speed, float(stop))
     return _assemble(X, y, start, second, speed, float(stop), found)
+
+
+def is_compiled() -> bool:
+    """Whether the kernel's machine code is kept on this computer: making it takes about a minute."""
+    from firstlight.early_alignment.theory.kernel.walk import trace
+
+    return any(Path(trace.stats.cache_path).glob("walk.trace-*.nbi"))  # type: ignore[attr-defined]
 
 
 def _start(

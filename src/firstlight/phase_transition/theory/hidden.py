@@ -4,7 +4,7 @@ Nothing is assumed about the law of the rows: p-values come from permuting label
 known only among rows that look alike to it, since a linear signal alone makes covariances differ.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -104,7 +104,13 @@ class Found:
         return next((i for i, p in enumerate(self.p) if p > FOUND), len(self.p))
 
 
-def easy_directions(z: np.ndarray, part: np.ndarray, permutations: int, rng: np.random.Generator) -> Found:
+def easy_directions(
+    z: np.ndarray,
+    part: np.ndarray,
+    permutations: int,
+    rng: np.random.Generator,
+    check: Callable[[], None] = lambda: None,
+) -> Found:
     """Find the directions in which the mean of a row depends on its slice.
 
     Parameters
@@ -116,6 +122,8 @@ def easy_directions(z: np.ndarray, part: np.ndarray, permutations: int, rng: np.
     permutations : int
         B; p = (1 + #≥)/(1 + B).
     rng : Generator
+    check : callable
+        Called now and then; may raise to end the search.
 
     Returns
     -------
@@ -135,6 +143,7 @@ def easy_directions(z: np.ndarray, part: np.ndarray, permutations: int, rng: np.
     basis: np.ndarray = np.zeros((d, 0))
     p: list[float] = []
     for place in range(min(len(counts) - 1, d, _MOST)):
+        check()
         rest = z - z @ basis @ basis.T
         groups = blocks(z @ basis) if place else None
         observed = one_hot.T @ rest
@@ -203,6 +212,7 @@ def hard_directions(
     easy: np.ndarray,
     permutations: int,
     rng: np.random.Generator,
+    check: Callable[[], None] = lambda: None,
 ) -> Found:
     """Find directions that show only in how rows spread, after taking the easy ones out.
 
@@ -222,6 +232,8 @@ def hard_directions(
         Easy directions.
     permutations : int
     rng : Generator
+    check : callable
+        As in `easy_directions`.
 
     Returns
     -------
@@ -244,6 +256,7 @@ def hard_directions(
         matrices = _matrices(rows, part, weights)
         values = [[_largest(m) for m in matrices]]
         for _ in range(permutations):
+            check()
             order = permuted(len(z), groups, rng)
             values.append([_largest(m) for m in _matrices(rows, part[order], weights[order])])
         table = np.array(values)

@@ -1,0 +1,208 @@
+"""Anybody's file through the command: odd but good ones are read alike, bad ones told in one line."""
+
+import gzip
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from firstlight.cli import app
+from firstlight.diagnosis import Clock, Finding
+from firstlight.diagnosis import run as runner
+from firstlight.diagnosis.data import user_data
+from firstlight.diagnosis.run import diagnose
+from firstlight.study import registry
+from firstlight.study.registry import Theory
+
+RNG = np.random.default_rng(0)
+ROWS = np.round(RNG.normal(size=(40, 2)), 3)
+CLASSES = np.array(["über", "wild"])[np.arange(40) % 2]
+
+
+@pytest.fixture(autouse=True)
+def no_theories(monkeypatch):
+    """Reading is what is tested here."""
+    monkeypatch.setattr(registry, "theories", dict)
+
+
+def written(separator=",", decimal=".", quote="", end="\n", head=None):
+    rows = [[f"{a}", f"{b}", c] for (a, b), c in zip(ROWS, CLASSES, strict=True)]
+    rows = [[cell.replace(".", decimal) for cell in row[:2]] + [row[2]] for row in rows]
+    lines = [separator.join(f"{quote}{cell}{quote}" for cell in row) for row in [["a", "b", "y"], *rows]]
+    return end.join(([head] if head is not None else []) + lines) + end
+
+
+PLAIN = written()
+GOOD = {
+    "plain": PLAIN.encode(),
+    "byte order mark": b"\xef\xbb\xbf" + PLAIN.encode(),
+    "latin-1": PLAIN.encode("latin-1"),
+    "utf-16": PLAIN.encode("utf-16"),
+    "semicolon, decimal comma": written(";", ",").encode(),
+    "quoted decimal comma": written(";", ",", '"').encode(),
+    "tab": written("\t").encode(),
+    "tab, decimal comma": written("\t", ",").encode(),
+    "bar": written("|").encode(),
+    "all quoted": written(quote='"').encode(),
+    "windows lines": written(end="\r\n").encode(),
+    "old mac lines": written(end="\r").encode(),
+    "blank lines first": ("\n\n" + PLAIN).encode(),
+    "space after comma": written(", ").replace("\n ", "\n").encode(),
+    "line break in a class": PLAIN.replace("über", '"ü\nber"').encode(),
+}
+
+
+def run(path, text, *options):
+    path.write_bytes(text)
+    return CliRunner().invoke(app, ["diagnose", str(path), "--labels", "y", *options])
+
+
+@pytest.mark.parametrize("name", GOOD)
+def test_the_same_rows_however_they_are_written(tmp_path, monkeypatch, name):
+    seen = []
+    monkeypatch.setattr(runner, "user_data", lambda *a, **o: seen.append(user_data(*a, **o)) or seen[-1])
+    found = run(tmp_path / "a.csv", GOOD[name])
+    assert found.exit_code == 0, found.output
+    np.testing.assert_array_equal(seen[0].X, ROWS)
+    assert [one.replace("\n", "").strip() for one in seen[0].classes] == ["wild", "über"]
+
+
+def rows_of(*columns, names="a,b,y", n=30):
+    cells = [[str(c(i) if callable(c) else c) for c in columns] for i in range(n)]
+    return "\n".join([names, *(",".join(row) for row in cells)]) + "\n"
+
+
+def square(i):
+    return i * i % 31
+
+
+def kind(i):
+    return "uv"[i % 2]
+
+
+BAD = {
+    "missing": (rows_of(square, lambda i: "" if i == 7 else i, kind), "infinite; first nan at row 8"),
+    "NA": (rows_of(square, lambda i: "NA" if i == 7 else i, kind), "missing or infinite; first nan at row 8"),
+    "question mark": (rows_of(square, lambda i: "?" if i == 7 else i, kind), "row 8, column 'b'"),
+    "infinite": (rows_of(square, lambda i: "inf" if i == 7 else i, kind), "first inf at row 8, column 'b'"),
+    "overflow": (rows_of(square, lambda i: f"{i}e308", kind), "first inf at row 3, column 'b'"),
+    "too large to square": (rows_of(square, lambda i: f"{i}e200", kind), "'b' holds numbers up to 3e+201"),
+    "empty column": (rows_of(square, "", kind), "column 'b', row 1: the value is missing"),
+    "texts": (rows_of(square, "red", kind), "'red' is not a number; encode or leave out (without): b"),
+    "dates": (rows_of("2020-01-05", "10:30:00", kind), "leave out (without): a, b"),
+    "yes and no": (rows_of(square, lambda i: ("yes", "no")[i % 2], kind), "'yes' is not a number"),
+    "percent": (rows_of(square, lambda i: f"{i} %", kind), "'0 %' is not a number"),
+    "formula": (rows_of(square, "=1+2", kind), "'=1+2' is not a number"),
+    "late text": (rows_of(square, lambda i: "x" if i == 2999 else i, kind, n=3000), "row 3000: 'x' is not"),
+    "all labels missing": (rows_of(square, square, ""), "label of row 1 is missing"),
+    "labels nan": (rows_of(square, square, "nan"), "label of row 1 is missing"),
+    "a label missing": (rows_of(square, square, lambda i: "" if i == 4 else i % 2), "label of row 5 is"),
+    "one class": (rows_of(square, square, "u"), "only one class"),
+    "a class of one row": (rows_of(square, square, lambda i: "uvw"[2 if i == 3 else i % 2]), "'w' has one"),
+    "a number of one row": (rows_of(square, square, lambda i: 5 if i == 3 else i % 2), "task = 'regression'"),
+    "names as classes": (rows_of(square, square, lambda i: f"n{i}", n=60), "60 different texts in 60 rows"),
+    "constant": (rows_of(1, 2, kind), "every column is constant"),
+    "only labels": (rows_of(kind, names="y"), "no column besides the labels"),
+    "same name": (rows_of(square, square, kind, names="a,a,y"), "more than one is called a"),
+    "no names": (rows_of(1, 2, 3, names="4,5,6"), "holds only numbers"),
+    "no such column": (rows_of(square, square, kind, names="a,b,yy"), "did you mean 'yy'"),
+    "ragged": (PLAIN + "1,2\n", "Expected 3 columns, got 2"),
+    "names alone": ("a,b,y\n", "no rows below"),
+    "names alone, no line end": ("a,b,y", "no rows below"),
+    "blank": ("\n\n\n", "no rows below"),
+    "empty": ("", "the file is empty"),
+    "html": ("<html><body>404, gone</body></html>\n", "no rows below"),
+    "a picture": (b"\x89PNG\r\n\x1a\n" + bytes(99), "is not a text file"),
+    "noise": (RNG.integers(0, 256, 3000, dtype=np.uint8).tobytes(), "is not a text file"),
+    "null bytes": (PLAIN.encode()[:60] + b"\0\0" + PLAIN.encode()[60:], "is not a text file"),
+    "compressed": (gzip.compress(PLAIN.encode()), "is compressed; unpack it first"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_bad_files_are_told_in_one_line(tmp_path, name):
+    text, words = BAD[name]
+    found = run(
+        tmp_path / "a.csv",
+        text if isinstance(text, bytes) else text.encode(),
+        "--html",
+        str(tmp_path / "p.html"),
+    )
+    assert found.exit_code == 2, found.output
+    assert found.output.count("\n") == 1
+    assert words in found.output
+    assert [one.name for one in tmp_path.iterdir()] == ["a.csv"]
+
+
+def test_a_cut_file_never_ends_in_a_traceback(tmp_path):
+    """Cut a good file anywhere, or spoil a byte: a result or one line, exit code 0 or 2."""
+    rng = np.random.default_rng(1)
+    for text in (GOOD["plain"], GOOD["utf-16"], GOOD["all quoted"]):
+        for _ in range(15):
+            spoiled = bytearray(text[: rng.integers(1, len(text))])
+            spoiled[rng.integers(len(spoiled))] = rng.integers(256)
+            found = run(tmp_path / "a.csv", bytes(spoiled))
+            assert found.exit_code in (0, 2), (bytes(spoiled), found.exception)
+            assert found.exit_code == 0 or found.output.count("\n") == 1
+
+
+def test_columns_are_left_out_by_name(tmp_path):
+    text = rows_of(lambda i: i, square, "red", kind, names=",a,colour,y").encode()
+    found = run(tmp_path / "a.csv", text, "--without", "colour", "--without", "column 1")
+    assert found.exit_code == 0, found.output
+    assert "30 rows, 1 column, 2 classes" in found.output
+    assert "did you mean 'colour'" in run(tmp_path / "a.csv", text, "--without", "color").output
+    assert "identifier" in run(tmp_path / "a.csv", text, "--without", "colour").output
+
+
+# --- what is made of rows and labels --------------------------------------------------------------------
+
+
+def test_few_rows_of_a_number_are_numbers():
+    X = RNG.normal(size=(20, 3))
+    assert user_data(X, np.arange(20) // 1.5).classes == ()
+    assert user_data(RNG.normal(size=(90, 2)), np.arange(90) % 12 / 4).classes == ()  # decimals
+    data = user_data(RNG.normal(size=(90, 2)), np.arange(90) % 12)
+    assert len(data.classes) == 12
+    assert "12 numbers, taken as classes" in data.notes[0]
+
+
+def test_rows_that_must_repeat_are_kept():
+    X = RNG.integers(0, 2, size=(400, 3)).astype(float)
+    data = user_data(X, X[:, 0])
+    assert data.shape == (400, 3)
+    assert "repeat others, as the columns take few values" in data.notes[0]
+    fine = RNG.normal(size=(400, 3))
+    assert user_data(np.vstack([fine, fine, fine]), np.arange(1200) % 400 % 2).shape == (400, 3)
+
+
+def test_rows_are_known_by_their_place_in_the_file():
+    X = RNG.normal(size=(10, 2))
+    data = user_data(np.vstack([X, X[:3], X + 9]), [*np.arange(10) % 2, 0, 1, 0, *np.arange(10) % 2])
+    assert data.places.tolist() == [*range(10), *range(13, 23)]
+
+
+# --- time ------------------------------------------------------------------------------------------------
+
+
+def test_a_part_that_takes_too_long_is_given_up(monkeypatch):
+    def slow(data, clock):
+        yield Finding("yes", "first")
+        while True:
+            clock.check()
+
+    theory = Theory(
+        name="slow", title="Slow", question="?", problems={"a": "b:c"}, studies="b:c", diagnose=slow
+    )
+    monkeypatch.setattr(registry, "theories", lambda: {"slow": theory})
+    found = diagnose(ROWS, CLASSES, seconds=0.05)
+    assert found.stopped.startswith("stopped")
+    assert found["slow"].why == "first"
+
+
+def test_a_pause_does_not_count():
+    times = iter([0.0, 1.0, 61.0, 62.0])
+    clock = Clock(10.0, lambda: next(times))
+    with clock.paused():
+        pass
+    assert clock.left == 8.0
