@@ -189,7 +189,7 @@ STUDIES = (
         problem=f"{_THEORY}:Problem",
         axes={"samples_per_dimension": [2.0, 3.0, 5.0]},
         fixed={"target": _STEP, "dimension": 350, "steps": 16, "step_size": 0.15},
-        arms={"descent": Arm("simulate"), "theory": Arm("predict", {"draws": 1 << 11})},
+        arms={"descent": Arm("simulate"), "theory": Arm("predict", {"draws": 1 << 13})},
         trials=10,
         observables=(
             "train_loss", "test_loss", "largest_eigenvalue", "smallest_eigenvalue", "hidden_eigenvalue",
@@ -295,7 +295,8 @@ STUDIES = (
             "target": _STEP, "second_layer": 1.5, "offset": -0.5, "samples_per_dimension": 6.0,
             "step_size": 0.12, "steps": 64, "hold_hard": False, "spectrum": False,
         },
-        arms={"descent": Arm("simulate"), "theory": Arm("predict", {"draws": 1 << 11})},
+        # 128 steps put 256 conditions on the samples of the rarer label, in each of four scrambles
+        arms={"descent": Arm("simulate"), "theory": Arm("predict", {"draws": 1 << 14})},
         trials=16,
         observables=("train_error", "test_error", "cosine"),
         claims=f"{_CLAIMS}grokking",
