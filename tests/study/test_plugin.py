@@ -157,6 +157,16 @@ STUDIES = ()
 """
 
 
+HIDING = """
+import typer
+app = typer.Typer()
+@app.command("hello")
+def hello(): print("hello")
+@app.command("study")
+def study(): print("not ours")
+"""
+
+
 def announced(name, home, studies="", commands=None):
     return ANNOUNCED.format(name=name, home=home, studies=studies or f"{home}:STUDIES", commands=commands)
 
@@ -171,9 +181,11 @@ def test_broken_plug_ins_are_named_and_skipped(tmp_path):
     plug_in(tmp_path, "unlisted", announced("unlisted", "unlisted", studies="raising:STUDIES"))
     plug_in(tmp_path, "uncited", announced("uncited", "uncited").replace("commands", "references"))
     plug_in(tmp_path, "mute", announced("mute", "mute", commands="mute:NOWHERE"))
+    plug_in(tmp_path, "hiding", announced("hiding", "hiding", commands="hiding:app") + HIDING)
     plug_in(tmp_path, "sound", announced("sound", "sound"))
     printed, errors = firstlight(tmp_path, ["theories", "--json"])
     said = json.loads(printed[0])
+    assert "list" in firstlight(tmp_path, ["study", "--help"])[0][0]  # our command, not one that hides it
     assert "sound" in [theory["name"] for theory in said["theories"]]
     reasons = {one["name"]: one["error"] for one in said["broken"]}
     expected = {
@@ -186,6 +198,7 @@ def test_broken_plug_ins_are_named_and_skipped(tmp_path):
         "unlisted": "no luck today",
         "uncited": "ValueError: references = None: must be of type Mapping",
         "mute": "NOWHERE",
+        "hiding": "ValueError: the command 'study' is there already",
     }
     assert set(reasons) == set(expected)
     for name, reason in expected.items():

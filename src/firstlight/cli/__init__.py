@@ -47,10 +47,21 @@ app.command()(report)
 app.command()(theories)
 app.add_typer(data_app, name="data")
 app.add_typer(study_app, name="study")
+
+
+def _add_commands(theory: registry.Theory) -> None:
+    """Put a theory's commands beside those that are there; a second one of the same name would hide it."""
+    own = cast(typer.Typer, registry.resolve(theory.commands or "", "commands"))
+    for name in typer.main.get_group(own).commands:
+        if name in typer.main.get_group(app).commands:
+            raise ValueError(f"the command {name!r} is there already")
+    app.add_typer(own)
+
+
 for _theory in registry.theories().values():
     if _theory.commands is not None:
         try:
-            app.add_typer(cast(typer.Typer, registry.resolve(_theory.commands, "commands")))
+            _add_commands(_theory)
         except (Exception, SystemExit) as error:  # a plug-in's commands must not take ours with them
             registry.mark_broken(_theory.name, error)
 

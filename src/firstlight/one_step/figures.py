@@ -6,6 +6,7 @@ import numpy as np
 import xarray as xr
 
 from firstlight.show import style
+from firstlight.study.judge import trial_mean
 from firstlight.study.sweep import Study
 
 if TYPE_CHECKING:
@@ -17,9 +18,7 @@ _TICKS = (-100, -30, -10, -5, 0, 5, 10, 30, 100, 300, 1000, 3000, 10_000)
 def _paired_gap(found: xr.Dataset, arm: str, reference: str = "network") -> tuple[xr.DataArray, xr.DataArray]:
     """Relative gap of an arm's test error to the network's in percent, over paired trials: mean and s.e.m."""
     ours, theirs = found.test_error.sel(arm=arm), found.test_error.sel(arm=reference)
-    gap = 100 * (ours - theirs) / theirs.mean("trial")
-    count = gap.count("trial")
-    return gap.mean("trial"), gap.std("trial", ddof=1) / np.sqrt(count.where(count > 1))
+    return trial_mean(100 * (ours - theirs) / theirs.mean("trial"))
 
 
 def square(study: Study, found: xr.Dataset) -> "Figure":

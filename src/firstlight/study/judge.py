@@ -10,18 +10,19 @@ from scipy.special import ndtri, stdtrit
 AGREES, DIFFERS, UNDECIDED, NO_PREDICTION = "agrees", "differs", "undecided", "no prediction"
 
 
-def trial_mean(values: xr.DataArray) -> tuple[xr.DataArray, xr.DataArray]:
+def trial_mean(values: xr.DataArray, dim: str = "trial") -> tuple[xr.DataArray, xr.DataArray]:
     """Return the mean over trials and its standard error; missing trials (NaN) do not count.
 
     Parameters
     ----------
     values : DataArray
-        With a dimension ``trial``.
+        With the dimension `dim` of trials.
+    dim : str, default "trial"
 
     Returns
     -------
     mean, sem : DataArray
-        NaN without trials; the standard error is NaN with fewer than two.
+        NaN without trials; the standard error is NaN with fewer than two, and of infinite values.
 
     Examples
     --------
@@ -30,9 +31,10 @@ def trial_mean(values: xr.DataArray) -> tuple[xr.DataArray, xr.DataArray]:
     (2.0000, 0.577350)
     """
     values = values.astype(float)
-    count = values.notnull().sum("trial")
-    mean = values.sum("trial") / count.where(count > 0)
-    spread = ((values - mean) ** 2).sum("trial") / (count - 1).where(count > 1)
+    count = values.notnull().sum(dim)
+    mean = values.sum(dim) / count.where(count > 0)
+    square = ((values - mean) ** 2).where(values.notnull(), 0.0)  # infinite values: NaN, and no error of 0
+    spread = square.sum(dim, skipna=False) / (count - 1).where(count > 1)
     return mean, (spread / count.where(count > 0)) ** 0.5
 
 
@@ -58,10 +60,10 @@ def standard_errors(parts: xr.Dataset, dim: str) -> dict[str, xr.DataArray]:
     >>> float(standard_errors(xr.Dataset({"x": ("draw", [1.0, 2.0, 3.0])}), "draw")["x_sem"])
     1.267
     """
-    count = parts.notnull().sum(dim)
-    wide = stdtrit(np.maximum(count - 1, 1), 0.975) / ndtri(0.975)
-    sem = wide * parts.std(dim, ddof=1) / count**0.5
-    return {f"{name}_sem": values.where(count[name] > 1) for name, values in sem.data_vars.items()}
+    return {
+        f"{name}_sem": _student(values.notnull().sum(dim)) / ndtri(0.975) * trial_mean(values, dim)[1]
+        for name, values in parts.data_vars.items()
+    }
 
 
 def judge(
