@@ -17,7 +17,7 @@ from firstlight.maths.margin_losses import MARGIN_LOSSES
 from firstlight.one_step import Problem as OneStep
 from firstlight.one_step.families import images
 from firstlight.phase_transition import Problem as Phase
-from firstlight.study.address import address
+from firstlight.study.record import address
 from firstlight.study.registry import resolve, studies, theories
 from firstlight.unseen_classes import Problem as Unseen
 

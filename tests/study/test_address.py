@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tiny import Tiny
 
 import firstlight
-from firstlight.study.address import address
+from firstlight.study.record import address
 from firstlight.study.spec import Arm
 from firstlight.study.sweep import Study
 from firstlight.study.trial import tasks
@@ -140,7 +140,7 @@ def test_content_that_contains_itself_is_refused():
 
 
 def test_another_process_finds_the_same_address():
-    code = "from firstlight.study.address import address; print(address({'a': [1, 2.5], 'b': 'x'}).hex())"
+    code = "from firstlight.study.record import address; print(address({'a': [1, 2.5], 'b': 'x'}).hex())"
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert out.stdout.strip() == address({"b": "x", "a": (1, 2.5)}).hex()
 

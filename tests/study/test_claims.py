@@ -11,19 +11,12 @@ from typer.testing import CliRunner
 
 from firstlight.cli import app as main
 from firstlight.cli.study import app
+from firstlight.maths.intervals import exponent, over_classes, over_trials, rank_correlation
 from firstlight.show.chapter import compose
 from firstlight.show.claims import markdown
 from firstlight.show.report import report
 from firstlight.study import demo
-from firstlight.study.claims import (
-    Estimate,
-    claims_of,
-    exponent,
-    judged,
-    over_classes,
-    over_trials,
-    rank_correlation,
-)
+from firstlight.study.claims import Estimate, claims_of, judged
 from firstlight.study.evidence import claimed, read, rows_of, save, stale, version
 from firstlight.study.toml import read_study
 

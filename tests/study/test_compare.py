@@ -9,8 +9,8 @@ from tiny import Tiny
 
 import firstlight
 from firstlight.maths.rng import generator, stream
-from firstlight.study.judge import judge, overall
-from firstlight.study.scaling import fit_rate, scaling
+from firstlight.study.compare import scaling
+from firstlight.study.judge import fit_rate, judge, overall
 
 
 def test_every_part_follows_from_the_trials():

@@ -5,7 +5,7 @@ import pytest
 
 from firstlight import early_alignment, one_step, phase_transition, unseen_classes
 from firstlight.maths.rng import stream
-from firstlight.study.address import address
+from firstlight.study.record import address
 from firstlight.unseen_classes.problem import ClassProblem, ImageProblem, RotationProblem, SideProblem
 
 

@@ -18,7 +18,7 @@ from firstlight.maths.equality import ByValue
 from firstlight.maths.losses import Loss
 from firstlight.one_step import Problem as OneStep
 from firstlight.phase_transition import Problem as Phase
-from firstlight.study.address import address
+from firstlight.study.record import address
 
 
 def test_every_registered_problem_is_among_them():

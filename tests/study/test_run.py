@@ -16,9 +16,9 @@ from tiny import COUNT_THREADS, Tiny
 
 from firstlight.maths.rng import stream
 from firstlight.study import demo
-from firstlight.study.address import address
 from firstlight.study.collect import collect, failures
 from firstlight.study.engines import Cluster, Serial, engine
+from firstlight.study.record import address
 from firstlight.study.run import advance, bisect, dataset, run
 from firstlight.study.schedule import Outcome
 from firstlight.study.spec import Arm, FigureSpec, Refine

@@ -18,8 +18,8 @@ from firstlight.data.unseen import (
 )
 from firstlight.maths.intervals import mean_bounds, pair_bounds
 from firstlight.references import cite
-from firstlight.study.address import address
 from firstlight.study.problem import cost_of
+from firstlight.study.record import address
 from firstlight.study.registry import studies
 from firstlight.unseen_classes.problem import ClassProblem, ImageProblem, RotationProblem, SideProblem
 

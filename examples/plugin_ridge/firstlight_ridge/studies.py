@@ -4,7 +4,8 @@ from collections.abc import Sequence
 
 import xarray as xr
 
-from firstlight.study.claims import Claim, Estimate, judged, over_trials
+from firstlight.maths.intervals import over_trials
+from firstlight.study.claims import Claim, Estimate, judged
 from firstlight.study.spec import FigureSpec, Scale
 from firstlight.study.sweep import Study
 

@@ -308,7 +308,7 @@ def export(
     output: Annotated[Path | None, typer.Option("--output", "-o", help="The file to write.")] = None,
 ) -> None:
     """Write every trial of a study to a file: NetCDF (a Dataset), Parquet or CSV (one row per value)."""
-    from firstlight.study.export import export as write
+    from firstlight.study.summary import export as write
 
     study = _study(name, scale, trials, seed)
     with _found(study, scale, store) as (_, found):

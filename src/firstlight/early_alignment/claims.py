@@ -6,7 +6,8 @@ Claims of the form "at most" are judged one-sidedly: the ends of their intervals
 import numpy as np
 import xarray as xr
 
-from firstlight.study.claims import Claim, Estimate, Statement, judged, over_trials
+from firstlight.maths.intervals import over_trials
+from firstlight.study.claims import Claim, Estimate, Statement, judged
 
 _SOURCE = "min2024early"
 _NEARLY = 0.9  # a share of pairs, and a cosine, from which one may say "nearly" and "turned"

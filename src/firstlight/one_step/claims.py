@@ -10,7 +10,8 @@ from math import ceil
 import numpy as np
 import xarray as xr
 
-from firstlight.study.claims import Claim, Estimate, Side, Statement, judged, over_trials
+from firstlight.maths.intervals import over_trials
+from firstlight.study.claims import Claim, Estimate, Side, Statement, judged
 
 _SOURCE = "demir2025onestep"
 _SAME = 0.05  # mean relative gap over a sweep up to which two models are said to align

@@ -6,7 +6,8 @@ The source is known to us by its abstract alone: our delta_NN is a reconstructio
 import numpy as np
 import xarray as xr
 
-from firstlight.study.claims import Claim, Estimate, Statement, exponent, judged, over_trials
+from firstlight.maths.intervals import exponent, over_trials
+from firstlight.study.claims import Claim, Estimate, Statement, judged
 
 _SOURCE, _PLACE = "montanari2026phase", "abstract"
 _OURS = "abstract; our delta_NN is a reconstruction"

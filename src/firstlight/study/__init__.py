@@ -20,21 +20,19 @@ from typing import TYPE_CHECKING
 import lazy_loader
 
 if TYPE_CHECKING:
-    from firstlight.study.compare import compare
+    from firstlight.study.compare import compare, scaling
     from firstlight.study.problem import Assumption, Cost, Problem
     from firstlight.study.registry import Theory, studies, theories
     from firstlight.study.run import run
-    from firstlight.study.scaling import scaling
     from firstlight.study.spec import Arm, FigureSpec, Range, Refine, Scale
     from firstlight.study.store import Store, StoreError
     from firstlight.study.sweep import Study
 
 _NAMES = {
-    "compare": ["compare"],
+    "compare": ["compare", "scaling"],
     "problem": ["Assumption", "Cost", "Problem"],
     "registry": ["Theory", "studies", "theories"],
     "run": ["run"],
-    "scaling": ["scaling"],
     "spec": ["Arm", "FigureSpec", "Range", "Refine", "Scale"],
     "store": ["Store", "StoreError"],
     "sweep": ["Study"],

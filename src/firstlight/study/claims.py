@@ -3,32 +3,105 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import xarray as xr
 
-from firstlight.study.estimates import (
-    FAILS,
-    HOLDS,
-    IN_PART,
-    UNDECIDED,
-    Estimate,
-    Side,
-    Verdict,
-    exponent,
-    over_classes,
-    over_trials,
-    rank_correlation,
-)
 from firstlight.study.registry import resolve
 
 if TYPE_CHECKING:
     from firstlight.study.sweep import Study
 
-__all__ = [
-    "Claim", "Estimate", "Side", "Statement", "Verdict", "claims_of", "exponent", "judged", "over_classes",
-    "over_trials", "overall", "rank_correlation",
-]  # fmt: skip
+Verdict = Literal["holds", "holds in part", "does not hold", "undecided"]
+Side = Literal["above", "below", "within", "beyond"]
+HOLDS: Verdict = "holds"
+IN_PART: Verdict = "holds in part"
+FAILS: Verdict = "does not hold"
+UNDECIDED: Verdict = "undecided"
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A number with its 95 % interval, of which a claim says on which side of a border it lies.
+
+    Parameters
+    ----------
+    label : str
+        What was estimated.
+    value, low, high : float
+        The estimate and its interval; NaN where there is none.
+    border : float, default 0
+    side : {"above", "below", "within", "beyond"}, default "above"
+        Where the claim puts the number; "within" means between -`border` and `border`, "beyond" outside.
+    strong : float, optional
+        An interval on the right side that does not reach this number is a weak effect.
+
+    Examples
+    --------
+    >>> Estimate("Spearman", 0.8, 0.7, 0.9).verdict, Estimate("Spearman", 0.1, -0.2, 0.4).verdict
+    ('holds', 'undecided')
+    >>> print(Estimate("Spearman", 0.2, 0.1, 0.28, strong=0.3))
+    Spearman: 0.20 [0.10, 0.28], weak
+    >>> Estimate("gap", 0.01, -0.02, 0.04, border=0.05, side="within").verdict
+    'holds'
+    """
+
+    label: str
+    value: float
+    low: float
+    high: float
+    border: float = 0.0
+    side: Side = "above"
+    strong: float | None = None
+
+    @property
+    def verdict(self) -> Verdict:
+        """Where the interval lies: on the claimed side, on the other, across the border or nowhere."""
+        near, far = self._margins
+        if not (math.isfinite(near) and math.isfinite(far)) or near <= 0 <= far:
+            return UNDECIDED
+        if far < 0:
+            return FAILS
+        sign = -1 if self.side == "below" else 1
+        weak = self.strong is not None and far < sign * (self.strong - self.border)
+        return IN_PART if weak else HOLDS
+
+    @property
+    def _margins(self) -> tuple[float, float]:
+        """How far the two ends of the interval lie on the claimed side; the smaller first."""
+        if self.side in ("within", "beyond"):
+            largest = max(abs(self.low), abs(self.high))
+            least = 0.0 if self.low <= 0 <= self.high else min(abs(self.low), abs(self.high))
+            inside = self.border - largest, self.border - least
+            return inside if self.side == "within" else (-inside[1], -inside[0])
+        sign = 1 if self.side == "above" else -1
+        near, far = sorted((sign * (self.low - self.border), sign * (self.high - self.border)))
+        return near, far
+
+    @property
+    def trials_factor(self) -> float:
+        """How many times as many trials would decide if the number stayed; 1 if decided, NaN if not known."""
+        if self.verdict != UNDECIDED:
+            return 1.0
+        level = abs(self.value) if self.side in ("within", "beyond") else self.value
+        margin = abs(level - self.border)
+        return ((self.high - self.low) / 2 / margin) ** 2 if margin > 0 else math.inf
+
+    def __str__(self) -> str:
+        if not math.isfinite(self.value):
+            return f"{self.label}: not known"
+        width = self.high - self.low
+        if not math.isfinite(width):
+            return f"{self.label}: {self.value:.2f}, no interval"
+        digits = min(max(2, math.ceil(0.7 - math.log10(width))), 6) if width > 0 else 2
+        borders = (self.border, -self.border) if self.side in ("within", "beyond") else (self.border,)
+        ends = [end - border for end in (self.low, self.high) for border in borders]
+        while digits < 6 and any(round(end, digits) == 0 for end in ends):
+            digits += 1  # an end that seems to lie on the border would hide what it decides
+        value, low, high = (f"{number:z.{digits}f}" for number in (self.value, self.low, self.high))
+        unclear = "no effect seen" if self.border == 0 else "not decided"
+        word = {IN_PART: ", weak", UNDECIDED: f", {unclear}"}.get(self.verdict, "")
+        return f"{self.label}: {value} [{low}, {high}]{word}"
 
 
 @dataclass(frozen=True)
@@ -173,6 +246,7 @@ def claims_of(study: "Study", found: xr.Dataset) -> list[Claim]:
     Examples
     --------
     >>> from dataclasses import replace
+    >>> from firstlight.maths.intervals import rank_correlation
     >>> from firstlight.study import demo
     >>> def shorter(found):
     ...     rank = rank_correlation(*xr.broadcast(found["rate"], found["mean"].sel(arm="experiment")))

@@ -1,6 +1,6 @@
-"""Put theory and experiment side by side, for a Problem of any theory."""
+"""Put theory and experiment side by side, for a Problem of any theory, at one size or several."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -9,7 +9,7 @@ import xarray as xr
 from firstlight.maths.checks import check_count
 from firstlight.maths.drawing import Comparison
 from firstlight.maths.rng import RNGLike, SeedLike, generator, stream
-from firstlight.study.judge import judge, trial_mean
+from firstlight.study.judge import Rate, fit_rate, judge, trial_mean
 from firstlight.study.problem import Problem, is_conditional
 from firstlight.study.provenance import provenance
 
@@ -185,3 +185,71 @@ def _bar(items: Iterable[Any], total: int) -> Iterator[Any]:
 
     console = Console(stderr=True)
     yield from track(items, "trials", total=total, console=console, disable=not console.is_terminal)
+
+
+def scaling(
+    make_problem: Callable[[int], Problem],
+    sizes: int | Sequence[int],
+    trials: int = 8,
+    rng: RNGLike | SeedLike = None,
+    **options: Any,
+) -> xr.Dataset:
+    """Run one comparison at several sizes and fit how its gap shrinks.
+
+    Parameters
+    ----------
+    make_problem : callable
+        Makes the Problem of a given size; what grows with the size is its own affair.
+    sizes : int or sequence of int
+        A single n stands for (n, 2n, 4n).
+    trials : int, default 8
+        Trials at each size.
+    rng : int, Generator, SeedSequence, BitGenerator or None
+        As in `compare`.
+    **options
+        Handed to `compare`.
+
+    Returns
+    -------
+    xarray.Dataset
+        What `compare` returns, along a dimension ``size``; and for each observable ``o`` the exponent
+        ``o_rate``, its standard error ``o_rate_sem``, and ``o_rate_note`` in words.
+
+    Examples
+    --------
+    >>> from firstlight.study.demo import Exponential
+    >>> found = scaling(lambda n: Exponential(samples=n), 3, trials=800, rng=1)
+    >>> found["size"].values.tolist(), str(found["variance_rate_note"].values)
+    ([3, 6, 12], 'gap ~ size^(-1.06 ± 0.18)')
+    """
+    chosen = [sizes, 2 * sizes, 4 * sizes] if isinstance(sizes, (int, np.integer)) else list(sizes)
+    for size in chosen:
+        check_count("sizes", size, 1)
+    if len(set(chosen)) < 2:
+        raise ValueError(f"sizes = {chosen}: must hold at least two different sizes")
+    seed = seed_of(rng)
+    runs = [compare(make_problem(size), trials, seed, **options) for size in chosen]
+    joined = xr.concat(
+        runs, xr.Variable("size", chosen), data_vars="all", coords="minimal", compat="override",
+        join="exact", combine_attrs="drop",
+    )  # fmt: skip
+    for name in [str(name)[: -len("_gap")] for name in joined.data_vars if str(name).endswith("_gap")]:
+        gap, noise = (joined[f"{name}_{part}"].transpose("size", ...) for part in ("gap", "gap_sem"))
+        shape = gap.shape[1:]
+        columns = zip(
+            gap.values.reshape(len(chosen), -1).T, noise.values.reshape(len(chosen), -1).T, strict=True
+        )
+        rates = [fit_rate(chosen, *column) for column in columns]
+        for part, values in _columns(rates).items():
+            joined[f"{name}_{part}"] = (gap.dims[1:], np.reshape(values, shape))
+    shown = {"sizes": chosen, "trials": trials, **options}
+    command = f"firstlight.study.scaling(make_problem, {chosen}, trials={trials}, rng={seed})"
+    return joined.assign_attrs(provenance(shown, seed, command))
+
+
+def _columns(rates: Sequence[Rate]) -> dict[str, list[Any]]:
+    return {
+        "rate": [rate.slope for rate in rates],
+        "rate_sem": [rate.sem for rate in rates],
+        "rate_note": [rate.note for rate in rates],
+    }

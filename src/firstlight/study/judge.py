@@ -1,5 +1,6 @@
-"""The verdict: does an experiment agree with a theory, given its noise?"""
+"""The verdict: does experiment agree with theory, given its noise, and how does the gap shrink with size?"""
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -200,3 +201,68 @@ def _how_many(trials_needed: ArrayLike | None) -> str:
         return "the prediction's own error is too large to decide"
     low, high = (f"{float(f'{value:.2g}'):,.0f}" for value in (finite.min(), finite.max()))
     return f"about {low} trials would decide" if low == high else f"about {low} to {high} trials would decide"
+
+
+@dataclass(frozen=True)
+class Rate:
+    """A power law ``|gap| ~ size**slope``, fitted in logarithms.
+
+    Attributes
+    ----------
+    slope, sem : float
+        The exponent and its standard error from the noise of the gaps; NaN where no fit is possible.
+    note : str
+        In words: the rate, or why there is none.
+
+    Examples
+    --------
+    >>> Rate(-0.5, 0.1, "gap ~ size^(-0.50 ± 0.10)").slope
+    -0.5
+    """
+
+    slope: float
+    sem: float
+    note: str
+
+
+def fit_rate(sizes: ArrayLike, gap: ArrayLike, gap_sem: ArrayLike, *, power: int = 1) -> Rate:
+    """Fit the exponent with which a gap shrinks, by weighted least squares in the logarithms.
+
+    Parameters
+    ----------
+    sizes : array_like
+        At least two different positive sizes.
+    gap, gap_sem : array_like
+        The (signed) gap at each size, and its standard error.
+    power : int, default 1
+        2 if `gap` holds squares (with the noise's share taken off); the rate is that of the gap all the same.
+
+    Returns
+    -------
+    Rate
+        Without a slope when a gap is within two standard errors of zero: only noise could be fitted then.
+
+    Examples
+    --------
+    >>> fit_rate([100, 200, 400], [0.1, 0.05, 0.025], [0.001, 0.001, 0.001]).note
+    'gap ~ size^(-1.00 ± 0.02)'
+    >>> fit_rate([100, 200], [0.1, 0.001], [0.01, 0.01]).note
+    'no rate: the gap at size 200 is within two standard errors of zero; run more trials'
+    """
+    size, height, noise = (np.asarray(column, dtype=float) for column in (sizes, gap, gap_sem))
+    usable = np.isfinite(height) & np.isfinite(noise) & (size > 0)
+    size, noise = size[usable], noise[usable]
+    height = np.abs(height[usable]) if power == 1 else height[usable]
+    if np.unique(size).size < 2:
+        return Rate(np.nan, np.nan, "no rate: it needs two sizes with a gap and two trials each")
+    if (buried := height <= 2 * noise).any():
+        worst = size[np.flatnonzero(buried)[0]]
+        note = f"no rate: the gap at size {worst:g} is within two standard errors of zero; run more trials"
+        return Rate(np.nan, np.nan, note)
+    # The logarithm of a gap has standard error noise / gap; exact gaps (noise 0) are weighted alike.
+    error = noise / height
+    weight = np.ones_like(error) if (error == 0).any() else error**-2
+    x = np.log(size) - np.average(np.log(size), weights=weight)
+    slope = float(np.sum(weight * x * np.log(height)) / np.sum(weight * x**2)) / power
+    sem = float(np.sqrt(np.sum((weight * x * error) ** 2)) / np.sum(weight * x**2)) / power
+    return Rate(slope, sem, f"gap ~ size^({slope:.2f} ± {sem:.2f})")

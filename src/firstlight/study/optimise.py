@@ -11,9 +11,10 @@ import xarray as xr
 from scipy.optimize import minimize
 
 from firstlight.maths.checks import check_count, check_flag, refusal, shown, unknown
+from firstlight.maths.intervals import over_trials
 from firstlight.maths.rng import RNGLike, SeedLike, stream
 from firstlight.maths.shown import Shown
-from firstlight.study.claims import Claim, Estimate, judged, over_trials
+from firstlight.study.claims import Claim, Estimate, judged
 from firstlight.study.compare import converged_only, seed_of
 from firstlight.study.problem import Problem, is_conditional
 from firstlight.study.variables import Variable, variable

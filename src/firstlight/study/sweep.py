@@ -19,8 +19,8 @@ from firstlight.maths.checks import (
     refusal,
     unknown,
 )
-from firstlight.study.build import build
 from firstlight.study.problem import Problem, is_conditional
+from firstlight.study.registry import Reference, resolve
 from firstlight.study.spec import Arm, FigureSpec, Range, Refine, Scalar, Scale
 
 if TYPE_CHECKING:
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from firstlight.study.claims import Claim
 
 Point = dict[str, Scalar]
+_NEEDED = ("theory", "version", "predict", "simulate")
 
 
 def _default_arms() -> dict[str, Arm]:
@@ -295,3 +296,33 @@ def _check_arms(arms: object) -> None:
             raise ValueError(f"arms: {name!r} cannot name an arm (lower-case letters, digits, _)")
         if not isinstance(arm, Arm):
             raise refusal(f"arms.{name}", arm, "be an Arm")
+
+
+def build(name: str, factory: Reference, fixed: Mapping[str, Any], point: Mapping[str, Scalar]) -> Problem:
+    """Make a Problem from its factory and fields; a refusal names the study and the point.
+
+    Parameters
+    ----------
+    name : str
+        The study's.
+    factory : callable or str
+    fixed, point : mapping
+        The fields.
+
+    Returns
+    -------
+    Problem
+
+    Examples
+    --------
+    >>> build("demo/x", "firstlight.study.demo:Exponential", {"samples": 10}, {"rate": 2.0})
+    Exponential(rate=2.0, samples=10)
+    """
+    where = ", ".join(f"{axis} = {value!r}" for axis, value in point.items())
+    try:
+        problem = resolve(factory)(**fixed, **point)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{name} at {where}: {error}") from error
+    if missing := [kind for kind in _NEEDED if not hasattr(problem, kind)]:
+        raise ValueError(f"{name} at {where}: {type(problem).__name__} has no {missing[0]!r}")
+    return problem

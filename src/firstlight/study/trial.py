@@ -21,12 +21,10 @@ from threadpoolctl import ThreadpoolController
 
 from firstlight.maths.checks import unknown
 from firstlight.maths.rng import stream
-from firstlight.study.address import address
-from firstlight.study.build import build
 from firstlight.study.compare import converged_only
 from firstlight.study.problem import Problem
-from firstlight.study.record import Record, pack
-from firstlight.study.sweep import Point, Study
+from firstlight.study.record import Record, address, pack
+from firstlight.study.sweep import Point, Study, build
 
 _FORMAT = 2  # raised when the meaning of a record changes, so that old ones are not read as new
 _KEPT = 8  # Problems that a process keeps at hand

@@ -9,18 +9,8 @@ from dataclasses import replace
 import numpy as np
 import xarray as xr
 
-from firstlight.maths.agreement import mean_interval
-from firstlight.study.claims import (
-    Claim,
-    Estimate,
-    Side,
-    Statement,
-    exponent,
-    judged,
-    over_classes,
-    over_trials,
-    rank_correlation,
-)
+from firstlight.maths.intervals import exponent, mean_interval, over_classes, over_trials, rank_correlation
+from firstlight.study.claims import Claim, Estimate, Side, Statement, judged
 
 _SOURCE = "unseen2025emergence"
 _RANK = "Spearman correlation with the train-unseen similarity |β·μ|"
