@@ -15,7 +15,7 @@ import numpy as np
 
 from firstlight.data import idx, sources
 from firstlight.data.sources import Source, SourceFailed
-from firstlight.maths.checks import shown
+from firstlight.maths.refusals import shown
 
 
 class ImagesNotFetched(FileNotFoundError):

@@ -7,8 +7,9 @@ import numpy as np
 from scipy import linalg
 from scipy.linalg import blas
 
-from firstlight.maths.checks import check_array, check_positive, check_reals, shown
+from firstlight.maths.checks import check_array, check_positive, check_reals
 from firstlight.maths.equality import ByValue
+from firstlight.maths.refusals import shown
 
 _CACHE = 65_536  # numbers that are worked on together
 

@@ -5,7 +5,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import ArrayLike
 
-from firstlight.maths.checks import check_matrix, refusal
+from firstlight.maths.checks import check_matrix
+from firstlight.maths.refusals import refusal
 
 MEMORY = 256 * 2**20  # bytes that a measure may hold beside its input, unless told otherwise
 

@@ -7,8 +7,9 @@ import numpy as np
 
 from firstlight.data.mixture import GaussianMixture
 from firstlight.maths.activations import Activation, activation
-from firstlight.maths.checks import check_array, check_number, check_numbers, refusal
+from firstlight.maths.checks import check_array, check_number, check_numbers
 from firstlight.maths.equality import ByValue
+from firstlight.maths.refusals import refusal
 
 Link = str | Activation
 

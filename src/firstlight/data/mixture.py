@@ -8,8 +8,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from firstlight.data.covariance import Covariance, Dense, Spiked
-from firstlight.maths.checks import check_array, check_choice, check_count, check_numbers, refusal
+from firstlight.maths.checks import check_array, check_count, check_numbers
 from firstlight.maths.equality import ByValue
+from firstlight.maths.refusals import check_choice, refusal
 from firstlight.maths.rng import RNGLike, SeedLike, generator
 
 __all__ = ["Dense", "GaussianMixture", "Spiked"]

@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from firstlight.data.parser import Formula
-from firstlight.maths.checks import check_count, check_memory, check_number, check_orthonormal, refusal, shown
+from firstlight.maths.checks import check_count, check_memory, check_number, check_orthonormal
 from firstlight.maths.equality import ByValue
+from firstlight.maths.refusals import refusal, shown
 from firstlight.maths.rng import RNGLike, SeedLike, generator
 
 _PROBES = 4096

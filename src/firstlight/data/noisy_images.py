@@ -10,8 +10,9 @@ import numpy as np
 from firstlight.data.cache import ImagesNotFetched
 from firstlight.data.images import pair
 from firstlight.data.mixture import Dense, GaussianMixture
-from firstlight.maths.checks import check_choice, check_count, check_instance
+from firstlight.maths.checks import check_count
 from firstlight.maths.equality import ByValue
+from firstlight.maths.refusals import check_choice, check_instance
 from firstlight.maths.rng import RNGLike, SeedLike, generator
 
 Centring = Literal["class", "global"]

@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import special
 
-from firstlight.maths.checks import refusal
 from firstlight.maths.equality import ByValue
+from firstlight.maths.refusals import refusal
 
 Array = np.ndarray
 Law = Callable[[Array], Array]

@@ -15,7 +15,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from firstlight.data.labelled import labelled
-from firstlight.maths.checks import check_count, check_memory, check_number, check_numbers, refusal
+from firstlight.maths.checks import check_count, check_memory, check_number, check_numbers
+from firstlight.maths.refusals import refusal
 from firstlight.maths.rng import RNGLike, SeedLike, generator
 from firstlight.maths.solvers import bracketing_root
 

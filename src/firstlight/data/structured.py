@@ -6,14 +6,8 @@ import numpy as np
 
 from firstlight.data.labels import Classification, Labels, Link, Regression
 from firstlight.data.mixture import GaussianMixture, Spiked
-from firstlight.maths.checks import (
-    check_choice,
-    check_count,
-    check_memory,
-    check_number,
-    check_numbers,
-    refusal,
-)
+from firstlight.maths.checks import check_count, check_memory, check_number, check_numbers
+from firstlight.maths.refusals import check_choice, refusal
 
 
 def structured_data(

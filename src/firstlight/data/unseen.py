@@ -9,7 +9,8 @@ from scipy.special import ndtr, ndtri
 
 from firstlight.data.images import load_images
 from firstlight.data.labelled import labelled
-from firstlight.maths.checks import check_matrix, refusal
+from firstlight.maths.checks import check_matrix
+from firstlight.maths.refusals import refusal
 from firstlight.maths.shown import Shown
 
 

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from firstlight.early_alignment.problem import Problem
-from firstlight.maths.checks import check_choice, check_number, refusal
+from firstlight.maths.checks import check_number
+from firstlight.maths.refusals import check_choice, refusal
 from firstlight.maths.rng import RNGLike, SeedLike
 
 Rows = tuple[tuple[float, float, float], ...]

@@ -8,9 +8,10 @@ from firstlight.data.cache import check_classes
 from firstlight.data.images import pair
 from firstlight.data.separable import separable, toy, two_classes, two_points
 from firstlight.early_alignment.definitions.start import gaussian_start
-from firstlight.maths.checks import check_choice, check_count, check_flag, check_number, refusal
+from firstlight.maths.checks import check_count, check_number
 from firstlight.maths.equality import ByValue
 from firstlight.maths.margin_losses import MARGIN_LOSSES
+from firstlight.maths.refusals import check_choice, check_flag, refusal
 from firstlight.maths.rng import RNGLike, SeedLike, generator
 
 IMAGES = ("digits", "mnist", "fashion-mnist")

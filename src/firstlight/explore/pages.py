@@ -8,7 +8,7 @@ from typing import Any
 
 from latex2mathml.converter import convert
 
-from firstlight.maths.checks import unknown
+from firstlight.maths.refusals import unknown
 from firstlight.references import Entry
 from firstlight.show.page import Page
 from firstlight.study import registry

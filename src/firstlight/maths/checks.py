@@ -1,4 +1,4 @@
-"""Checks of arguments: a refusal is a ValueError that names the field, the value, and what is allowed."""
+"""Checks of numbers and arrays: a refusal is a ValueError, with the field, its value and what is allowed."""
 
 from itertools import pairwise
 from math import inf, isinf, nan
@@ -8,15 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from firstlight.maths.refusals import (  # noqa: F401 - one place to import checks from
-    check_choice,
-    check_flag,
-    check_instance,
-    check_names,
-    refusal,
-    shown,
-    unknown,
-)
+from firstlight.maths.refusals import refusal
 
 
 def check_count(name: str, value: Any, low: int = 1, high: float = maxsize) -> int:

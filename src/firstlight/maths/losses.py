@@ -7,8 +7,8 @@ from difflib import get_close_matches
 import numpy as np
 from scipy.special import expit
 
-from firstlight.maths.checks import check_choice, check_instance, refusal, shown
 from firstlight.maths.equality import ByValue
+from firstlight.maths.refusals import check_choice, check_instance, refusal, shown
 
 Pairwise = Callable[[np.ndarray, np.ndarray], np.ndarray]
 

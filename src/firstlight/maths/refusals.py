@@ -1,4 +1,4 @@
-"""What a refusal says, and checks that need no arrays: commands load this, and not NumPy."""
+"""What a refusal says, and checks of words and kinds, which load no NumPy: commands start quickly."""
 
 import difflib
 from collections.abc import Iterable, Sequence

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from firstlight.maths.checks import shown
+from firstlight.maths.refusals import shown
 
 _COLUMNS = 100
 _FEW = 6  # entries that are shown one by one

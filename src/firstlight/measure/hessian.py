@@ -13,8 +13,9 @@ from numpy.typing import ArrayLike
 from scipy.sparse.linalg import LinearOperator
 
 from firstlight.maths.activations import Activation, activation
-from firstlight.maths.checks import check_array, check_choice, check_count, check_matrix, check_number
+from firstlight.maths.checks import check_array, check_count, check_matrix, check_number
 from firstlight.maths.losses import Loss, loss
+from firstlight.maths.refusals import check_choice
 from firstlight.maths.rng import RNGLike, SeedLike, generator
 from firstlight.maths.solvers import extreme_eigh
 

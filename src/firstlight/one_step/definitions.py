@@ -12,9 +12,10 @@ import numpy as np
 from firstlight.data.labels import Classification, Labels, Regression
 from firstlight.data.mixture import GaussianMixture, Spiked
 from firstlight.maths.activations import Activation, activation
-from firstlight.maths.checks import check_count, check_number, check_numbers, refusal
+from firstlight.maths.checks import check_count, check_number, check_numbers
 from firstlight.maths.equality import ByValue
 from firstlight.maths.normals import Normals
+from firstlight.maths.refusals import refusal
 from firstlight.maths.workers import BLOCK, Workers
 
 Sample = tuple[np.ndarray, np.ndarray, np.ndarray]

@@ -7,7 +7,8 @@ from firstlight.data.labels import Classification
 from firstlight.data.noisy_images import Centring, noisy_images
 from firstlight.data.structured import structured_data
 from firstlight.maths.activations import Activation
-from firstlight.maths.checks import check_count, check_number, shown
+from firstlight.maths.checks import check_count, check_number
+from firstlight.maths.refusals import shown
 from firstlight.one_step.problem import Problem
 
 

@@ -16,7 +16,8 @@ from firstlight.data.labels import Classification, Link
 from firstlight.data.mixture import GaussianMixture
 from firstlight.data.structured import structured_data
 from firstlight.maths.activations import Activation
-from firstlight.maths.checks import check_choice, check_count, check_number
+from firstlight.maths.checks import check_count, check_number
+from firstlight.maths.refusals import check_choice
 from firstlight.maths.rng import RNGLike, SeedLike, generator
 from firstlight.maths.workers import Workers
 from firstlight.one_step.definitions import Setting, Streams

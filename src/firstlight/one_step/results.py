@@ -7,7 +7,7 @@ import numpy as np
 import xarray as xr
 
 from firstlight.data.labels import label_variance
-from firstlight.maths.checks import check_choice
+from firstlight.maths.refusals import check_choice
 from firstlight.one_step.definitions import Setting
 from firstlight.study.judge import standard_errors
 

@@ -7,7 +7,8 @@ from scipy.optimize import minimize
 from scipy.special import gammaincc, gammaincinv
 
 from firstlight.data.multi_index import MultiIndex
-from firstlight.maths.checks import check_choice, check_count, check_number
+from firstlight.maths.checks import check_count, check_number
+from firstlight.maths.refusals import check_choice
 from firstlight.maths.rng import RNGLike, SeedLike, generator
 from firstlight.maths.shown import Shown
 from firstlight.phase_transition.definitions import Student, Training, as_student, as_training

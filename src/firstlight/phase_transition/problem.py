@@ -8,7 +8,7 @@ import xarray as xr
 from scipy.special import gammainc, gammaincinv
 
 from firstlight.data.multi_index import MultiIndexSample
-from firstlight.maths.checks import check_flag
+from firstlight.maths.refusals import check_flag
 from firstlight.maths.rng import RNGLike, SeedLike, generator
 from firstlight.measure.hessian import extreme_eigenpairs, hessian_operator
 from firstlight.phase_transition.definitions import Training, default_times

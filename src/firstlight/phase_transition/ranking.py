@@ -7,7 +7,7 @@ from itertools import pairwise
 import numpy as np
 
 from firstlight.data.multi_index import MultiIndex
-from firstlight.maths.checks import refusal
+from firstlight.maths.refusals import refusal
 from firstlight.maths.rng import RNGLike, SeedLike
 from firstlight.maths.shown import Shown
 from firstlight.phase_transition.definitions import Student, Training

@@ -8,8 +8,9 @@ import numpy as np
 import xarray as xr
 
 from firstlight.data.multi_index import MultiIndex
-from firstlight.maths.checks import check_choice, check_count, check_increasing, check_number
+from firstlight.maths.checks import check_count, check_increasing, check_number
 from firstlight.maths.equality import ByValue
+from firstlight.maths.refusals import check_choice
 from firstlight.maths.rng import RNGLike, SeedLike, generator
 from firstlight.phase_transition.definitions import Training
 from firstlight.phase_transition.model import SUCCESS, TrainedModel

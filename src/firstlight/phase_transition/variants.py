@@ -3,7 +3,8 @@
 from dataclasses import fields
 from typing import Any
 
-from firstlight.maths.checks import check_choice, check_count, check_number, check_positive, unknown
+from firstlight.maths.checks import check_count, check_number, check_positive
+from firstlight.maths.refusals import check_choice, unknown
 from firstlight.phase_transition.learning import LearningProblem
 from firstlight.phase_transition.thresholds import ThresholdProblem
 

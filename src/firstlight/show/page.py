@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
-from firstlight.maths.checks import refusal, unknown
+from firstlight.maths.refusals import refusal, unknown
 
 if TYPE_CHECKING:
     import xarray as xr

@@ -14,7 +14,7 @@ from typing import Any, get_type_hints
 
 import xarray as xr
 
-from firstlight.maths.checks import unknown
+from firstlight.maths.refusals import unknown
 from firstlight.study import registry
 from firstlight.study.claims import UNDECIDED, Claim, Estimate, Statement, claims_of
 from firstlight.study.provenance import machine

@@ -10,8 +10,9 @@ import numpy as np
 import xarray as xr
 from scipy.optimize import minimize
 
-from firstlight.maths.checks import check_count, check_flag, refusal, shown, unknown
+from firstlight.maths.checks import check_count
 from firstlight.maths.intervals import over_trials
+from firstlight.maths.refusals import check_flag, refusal, shown, unknown
 from firstlight.maths.rng import RNGLike, SeedLike, stream
 from firstlight.maths.shown import Shown
 from firstlight.study.claims import Claim, Estimate, judged

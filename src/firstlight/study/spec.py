@@ -4,15 +4,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, overload
 
-from firstlight.maths.checks import (
-    check_choice,
-    check_count,
-    check_flag,
-    check_instance,
-    check_names,
-    check_number,
-    refusal,
-)
+from firstlight.maths.checks import check_count, check_number
+from firstlight.maths.refusals import check_choice, check_flag, check_instance, check_names, refusal
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import xarray as xr
 
-from firstlight.maths.checks import unknown
+from firstlight.maths.refusals import unknown
 from firstlight.study.claims import claims_of
 from firstlight.study.judge import fit_rate, judge, overall, trial_mean
 from firstlight.study.sweep import Study

@@ -10,15 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from firstlight.maths.checks import (
-    check_count,
-    check_instance,
-    check_names,
-    check_number,
-    check_positive,
-    refusal,
-    unknown,
-)
+from firstlight.maths.checks import check_count, check_number, check_positive
+from firstlight.maths.refusals import check_instance, check_names, refusal, unknown
 from firstlight.study.problem import Problem, is_conditional
 from firstlight.study.registry import Reference, resolve
 from firstlight.study.spec import Arm, FigureSpec, Range, Refine, Scalar, Scale

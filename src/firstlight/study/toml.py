@@ -24,7 +24,7 @@ from collections.abc import Mapping
 from dataclasses import MISSING, fields
 from typing import Any, TypeVar
 
-from firstlight.maths.checks import refusal, unknown
+from firstlight.maths.refusals import refusal, unknown
 from firstlight.study import registry
 from firstlight.study.spec import Arm, FigureSpec, Range, Refine, Scale
 from firstlight.study.sweep import Study

@@ -19,7 +19,7 @@ import xarray as xr
 from scipy import special
 from threadpoolctl import ThreadpoolController
 
-from firstlight.maths.checks import unknown
+from firstlight.maths.refusals import unknown
 from firstlight.maths.rng import stream
 from firstlight.study.compare import converged_only
 from firstlight.study.problem import Problem

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any, Literal
 
-from firstlight.maths.checks import refusal
+from firstlight.maths.refusals import refusal
 
 _LOG = 10.0  # bounds so many times apart are searched on a logarithmic scale
 

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from firstlight.data.unseen import UnseenData, gaussian_classes
-from firstlight.maths.checks import check_count, check_number, refusal
+from firstlight.maths.checks import check_count, check_number
+from firstlight.maths.refusals import refusal
 from firstlight.unseen_classes.base import UnseenProblem
 
 

@@ -16,13 +16,8 @@ from firstlight.data.unseen import (
     rotation,
     standardised,
 )
-from firstlight.maths.checks import (
-    check_choice,
-    check_count,
-    check_number,
-    check_numbers,
-    refusal,
-)
+from firstlight.maths.checks import check_count, check_number, check_numbers
+from firstlight.maths.refusals import check_choice, refusal
 from firstlight.unseen_classes.base import UnseenProblem, image_sizes, over_two_classes
 
 

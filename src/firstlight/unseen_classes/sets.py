@@ -9,8 +9,9 @@ import xarray as xr
 
 from firstlight.data.cache import canonical_name
 from firstlight.data.unseen import UnseenData, image_classes, standardised
-from firstlight.maths.checks import check_count, check_instance
+from firstlight.maths.checks import check_count
 from firstlight.maths.intervals import mean_interval
+from firstlight.maths.refusals import check_instance
 from firstlight.maths.rng import RNGLike, SeedLike, generator
 from firstlight.study.problem import Cost
 from firstlight.unseen_classes.base import UnseenProblem, image_sizes

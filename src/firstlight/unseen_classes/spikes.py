@@ -6,7 +6,8 @@ import numpy as np
 import xarray as xr
 
 from firstlight.data.unseen import UnseenData
-from firstlight.maths.checks import check_count, check_instance, check_number, check_positive, refusal
+from firstlight.maths.checks import check_count, check_number, check_positive
+from firstlight.maths.refusals import check_instance, refusal
 from firstlight.unseen_classes.base import UnseenProblem
 
 PLACES = {"midpoint": 0.0, "interpolation": 0.5, "extrapolation": 2.0}

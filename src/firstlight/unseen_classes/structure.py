@@ -8,8 +8,9 @@ import xarray as xr
 
 from firstlight.data.unseen import paper_training
 from firstlight.maths.activations import activation as as_activation
-from firstlight.maths.checks import check_choice, check_count, check_flag, check_number, check_positive
+from firstlight.maths.checks import check_count, check_number, check_positive
 from firstlight.maths.equality import ByValue
+from firstlight.maths.refusals import check_choice, check_flag
 from firstlight.maths.rng import RNGLike, SeedLike, generator
 from firstlight.study.problem import Assumption, Cost
 from firstlight.unseen_classes.definitions.covariance import label_covariance, mean_slope

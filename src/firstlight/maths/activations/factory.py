@@ -8,8 +8,9 @@ import numpy as np
 
 from firstlight.maths.activations.activation import Activation, Function
 from firstlight.maths.activations.built_in import BUILT_IN
-from firstlight.maths.checks import check_instance, check_numbers, refusal, shown
+from firstlight.maths.checks import check_numbers
 from firstlight.maths.equality import ByValue
+from firstlight.maths.refusals import check_instance, refusal, shown
 
 
 def is_built_in(candidate: Activation) -> bool:

@@ -9,8 +9,9 @@ import numpy as np
 
 from firstlight.maths.activations import Activation, activation
 from firstlight.maths.activations.factory import is_built_in
-from firstlight.maths.checks import check_number, check_numbers, check_positive, refusal
+from firstlight.maths.checks import check_number, check_numbers, check_positive
 from firstlight.maths.losses import Loss, loss
+from firstlight.maths.refusals import refusal
 from firstlight.maths.shown import Shown
 from firstlight.maths.tabulated import Function, tabulated
 

@@ -5,15 +5,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from firstlight.maths.checks import (
-    check_choice,
-    check_count,
-    check_flag,
-    check_number,
-    check_numbers,
-    check_positive,
-    refusal,
-)
+from firstlight.maths.checks import check_count, check_number, check_numbers, check_positive
+from firstlight.maths.refusals import check_choice, check_flag, refusal
 
 BATCHES = ("fresh", "cyclic", "one_pass")
 SCHEDULES: dict[str, Callable[[np.ndarray, int], np.ndarray]] = {

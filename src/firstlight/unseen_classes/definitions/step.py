@@ -10,7 +10,6 @@ from firstlight.data.unseen import UnseenData
 from firstlight.maths.activations import Activation
 from firstlight.maths.activations import activation as as_activation
 from firstlight.maths.checks import (
-    check_choice,
     check_columns,
     check_count,
     check_matrix,
@@ -19,6 +18,7 @@ from firstlight.maths.checks import (
     check_reals,
 )
 from firstlight.maths.equality import ByValue
+from firstlight.maths.refusals import check_choice
 from firstlight.unseen_classes.definitions.covariance import initial_residual, label_covariance, mean_slope
 
 

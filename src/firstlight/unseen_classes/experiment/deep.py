@@ -12,8 +12,9 @@ from typing import Any, Literal
 
 import numpy as np
 
-from firstlight.maths.checks import check_choice, check_count, check_positive
+from firstlight.maths.checks import check_count, check_positive
 from firstlight.maths.equality import ByValue
+from firstlight.maths.refusals import check_choice
 
 Model = Literal["cnn", "resnet18"]
 Loss = Literal["softmax", "normalised-softmax", "contrastive"]

@@ -8,7 +8,8 @@ from numpy.typing import ArrayLike
 
 from firstlight.data.labelled import labelled, row_chunks
 from firstlight.maths.activations import Activation
-from firstlight.maths.checks import check_choice, check_count
+from firstlight.maths.checks import check_count
+from firstlight.maths.refusals import check_choice
 from firstlight.unseen_classes.theory.heads import Head
 from firstlight.unseen_classes.theory.kernel import BulkLike, spiked_kernel
 
