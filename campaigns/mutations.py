@@ -136,7 +136,6 @@ _EARLY = "firstlight.early_alignment.problem.integrate"
 _EQUATIONS = "firstlight.early_alignment.experiment.equations.Equations"
 _DESCENT = "firstlight.phase_transition.experiment.network.Network.gradient"
 _PHASE = "firstlight.phase_transition.problem"
-_CLASSES = "firstlight.unseen_classes.experiment.step.FeatureNetwork"
 
 MUTATIONS = [
     Mutation(
@@ -168,12 +167,14 @@ MUTATIONS = [
         "phase_transition: no penalty", _DESCENT,
         lambda original: lambda self, *args: original(replace(self, ridge=0.0), *args),
     ),
-    Mutation("unseen_classes: step twice as long", f"{_CLASSES}.step", _twice(3)),
-    Mutation("unseen_classes: one label in eight negated", f"{_CLASSES}.step", _changed(2, _first_flipped)),
-    Mutation("unseen_classes: no derivative of the activation", f"{_CLASSES}._gradients", _without_slope),
+    Mutation("unseen_classes: step twice as long", f"{_LAYER}.step", _twice(3)),
+    Mutation("unseen_classes: one label in eight negated", f"{_LAYER}.step", _changed(2, _first_flipped)),
+    Mutation(
+        "unseen_classes: no derivative of the activation", f"{_LAYER}.descent_direction", _without_slope,
+    ),
     Mutation(
         "unseen_classes: start twice as large", "firstlight.unseen_classes.classes.draw_network",
-        _result(lambda network: replace(network, weights=2 * network.weights)),
+        _result(lambda network: replace(network, first_layer=2 * network.first_layer)),
     ),
 ]  # fmt: skip
 

@@ -63,15 +63,15 @@ def test_class_level_predictions_with_bulk(name, networks):
     measured = np.zeros((3, len(COSINES)))
     for _ in range(networks):
         network = draw_network(D, N, sigma, rng)
-        before = network.features(unseen)
-        after = network.step(train, y, step_size_from_tau(tau, sigma, N, network.head_scale)).features(unseen)
+        before = network.hidden(unseen)
+        after = network.step(train, y, step_size_from_tau(tau, sigma, N, network.scale)).hidden(unseen)
         measured += [
             np.diag(alignment(after, labels)) / N,
             np.diag(alignment(after, labels, "cosine")),
             elasticity(before, after, labels).values / N,
         ]
     measured /= networks
-    head = network.heads if networks == 1 else "gaussian"
+    head = network.second_layer if networks == 1 else "gaussian"
     bulk = bulk_covariance(train, y, sigma, "diagonal")
     moments = uc.train_unseen_similarity(beta, unseen, labels, bulk)
     gap = np.abs(predicted(sigma, tau, moments, head) / measured - 1).max(axis=1)
@@ -88,7 +88,7 @@ def test_rademacher_heads_need_their_own_law():
     train, y, beta, unseen, labels, rng = samples(sigma, seed=2)
     tau = 0.5
     network = draw_network(D, 4096, sigma, rng, head="rademacher")
-    after = network.step(train, y, step_size_from_tau(tau, sigma, 4096, network.head_scale)).features(unseen)
+    after = network.step(train, y, step_size_from_tau(tau, sigma, 4096, network.scale)).hidden(unseen)
     measured = np.diag(alignment(after, labels)) / 4096
     moments = uc.train_unseen_similarity(beta, unseen, labels, bulk_covariance(train, y, sigma, "diagonal"))
     right, wrong = (predicted(sigma, tau, moments, head)[0] for head in ("rademacher", "gaussian"))
@@ -98,13 +98,13 @@ def test_rademacher_heads_need_their_own_law():
 
 def fluctuation(network, x):
     """Standard error, in Frobenius norm, of a tangent kernel as a sum over independent neurons."""
-    z = x @ network.weights
-    features, slopes = network.features(x), network.activation.derivative(z) * network.heads
+    z = x @ network.first_layer.T
+    features, slopes = network.hidden(x), network.activation.derivative(z) * network.second_layer
     own, mixed, inner = features @ features.T, slopes @ slopes.T, x @ x.T
     squares = (features**2) @ (features**2).T + inner**2 * ((slopes**2) @ (slopes**2).T)
     squares += 2 * inner * ((features * slopes) @ (features * slopes).T)
     variance = squares - (own + inner * mixed) ** 2 / features.shape[1]
-    return network.head_scale**2 * np.sqrt(variance.sum())
+    return network.scale**2 * np.sqrt(variance.sum())
 
 
 @pytest.mark.parametrize("width", [1024, 4096])
@@ -123,7 +123,7 @@ def test_kernel_and_updates_after_the_step(width):
         measured = local_elasticity(tangent_of, x, np.ones(len(x)), step_size=1e-3)
         expected = uc.tangent_kernel(
             x, None, beta, strength, sigma, "diagonal", width=width, head_scale=scale, train=train,
-            residual=y, head=network.heads,  # else the sum of α⁴ over neurons fluctuates, by √(96/9N)
+            residual=y, head=network.second_layer,  # else the sum of α⁴ over neurons fluctuates, by √(96/9N)
         )  # fmt: skip
         gap, size = np.linalg.norm(measured - expected), fluctuation(tangent_of, x)
         assert gap < 1.2 * size
@@ -163,18 +163,21 @@ def test_why_images_are_off_by_a_few_per_cent(train):
     y = np.where(data.train_labels == data.train_labels.max(), 1.0, -1.0)
     network = draw_network(64, width, sigma, rng)
     tau, beta = problem.tau_of(data), problem.covariance(data)
-    trained = network.step(data.train, y, step_size_from_tau(tau, sigma, width, network.head_scale))
-    spike = tau * np.sqrt(width) * network.heads
-    bulk = (trained.weights - network.weights) / spike - beta[:, None]
-    dealt = network.weights + spike * (beta[:, None] + bulk[:, rng.permutation(width)])
-    before, labels = network.features(data.unseen), data.unseen_labels
-    moved = predicted_movement(data.unseen, beta, tau, sigma, step_bulk(problem, data), head=network.heads)
+    trained = network.step(data.train, y, step_size_from_tau(tau, sigma, width, network.scale))
+    head = network.second_layer
+    spike = tau * np.sqrt(width) * head
+    bulk = (trained.first_layer - network.first_layer).T / spike - beta[:, None]
+    dealt = network.first_layer.T + spike * (beta[:, None] + bulk[:, rng.permutation(width)])
+    before, labels = network.hidden(data.unseen), data.unseen_labels
+    moved = predicted_movement(
+        data.unseen, beta, tau, sigma, step_bulk(problem, data), head=network.second_layer
+    )
     expected = np.array([moved[labels == c].mean() for c in np.unique(labels)])
     gram = uc.spiked_kernel(data.unseen, None, beta, tau, sigma, step_bulk(problem, data))
     size = np.sqrt(np.diag(gram))
     cosine = np.diag(gram_alignment(gram / np.outer(size, size), labels))
     gaps, apart = {}, {}
-    for name, weights in (("real", trained.weights), ("dealt", dealt)):
+    for name, weights in (("real", trained.first_layer.T), ("dealt", dealt)):
         after = sigma(data.unseen @ weights)
         apart[name] = np.abs(np.diag(alignment(after, labels, "cosine")) - cosine).max()
         moves = (after - before) ** 2

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from firstlight.early_alignment.definitions.start import gaussian_start, polar
-from firstlight.maths.margin_losses import margin_loss
+from firstlight.maths.losses import margin_loss
 from firstlight.network.descent import iterations, train
 
 X, Y = np.array([[1, 0], [1, 1], [-1, -0.5]]), np.array([1.0, 1.0, -1.0])

@@ -8,7 +8,7 @@ from firstlight import early_alignment as ea
 from firstlight.data.separable import separable, toy
 from firstlight.early_alignment.experiment.class_flow import class_moments, integrate_classes
 from firstlight.early_alignment.experiment.flow import integrate, outputs
-from firstlight.maths.margin_losses import MARGIN_LOSSES
+from firstlight.maths.losses import MARGIN_LOSSES
 
 
 def start(h, d, seed=0):

@@ -7,7 +7,7 @@ from scipy.integrate import quad
 from firstlight import early_alignment as ea
 from firstlight.early_alignment.experiment.equations import WALL, Equations
 from firstlight.early_alignment.experiment.log_time import Clock
-from firstlight.maths.margin_losses import margin_loss
+from firstlight.maths.losses import margin_loss
 
 CONTRADICTORY = [[1]] * 3, [1, 1, -1]  # the least of 2 e^-f + e^f is 2 √2, at f = log(2)/2
 

@@ -6,7 +6,7 @@ from scipy.integrate import solve_ivp
 
 from firstlight.data.separable import separable, toy
 from firstlight.early_alignment import Problem, align, flow
-from firstlight.maths.margin_losses import MARGIN_LOSSES
+from firstlight.maths.losses import MARGIN_LOSSES
 
 
 def plain_loss(X, y, W, s, times, loss):

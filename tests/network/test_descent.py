@@ -7,7 +7,7 @@ from firstlight import early_alignment as ea
 from firstlight.data.separable import separable, toy
 from firstlight.early_alignment.definitions.start import gaussian_start
 from firstlight.early_alignment.experiment.flow import integrate
-from firstlight.maths.margin_losses import margin_loss
+from firstlight.maths.losses import margin_loss
 from firstlight.network.descent import train
 
 

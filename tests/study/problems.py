@@ -12,8 +12,7 @@ from firstlight.data.labels import Classification, Regression
 from firstlight.data.mixture import GaussianMixture
 from firstlight.data.multi_index import MultiIndex
 from firstlight.data.parser import Formula
-from firstlight.maths.losses import LOSSES, Loss
-from firstlight.maths.margin_losses import MARGIN_LOSSES
+from firstlight.maths.losses import LOSSES, MARGIN_LOSSES, Loss
 from firstlight.one_step import Problem as OneStep
 from firstlight.one_step.families import images
 from firstlight.phase_transition import Problem as Phase

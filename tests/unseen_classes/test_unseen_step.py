@@ -1,5 +1,7 @@
 """The network of unseen classes: gradients, updates against its tangent kernel, rank one in size."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.special import logsumexp
@@ -7,7 +9,7 @@ from scipy.special import logsumexp
 from firstlight.maths.activations import activation
 from firstlight.measure.elasticity import local_elasticity
 from firstlight.unseen_classes import GradientProblem
-from firstlight.unseen_classes.experiment.step import FeatureNetwork, draw_network
+from firstlight.unseen_classes.experiment.step import draw_network
 
 
 def mean_loss(network, x, y):
@@ -27,32 +29,24 @@ def test_steps_follow_the_gradient(loss, outputs, name):
     y = rng.choice([-1.0, 1.0], 7) if outputs == 1 else np.eye(3)[rng.integers(3, size=7)]
     network = draw_network(4, 5, activation(name), rng, outputs=outputs, head_scale=0.7, loss=loss)
     first, both = network.step(x, y, 1.0), network.sgd(x, y, 1.0)
-    np.testing.assert_array_equal(first.heads, network.heads)
-    np.testing.assert_array_equal(first.weights, both.weights)
-    for field, moved in (("weights", first.weights), ("heads", both.heads)):
+    np.testing.assert_array_equal(first.second_layer, network.second_layer)
+    np.testing.assert_array_equal(first.first_layer, both.first_layer)
+    for field, moved in (("first_layer", first.first_layer), ("second_layer", both.second_layer)):
         before = getattr(network, field)
-        for place in [(0, 0), (3, 2)] if before.ndim == 2 else [(1,), (4,)]:
+        for place in [(0, 0), (4, 2)] if before.ndim == 2 else [(1,), (4,)]:
             nudge = np.zeros_like(before)
             nudge[place] = 1e-6
-            parts = {"weights": network.weights, "heads": network.heads}
-            up, down = (
-                FeatureNetwork(**(parts | {field: before + sign * nudge}), head_scale=0.7,
-                               activation=network.activation, loss=loss)
-                for sign in (1, -1)
-            )  # fmt: skip
+            up, down = (replace(network, **{field: before + sign * nudge}) for sign in (1, -1))
             slope = (mean_loss(up, x, y) - mean_loss(down, x, y)) / 2e-6
             assert -slope == pytest.approx((moved - before)[place], abs=1e-8)  # differences err by 1e-10
-    assert network.step(x, y, 0.1, count=2).weights == pytest.approx(
-        network.step(x, y, 0.1).step(x, y, 0.1).weights
-    )
 
 
 def test_updates_are_the_tangent_kernel():
     rng = np.random.default_rng(1)
     x, y = rng.normal(size=(8, 5)), rng.choice([-1.0, 1.0], 8)
     network = draw_network(5, 300, activation("tanh"), rng, head_scale=1.0)
-    features = network.features(x)
-    slopes = network.activation.derivative(x @ network.weights) * network.heads
+    features = network.hidden(x)
+    slopes = network.activation.derivative(x @ network.first_layer.T) * network.second_layer
     kernel = features @ features.T + (slopes @ slopes.T) * (x @ x.T)
     # one step is linear up to its own size: the error shrinks with it
     errors = [np.abs(local_elasticity(network, x, y, step_size=size) - kernel).max() for size in (1e-3, 1e-5)]
@@ -97,10 +91,10 @@ def test_heads_and_weights():
     rng = np.random.default_rng(2)
     sigma = activation("relu")
     network = draw_network(6, 4, sigma, rng, head="rademacher", start="normal")
-    np.testing.assert_allclose(np.abs(network.heads), 0.5)
-    assert network.head_scale == 0.5
-    assert not np.allclose(np.linalg.norm(network.weights, axis=0), 1)
+    np.testing.assert_allclose(np.abs(network.second_layer), 0.5)
+    np.testing.assert_allclose(network.head, 0.5 * network.second_layer)
+    assert not np.allclose(np.linalg.norm(network.first_layer, axis=1), 1)
     given = draw_network(6, 4, sigma, rng, head=[1.0, 2.0, 3.0, 4.0])
-    assert given.heads.tolist() == [1, 2, 3, 4]
+    assert given.second_layer.tolist() == [1, 2, 3, 4]
     with pytest.raises(ValueError, match="head: shape"):
         draw_network(6, 4, sigma, rng, head=[1.0])

@@ -25,8 +25,7 @@ from firstlight.early_alignment.theory.limits import limits
 from firstlight.early_alignment.theory.path import AlignmentPath
 from firstlight.early_alignment.trajectory import arrived, check_scale
 from firstlight.maths.checks import check_count
-from firstlight.maths.losses import gain
-from firstlight.maths.margin_losses import margin_loss
+from firstlight.maths.losses import gain, margin_loss
 from firstlight.maths.refusals import check_choice, check_flag, unknown
 from firstlight.maths.rng import RNGLike, SeedLike, generator
 from firstlight.study.problem import Assumption, Cost

@@ -10,7 +10,7 @@ from firstlight.data.separable import separable, toy, two_classes, two_points
 from firstlight.early_alignment.definitions.start import gaussian_start
 from firstlight.maths.checks import check_count, check_number
 from firstlight.maths.equality import ByValue
-from firstlight.maths.margin_losses import MARGIN_LOSSES
+from firstlight.maths.losses import MARGIN_LOSSES
 from firstlight.maths.refusals import check_choice, check_flag, refusal
 from firstlight.maths.rng import RNGLike, SeedLike, generator
 

@@ -18,7 +18,7 @@ from firstlight.early_alignment.theory.fitting import settling_time
 from firstlight.early_alignment.theory.limits import limits
 from firstlight.early_alignment.theory.path import AlignmentPath
 from firstlight.maths.checks import as_numbers, check_neurons, check_number
-from firstlight.maths.margin_losses import MARGIN_LOSSES, margin_loss
+from firstlight.maths.losses import MARGIN_LOSSES, margin_loss
 from firstlight.maths.refusals import check_choice
 
 

@@ -96,7 +96,7 @@ def train(
 
     Examples
     --------
-    >>> from firstlight.maths.margin_losses import margin_loss
+    >>> from firstlight.maths.losses import margin_loss
     >>> seen, W, v = train(np.eye(2), np.array([1.0, -1.0]), np.eye(2), np.array([0.1, -0.1]),
     ...     loss=margin_loss("exp"), step_size=0.1, record=[0, 100], observe=lambda W, v, f: {"f": f[0]})
     >>> [float(one["f"]) for one in seen]

@@ -1,7 +1,7 @@
-"""The two-layer network f(x) = wᵀσ(F x)/√k, its gradient in the first layer, and the ridge read-out."""
+"""The two-layer network f(x) = s wᵀσ(F x), its gradient in the first layer, and the ridge read-out."""
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -9,6 +9,7 @@ from scipy import linalg
 from scipy.linalg import blas
 
 from firstlight.maths.activations import Activation
+from firstlight.maths.losses import slope
 from firstlight.maths.workers import blocks
 
 Each = Callable[[Callable[[Any], Any], Iterable[Any]], Iterable[Any]]
@@ -16,16 +17,21 @@ Each = Callable[[Callable[[Any], Any], Iterable[Any]], Iterable[Any]]
 
 @dataclass(frozen=True, eq=False)
 class TwoLayer:
-    """A network with one hidden layer: f(x) = k^(-1/2) wᵀ σ(F x).
+    """A network with one hidden layer: f(x) = s wᵀ σ(F x).
 
     Parameters
     ----------
     first_layer : ndarray, shape (k, n)
-        F.
+        F, one row per neuron.
     second_layer : ndarray, shape (k,) or (k, outputs)
         w.
     activation : Activation
         σ.
+    output_scale : float, optional
+        s; default k^(-1/2).
+    loss : {"square", "logistic", "softmax"}, default "square"
+        What steps descend, averaged over samples: half the squared error, log(1 + exp(-y f)) for y = ±1, or
+        cross-entropy of one-hot y.
 
     Examples
     --------
@@ -38,6 +44,8 @@ class TwoLayer:
     first_layer: np.ndarray
     second_layer: np.ndarray
     activation: Activation
+    output_scale: float | None = None
+    loss: str = "square"
 
     @classmethod
     def draw(
@@ -54,28 +62,48 @@ class TwoLayer:
         first *= np.sqrt(variance)
         return cls(first, rng.standard_normal((width, *outputs)) / np.sqrt(width), activation)
 
+    @property
+    def scale(self) -> float:
+        """The scale s."""
+        return 1 / np.sqrt(len(self.second_layer)) if self.output_scale is None else self.output_scale
+
+    @property
+    def head(self) -> np.ndarray:
+        """The second layer with its scale, s w."""
+        if self.output_scale is None:
+            return self.second_layer / np.sqrt(len(self.second_layer))
+        return self.output_scale * self.second_layer
+
+    def hidden(self, x: np.ndarray) -> np.ndarray:
+        """Return σ(F x) at the rows of x, shape (count, k)."""
+        return self.activation(x @ self.first_layer.T)
+
     def __call__(self, x: np.ndarray) -> np.ndarray:
-        """Return f at the rows of x."""
-        return features(x, self.first_layer, self.activation) @ self.second_layer
+        """Return f at the rows of x, shape (count,) or (count, outputs)."""
+        return self.hidden(x) @ self.head
+
+    def residual(self, x: np.ndarray, y: np.ndarray) -> np.ndarray:
+        """Return minus the derivative of each sample's loss in the outputs; y is shaped like them."""
+        return -slope(self.loss, y, self(x))
 
     def descent_direction(
         self, x: np.ndarray, y: np.ndarray, factor: float = 1.0, each: Each = map
     ) -> np.ndarray:
-        """Return `factor` times minus the gradient in F of half the mean squared error on (x, y): (k, n).
+        """Return `factor` times minus the gradient in F of the mean loss on (x, y): (k, n).
 
         `each(job, blocks)` runs a job on blocks of samples: `map`, or a pool's.
         """
-        outer = self.second_layer / np.sqrt(len(self.second_layer))
+        outer = self.head
         pull = np.empty((len(x), len(self.first_layer)))
 
         def turn(block: slice) -> None:
             mine, target = pull[block], y[block]
             np.matmul(x[block], self.first_layer.T, out=mine)
             for rows in chunks(mine):
-                residual = (target[rows] - self.activation(mine[rows]) @ outer) * (factor / len(y))
-                slope = self.activation.derivative(mine[rows])
-                share = residual[:, None] * outer if outer.ndim == 1 else residual @ outer.T
-                np.multiply(slope, share, out=mine[rows])
+                down = -slope(self.loss, target[rows], self.activation(mine[rows]) @ outer)
+                down *= factor / len(y)
+                share = down[:, None] * outer if outer.ndim == 1 else down @ outer.T
+                np.multiply(self.activation.derivative(mine[rows]), share, out=mine[rows])
 
         list(each(turn, blocks(len(x))))
         gradient = np.empty(self.first_layer.shape)
@@ -86,7 +114,12 @@ class TwoLayer:
         """Return the network after one gradient step of the first layer: F + step_size · G."""
         moved = self.descent_direction(x, y, step_size, each)
         moved += self.first_layer
-        return TwoLayer(moved, self.second_layer, self.activation)
+        return replace(self, first_layer=moved)
+
+    def sgd(self, x: np.ndarray, y: np.ndarray, step_size: float) -> "TwoLayer":
+        """Return the network after one gradient step of both layers."""
+        second = self.hidden(x).T @ self.residual(x, y) * (step_size * self.scale / len(x))
+        return replace(self.step(x, y, step_size), second_layer=self.second_layer + second)
 
 
 def features(

@@ -110,10 +110,12 @@ def simulate_classes(
         head_scale=step.output_scale, start=step.start, loss=step.loss,
     )  # fmt: skip
     rate = step_size_from_tau(step.tau_of(data), sigma, step.width, step.output_scale)
-    trained = network.step(data.train, targets, rate / steps, steps)
-    moved = data.unseen @ network.descent_direction(data.train, targets)
-    found = step_similarity(moved, network.heads, network.head_scale * mean_slope(sigma), labels)
-    before, after = network.features(data.unseen), trained.features(data.unseen)
+    trained = network
+    for _ in range(steps):
+        trained = trained.step(data.train, targets, rate / steps)
+    moved = data.unseen @ network.descent_direction(data.train, targets).T
+    found = step_similarity(moved, network.second_layer, step.output_scale * mean_slope(sigma), labels)
+    before, after = network.hidden(data.unseen), trained.hidden(data.unseen)
     for name, features in (("_before", before), ("", after)):
         inner = alignment(features, labels).values / step.width
         cosine = alignment(features, labels, "cosine").values

@@ -114,16 +114,17 @@ class GradientProblem(ByValue):
         x, y = self._sample(stream)
         sigma = as_activation(self.activation)
         network = draw_network(self.dimension, self.dimension, sigma, stream, head_scale=self.head_scale)
-        step = network.step(x, y, 1.0).weights - network.weights
+        step = (network.step(x, y, 1.0).first_layer - network.first_layer).T
         beta = label_covariance(x, residual=network.residual(x, y) if self.residual else y)
-        spike = network.head_scale * mean_slope(sigma) * np.outer(beta, network.heads)
+        heads = network.second_layer
+        spike = mean_slope(sigma) * np.outer(beta, network.head)
         left, size, right = np.linalg.svd(step)
         return xr.Dataset(
             {
                 "operator_error": np.linalg.norm(step - spike, 2) / size[0],
                 "frobenius_error": np.linalg.norm(step - spike) / np.linalg.norm(step),
                 "left_cosine": abs(left[:, 0] @ beta) / np.linalg.norm(beta),
-                "right_cosine": abs(right[0] @ network.heads) / np.linalg.norm(network.heads),
+                "right_cosine": abs(right[0] @ heads) / np.linalg.norm(heads),
             }
         )
 

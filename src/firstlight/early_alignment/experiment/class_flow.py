@@ -7,7 +7,7 @@ import numpy as np
 
 from firstlight.early_alignment.experiment.log_time import EXPONENT, Clock, check_times
 from firstlight.early_alignment.experiment.solver import solve
-from firstlight.maths.margin_losses import margin_loss
+from firstlight.maths.losses import margin_loss
 
 
 @dataclass(frozen=True, eq=False)

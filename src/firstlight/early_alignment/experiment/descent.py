@@ -10,7 +10,7 @@ from firstlight.early_alignment.definitions.start import polar
 from firstlight.early_alignment.definitions.trajectory import Observer
 from firstlight.early_alignment.tables import one_by_one, stack, table
 from firstlight.maths.checks import check_neurons, check_reals
-from firstlight.maths.margin_losses import margin_loss
+from firstlight.maths.losses import margin_loss
 from firstlight.maths.rng import RNGLike, SeedLike
 from firstlight.network.descent import iterations, train
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from firstlight.early_alignment.experiment.log_time import EXPONENT, Clock
-from firstlight.maths.margin_losses import MarginLoss
+from firstlight.maths.losses import MarginLoss
 
 WALL = 1e-4  # half width of a wall, as a cosine, for the implicit method
 
@@ -28,7 +28,7 @@ class Equations:
 
     Examples
     --------
-    >>> from firstlight.maths.margin_losses import margin_loss
+    >>> from firstlight.maths.losses import margin_loss
     >>> X, one = np.array([[1.0, 0.0], [1.0, 1.0]]), np.ones(2)
     >>> flow = Equations(X, one, one[:1], margin_loss("exp"), Clock.of(X, 0.0, "sum", None))
     >>> flow.hard(0.0, np.array([1.0, 0.0, -30.0])).tolist()  # x₁ is on, x₂ too: u' and ρ'
