@@ -8,16 +8,20 @@ if TYPE_CHECKING:
     from firstlight.maths.activations import Activation, activation
     from firstlight.maths.hermite import hermite_coefficients, hermite_values, mehler
     from firstlight.maths.losses import Loss, loss
-    from firstlight.maths.quadrature import QuadratureWarning, expectation, pair_expectation, rule
-    from firstlight.maths.sobol import sobol_normal
+    from firstlight.maths.quadrature import (
+        QuadratureWarning,
+        expectation,
+        pair_expectation,
+        rule,
+        sobol_normal,
+    )
     from firstlight.maths.solvers import Solved
 
 _NAMES = {
     "maths.activations": ["Activation", "activation"],
     "maths.hermite": ["hermite_coefficients", "hermite_values", "mehler"],
     "maths.losses": ["Loss", "loss"],
-    "maths.quadrature": ["QuadratureWarning", "expectation", "pair_expectation", "rule"],
-    "maths.sobol": ["sobol_normal"],
+    "maths.quadrature": ["QuadratureWarning", "expectation", "pair_expectation", "rule", "sobol_normal"],
     "maths.solvers": ["Solved"],
 }
 

@@ -15,6 +15,7 @@ from scipy.special import gammaln, ndtr
 
 from firstlight.maths.activations import Activation
 from firstlight.maths.activations.duals import correlation
+from firstlight.maths.quadrature import panels
 from firstlight.maths.workers import Workers
 
 _TOLERANCE = 1e-10
@@ -24,7 +25,7 @@ _REMAINDER = 1e-9  # of the root of the second moments: pairs whose series may l
 _GRID = np.linspace(-9.0, 9.0, 7)  # in standard deviations; the normal mass beyond is 2e-19
 _BENDS = (-12.0, -5.0, -2.0, 0.0, 2.0, 5.0, 12.0)  # where an activation may bend, in its own argument
 _BLUR = (-7.0, -4.0, -2.0, 0.0, 2.0, 4.0, 7.0)  # pieces around a kink that an integration has blurred
-_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(10)
+_ORDER = 10  # nodes of each piece
 _TINY = 1e-150  # stands for a spread of zero where one divides by it
 _CHUNK = 1 << 20  # nodes held at once by a thread
 
@@ -187,7 +188,7 @@ def _integrated(
     bends, other_bends = (() if _lines(sigma) else _BENDS for sigma in (first, second))
     blurred = {*second.kinks, 0.0} if other_bends else second.kinks
     pieces = _GRID.size + len(first.kinks) + len(bends) + len(other_bends) + len(_BLUR) * len(blurred)
-    step = max(1, _CHUNK // (pieces * _NODES.size * inner))
+    step = max(1, _CHUNK // (pieces * _ORDER * inner))
     result = np.empty(rho.size)
 
     def fill(start: int) -> None:
@@ -211,11 +212,7 @@ def _cut(marks: list[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
     """Nodes and weights, shape S + (nodes,), of a normal whose range is cut at marks of shape S + (1,)."""
     shape = np.broadcast_shapes(*(mark.shape for mark in marks))[:-1]
     cuts = [np.broadcast_to(mark, (*shape, mark.shape[-1])) for mark in (*marks, _GRID)]
-    edges = np.sort(np.clip(np.concatenate(cuts, axis=-1), _GRID[0], _GRID[-1]), axis=-1)[..., None]
-    half, middle = np.diff(edges, axis=-2) / 2, (edges[..., 1:, :] + edges[..., :-1, :]) / 2
-    z = (middle + half * _NODES).reshape(*shape, -1)
-    w = (half * _WEIGHTS).reshape(*shape, -1) * np.exp(-0.5 * z * z) / np.sqrt(2 * np.pi)
-    return z, w
+    return panels(np.sort(np.clip(np.concatenate(cuts, axis=-1), _GRID[0], _GRID[-1]), axis=-1), _ORDER)
 
 
 def _smoothed(sigma: Activation) -> tuple[Callable[[np.ndarray, np.ndarray], np.ndarray], int]:
@@ -228,7 +225,7 @@ def _smoothed(sigma: Activation) -> tuple[Callable[[np.ndarray, np.ndarray], np.
             z, w = _cut([(b - centre) / wide for b in (*sigma.kinks, *_BENDS)])
             return np.einsum("inm,inm->in", w, sigma(centre + spread[..., None] * z))
 
-        return quadrature, (_GRID.size + len(_BENDS) + len(sigma.kinks)) * _NODES.size
+        return quadrature, (_GRID.size + len(_BENDS) + len(sigma.kinks)) * _ORDER
     (slope, *bends), (height, *jumps) = lines
 
     def closed(centre: np.ndarray, spread: np.ndarray) -> np.ndarray:

@@ -13,7 +13,7 @@ import numpy as np
 from scipy.special import ndtr
 
 from firstlight.data.multi_index import MultiIndex
-from firstlight.maths.sobol import sobol_normal
+from firstlight.maths.quadrature import sobol_normal
 from firstlight.phase_transition.theory.symmetry import rounding
 
 Part = tuple[np.ndarray, ...]  # labels, masses, first and second moments of slices

@@ -6,6 +6,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
+from firstlight.maths.quadrature import panels
+
 Head = Literal["gaussian", "rademacher"] | ArrayLike
 _REACH = 8.5  # the normal mass beyond is 2e-17
 _MOST = 8  # outputs with Rademacher heads: 256 sign patterns
@@ -86,10 +88,7 @@ def _gaussian_rule(scale: float) -> tuple[np.ndarray, np.ndarray]:
     """Gauss-Legendre pieces, short where the shift is of order one: about 150 nodes, errors near 1e-10."""
     marks = np.array([0.5, 1.0, 2.0, 4.0, 8.0, 16.0]) / scale
     half = np.unique(np.concatenate([[0.0, 1.0, 2.0, 3.5, 5.5, _REACH], marks[marks < _REACH]]))
-    nodes, weights = np.polynomial.legendre.leggauss(8)
-    middle, width = (half[1:] + half[:-1]) / 2, np.diff(half) / 2
-    alpha = (middle[:, None] + width[:, None] * nodes).ravel()
-    weight = (width[:, None] * weights).ravel() * np.exp(-(alpha**2) / 2) / np.sqrt(2 * np.pi)
+    alpha, weight = panels(half, 8)
     return np.concatenate([-alpha, alpha]), np.concatenate([weight, weight]) / (2 * weight.sum())
 
 
