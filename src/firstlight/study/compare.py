@@ -184,7 +184,7 @@ def _bar(items: Iterable[Any], total: int) -> Iterator[Any]:
     from rich.progress import track
 
     console = Console(stderr=True)
-    yield from track(items, "trials", total=total, console=console, disable=not console.is_terminal)
+    yield from track(items, "trials", total=total, console=console) if console.is_terminal else items
 
 
 def scaling(

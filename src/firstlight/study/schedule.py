@@ -237,9 +237,7 @@ class Bar:
         wide = self.console.width >= _WIDE
         before: list[ProgressColumn] = [TextColumn("{task.description}"), BarColumn()] if wide else []
         said = TextColumn("{task.fields[said]}", markup=False)
-        self._progress = Progress(
-            *before, said, console=self.console, disable=not self.console.is_terminal, get_time=time.monotonic
-        )
+        self._progress = Progress(*before, said, console=self.console, get_time=time.monotonic)
         self._bar = self._progress.add_task(study.name, total=self._total, said="")
 
     def __call__(self, task: Task, outcome: Outcome) -> None:
@@ -253,10 +251,12 @@ class Bar:
         self._progress.update(self._bar, said=said)
 
     def __enter__(self) -> "Bar":
-        self._progress.start()
+        if self.console.is_terminal:
+            self._progress.start()
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._progress.stop()
+        if self.console.is_terminal:
+            self._progress.stop()
