@@ -71,14 +71,15 @@ def open_reader(path: Path) -> sqlite3.Connection:
     if not path.exists():
         raise StoreError(f"{path}: no such store; run a study first, or name another with --store")
     uri = path.absolute().as_uri()
+    connection = connect(f"{uri}?mode=ro", uri=True, timeout=5.0)
     try:
-        connection = connect(f"{uri}?mode=ro", uri=True, timeout=5.0)
         value(connection, "SELECT count(*) FROM sqlite_master")
-    except sqlite3.OperationalError:
+    except BaseException as error:
+        connection.close()
         # In a read-only folder SQLite cannot make its shared index; a cleanly closed store needs none.
-        if Path(f"{path}-wal").exists():
+        if not isinstance(error, sqlite3.OperationalError) or Path(f"{path}-wal").exists():
             raise
-        connection = connect(f"{uri}?immutable=1", uri=True)
+        return connect(f"{uri}?immutable=1", uri=True)
     return connection
 
 
