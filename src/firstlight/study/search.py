@@ -1,0 +1,309 @@
+"""Search for the best setting: variables (bounded numbers, integers, choices), and the search itself."""
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass, fields, is_dataclass, replace
+from itertools import product
+from numbers import Integral, Real
+from typing import Any, Literal
+
+import numpy as np
+import xarray as xr
+from scipy.optimize import minimize
+
+from firstlight.maths.intervals import over_trials
+from firstlight.maths.refusals import refusal, shown, unknown
+from firstlight.maths.rng import stream
+from firstlight.study.claims import Claim, Estimate, judged
+from firstlight.study.compare import converged_only
+from firstlight.study.problem import is_conditional
+
+_LOG = 10.0  # bounds so many times apart are searched on a logarithmic scale
+_GRID = {0: 1, 1: 13, 2: 7, 3: 5}  # places along each number before the search is local
+_CURVE = 11
+_FLAT = 0.05  # relative loss that counts as flat
+_BESIDE = 0.1  # relative loss at which a check looks beside the optimum
+_DRAWS = 4  # of a theory that speaks of what was drawn
+_LIKELY = 2  # choices whose best is refined
+
+Values = tuple[Any, ...]
+
+
+@dataclass(frozen=True)
+class Variable:
+    """One variable; numbers are searched for in [0, 1], mapped to their range.
+
+    Attributes
+    ----------
+    name : str
+    kind : {"number", "integer", "choice"}
+    values : tuple
+        The two bounds, or the choices.
+    """
+
+    name: str
+    kind: Literal["number", "integer", "choice"]
+    values: tuple[Any, ...]
+
+    @property
+    def log(self) -> bool:
+        """Whether the scale is logarithmic."""
+        low, high = self.values[0], self.values[-1]
+        return self.kind != "choice" and low > 0 and high >= _LOG * low
+
+    def at(self, u: float) -> Any:
+        """Return the number at u in [0, 1]."""
+        low, high = (math.log(x) if self.log else x for x in self.values)
+        value = low + (high - low) * min(max(u, 0.0), 1.0)
+        value = math.exp(value) if self.log else value
+        clipped = min(max(value, self.values[0]), self.values[1])
+        return round(clipped) if self.kind == "integer" else float(clipped)
+
+    def unit(self, value: float) -> float:
+        """Return where a number lies in [0, 1]."""
+        low, high, x = (math.log(x) if self.log else x for x in (*self.values, value))
+        return (x - low) / (high - low)
+
+    def grid(self, count: int) -> list[Any]:
+        """Return about so many numbers over the whole range."""
+        return sorted({self.at(i / (count - 1)) for i in range(count)})
+
+    def beside(self, value: int) -> list[int]:
+        """Return the neighbours of an integer within the bounds."""
+        return [x for x in (value - 1, value + 1) if self.values[0] <= x <= self.values[1]]
+
+    def on_border(self, value: Any) -> bool:
+        """Tell whether a number is an end of its range."""
+        return self.kind != "choice" and not 2e-3 < self.unit(value) < 1 - 2e-3
+
+
+def variable(name: str, given: Any) -> Variable:
+    """Read a variable: ``(low, high)`` or a list of choices.
+
+    Examples
+    --------
+    >>> variable("ridge", (1e-6, 10.0)).log, variable("width", (2, 8)).kind
+    (True, 'integer')
+    >>> variable("activation", ["relu", "tanh"]).values
+    ('relu', 'tanh')
+    """
+    if isinstance(given, list) and len(given) >= 2:
+        return Variable(name, "choice", tuple(tuple(x) if isinstance(x, list) else x for x in given))
+    real = isinstance(given, tuple) and len(given) == 2 and all(
+        isinstance(x, Real) and not isinstance(x, bool) and math.isfinite(x) for x in given
+    )  # fmt: skip
+    if not real or not given[0] < given[1]:
+        raise refusal(f"over[{name!r}]", given, "be bounds (low, high) that increase, or a list of choices")
+    whole = all(isinstance(x, Integral) for x in given)
+    return Variable(name, "integer" if whole else "number", tuple(given))
+
+
+class Search:
+    """One search: remembers every prediction."""
+
+    def __init__(
+        self, problem: Any, variables: list[Variable], objective: str, at: dict[str, Any], sign: int,
+        predict: dict[str, Any], simulate: dict[str, Any], seed: int,
+    ) -> None:  # fmt: skip
+        self.problem, self.variables, self.objective = problem, variables, objective
+        self.at, self.sign = at, sign
+        self.predict, self.simulate, self.seed = predict, simulate, seed
+        self.known: dict[Values, tuple[float, float]] = {}
+        self.refused = ""
+        if is_dataclass(problem) and not isinstance(problem, type):
+            for one in variables:
+                if one.name not in {item.name for item in fields(problem)}:
+                    raise unknown("over", one.name, [item.name for item in fields(problem)])
+        elif not callable(problem):
+            raise refusal("problem", problem, "be a Problem, or a function that makes one")
+
+    def named(self, values: Values) -> Iterable[tuple[str, Any]]:
+        """Pair the variables' names with values."""
+        return zip((one.name for one in self.variables), values, strict=True)
+
+    def build(self, values: Values) -> Any:
+        """Return the Problem at these values."""
+        given = dict(self.named(values))
+        made = isinstance(self.problem, type) or not is_dataclass(self.problem)
+        return self.problem(**given) if made else replace(self.problem, **given)
+
+    def predicted(self, values: Values) -> tuple[float, float]:
+        """Return the objective and its standard error by theory; NaN where it refuses or did not converge."""
+        if values not in self.known:
+            try:
+                self.known[values] = self._predict(self.build(values))
+            except ValueError as error:
+                if isinstance(error, _Unpredicted):
+                    raise
+                self.refused, self.known[values] = str(error), (np.nan, np.nan)
+        return self.known[values]
+
+    def _predict(self, problem: Any) -> tuple[float, float]:
+        if not is_conditional(problem, self.predict):
+            found = converged_only(problem.predict(stream(self.seed, "predict"), **self.predict))
+            return self._scalar(found, self.objective), self._scalar(found, f"{self.objective}_sem")
+        drawn = [
+            self._scalar(
+                converged_only(problem.predict(stream(self.seed, "trial", i), **self.predict)), self.objective
+            )
+            for i in range(_DRAWS)
+        ]
+        return float(np.mean(drawn)), float(np.std(drawn, ddof=1) / _DRAWS**0.5)
+
+    def _scalar(self, found: xr.Dataset, name: str) -> float:
+        if name not in found:
+            if name != self.objective:
+                return np.nan
+            names = [str(one) for one in found.data_vars if not str(one).endswith("_sem")]
+            raise _Unpredicted(
+                f"objective = {name!r}: not predicted; this theory predicts {', '.join(names)}"
+            )
+        try:
+            values = found[name].sel({k: x for k, x in self.at.items() if k in found[name].dims}).squeeze()
+        except KeyError:
+            raise _Unpredicted(f"at = {self.at}: {name} is known at {_places(found[name])}") from None
+        if values.ndim:
+            raise _Unpredicted(f"at = {self.at}: {name} depends on {_places(values)}; say where to take it")
+        return float(values)
+
+    def loss(self, values: Values) -> float:
+        """Return what is to be made small; infinity where theory does not know."""
+        value = self.predicted(values)[0]
+        return self.sign * value if math.isfinite(value) else math.inf
+
+    def run(self) -> tuple[Values, bool]:
+        """Look at a grid, then search from the best places of the likeliest choices."""
+        numbers = [i for i, one in enumerate(self.variables) if one.kind != "choice"]
+        grids = [
+            one.values if one.kind == "choice" else one.grid(_GRID[len(numbers)]) for one in self.variables
+        ]
+        starts: dict[Values, Values] = {}
+        for values in product(*grids):
+            kind = tuple(x for i, x in enumerate(values) if i not in numbers)
+            if kind not in starts or self.loss(values) < self.loss(starts[kind]):
+                starts[kind] = values
+        likely = sorted(starts.values(), key=self.loss)[:_LIKELY]
+        if not math.isfinite(self.loss(likely[0])):
+            raise ValueError(
+                f"over: theory predicts {self.objective} nowhere on the grid"
+                + (f"; the last refusal was: {self.refused}" if self.refused else ", or did not converge")
+            )
+        found = [self._refined(start, numbers) for start in likely if math.isfinite(self.loss(start))]
+        return min(found, key=lambda pair: self.loss(pair[0]))
+
+    def _refined(self, start: Values, numbers: list[int]) -> tuple[Values, bool]:
+        if not numbers:
+            return start, True
+        spacing, best = 1 / (_GRID[len(numbers)] - 1), [start]
+
+        def place(u: np.ndarray) -> Values:
+            values = list(start)
+            for i, x in zip(numbers, u, strict=True):
+                values[i] = self.variables[i].at(float(x))
+            return tuple(values)
+
+        def asked(u: np.ndarray) -> float:
+            loss = self.loss(place(u))
+            best[0] = min(best[0], place(u), key=self.loss)
+            return loss if math.isfinite(loss) else 1e300
+
+        u = np.array([self.variables[i].unit(start[i]) for i in numbers])
+        away = np.where(u > 0.5, -0.6, 0.6) * spacing
+        simplex = np.vstack([u, u + np.diag(away)])
+        options = {"initial_simplex": simplex, "xatol": 2e-3, "fatol": 1e-5 * abs(self.loss(start)) + 1e-300}
+        found = minimize(
+            asked, u, method="Nelder-Mead", bounds=[(0, 1)] * len(u),
+            options={**options, "maxfev": 60 * len(u)},
+        )  # fmt: skip
+        whole = [i for i in numbers if self.variables[i].kind == "integer"]
+        return self._stepped(best[0], whole), bool(found.success)
+
+    def _stepped(self, values: Values, whole: list[int]) -> Values:
+        """Try the neighbouring integers until none is better."""
+        while True:
+            near = [
+                (*values[:i], x, *values[i + 1 :]) for i in whole for x in self.variables[i].beside(values[i])
+            ]
+            better = min([values, *near], key=self.loss)
+            if self.loss(better) >= self.loss(values):
+                return values
+            values = better
+
+    def along(self, best: Values, i: int, x: Any) -> Values:
+        """Return the best values with one of them changed."""
+        return (*best[:i], x, *best[i + 1 :])
+
+    def curve(self, best: Values, i: int) -> xr.DataArray:
+        """Return the objective along one variable."""
+        one = self.variables[i]
+        places = one.values if one.kind == "choice" else sorted({*one.grid(_CURVE), best[i]})
+        values = [self.predicted(self.along(best, i, x))[0] for x in places]
+        labels = [x if isinstance(x, (str, int, float)) else shown(x) for x in places]
+        return xr.DataArray(values, coords={one.name: labels}, dims=one.name, name=self.objective)
+
+    def flat(self, best: Values, i: int) -> tuple[float, float]:
+        """Return the numbers around the best between which the objective is hardly worse."""
+        return self._within(best, i, _FLAT)
+
+    def _within(self, best: Values, i: int, share: float) -> tuple[float, float]:
+        one, here = self.variables[i], self.variables[i].unit(best[i])
+        most = self.loss(best) + share * abs(self.loss(best))
+        found = []
+        for end in (0.0, 1.0):
+            inside, outside = here, here
+            for x in sorted((u for u in np.linspace(0, 1, _CURVE) if (u - here) * (end - 0.5) > 0),
+                            key=lambda u: abs(u - here)):  # fmt: skip
+                if self.loss(self.along(best, i, one.at(x))) > most:
+                    outside = x
+                    break
+                inside = x
+            for _ in range(6 if outside != here else 0):
+                middle = 0.5 * (inside + outside)
+                good = self.loss(self.along(best, i, one.at(middle))) <= most
+                inside, outside = (middle, outside) if good else (inside, middle)
+            found.append(one.at(inside))
+        return found[0], found[1]
+
+    def check(self, best: Values, trials: int) -> Claim:
+        """Simulate at the optimum and beside it, on the same streams."""
+        centre, parts = self._simulated(best, trials), []
+        for i, one in enumerate(self.variables):
+            ends = (
+                [x for x in one.values if x != best[i]]
+                if one.kind == "choice"
+                else [x for x in self._within(best, i, _BESIDE) if x != best[i]]
+            )
+            for x in ends:
+                gain = self.sign * (self._simulated(self.along(best, i, x), trials) - centre)
+                label = (
+                    f"{self.objective} at {one.name} = {short(x)}, {'below' if self.sign < 0 else 'above'}"
+                )
+                parts.append(Estimate(f"{label} that at the optimum", *over_trials(gain)))
+        text = f"{self.objective} of simulations is best at theory's optimum"
+        if not parts:
+            return Claim(text, "undecided", "no other place to look at")
+        return judged(text, parts)
+
+    def _simulated(self, values: Values, trials: int) -> np.ndarray:
+        problem = self.build(values)
+        runs = (problem.simulate(stream(self.seed, "trial", i), **self.simulate) for i in range(trials))
+        return np.array([self._scalar(run, self.objective) for run in runs])
+
+
+class _Unpredicted(ValueError):
+    """The question itself is wrong, wherever it is asked."""
+
+
+def _places(values: xr.DataArray) -> str:
+    return ", ".join(f"{name} = {shown(values[name].values.tolist())}" for name in values.dims)
+
+
+def short(value: Any) -> str:
+    """Return a value's text, of a number to four digits.
+
+    Examples
+    --------
+    >>> short(0.123456)
+    '0.1235'
+    """
+    return f"{value:.4g}" if isinstance(value, float) else shown(value)
