@@ -52,7 +52,7 @@ def panels(edges: np.ndarray, order: int) -> tuple[np.ndarray, np.ndarray]:
     Examples
     --------
     >>> z, w = panels(np.array([-9.0, -3.0, 0.0, 3.0, 9.0]), 20)
-    >>> w.sum(), w @ z**2
+    >>> float(w.sum()), float(w @ z**2)
     (1.000, 1.000)
     """
     half = 0.5 * np.diff(edges, axis=-1)[..., None]
