@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from firstlight.diagnosis.columns import check_sizes, column_notes, kept_columns, natural_copies, wide_columns
-from firstlight.maths.checks import check_choice, check_flag, check_matrix
+from firstlight.maths.checks import check_matrix
+from firstlight.maths.refusals import check_choice, check_flag
 from firstlight.maths.rng import stream
 
 Task = Literal["auto", "classification", "regression"]
