@@ -69,6 +69,10 @@ def test_what_cannot_be_told_is_refused():
     # GELU on the base target finds nothing, whatever the number of samples
     nothing = onset(STEP, Student("gelu", 1.0, 0.8), 0.25, 60, 20, pilot_dimension=60, runs=8)
     assert "hardly a descent succeeds" in nothing.refused or "plateau" in nothing.refused
+    for method in ("pilot", "theory"):
+        never = onset("sign(z1*z2*z3)", Student("tanh_squared", 1.0, 0.8), 0.25, 100, 20, method=method)
+        assert "no fast method" in never.refused
+        assert np.isnan(never.value)
     for change, message in (
         ({"method": "guess"}, "method = 'guess'"),
         ({"level": 1.0}, r"level = 1\.0"),

@@ -26,6 +26,7 @@ _FARTHEST = 30  # times the pilot's dimension
 _PLATEAU = 0.6  # overlap, as a share of the rows, from which a plateau is looked for
 _LAW = 0.05  # relative error of the law from a pilot to other sizes, as seen in ten models
 _PER_DOUBLING = 0.01
+_NEVER = "no fast method learns it at any number of samples"
 _THEORY = 0.08  # relative error of theory alone, as seen in eight models
 
 
@@ -129,6 +130,8 @@ def onset(
         )
     pilot = _Pilot(law, student, training, hard, pilot_dimension, steps, level, runs, rng)
     floor = conditional_threshold(as_informative(law), easy, rng).value
+    if not np.isfinite(floor):
+        return _refused("pilot", hard.shape[1], _NEVER)
     if easy.shape[1] and dimension != pilot_dimension:
         return _refused(
             "pilot", hard.shape[1], "an easy direction is present, where the law from one size to another "
@@ -151,6 +154,8 @@ def _from_theory(
 ) -> Onset:  # fmt: skip
     search = OnsetSearch(law, student, training, steps, 1 << 12, level, rng)
     floor = conditional_threshold(as_informative(law), search.labels.easy_basis, rng).value
+    if not np.isfinite(floor):
+        return _refused("theory", search.basis.shape[1], _NEVER)
     found = search.run(dimension, floor)
     roots = {"linear": found.linear, "free": found.free, "plateau": found.plateau, "scatter": found.scatter}
     value = float(np.sqrt(found.linear * found.free))
