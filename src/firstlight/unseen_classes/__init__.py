@@ -84,6 +84,7 @@ THEORY = Theory(
         "spikes": "firstlight.unseen_classes.spikes:SpikesProblem",
         "images": "firstlight.unseen_classes.problem:ImageProblem",
         "sets": "firstlight.unseen_classes.sets:SetsProblem",
+        "table": "firstlight.unseen_classes.table:TableProblem",
         "gradient": "firstlight.unseen_classes.structure:GradientProblem",
         "norm": "firstlight.unseen_classes.structure:NormProblem",
         "deep": "firstlight.unseen_classes.deep:DeepProblem",

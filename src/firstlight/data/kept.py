@@ -1,0 +1,77 @@
+"""Tables that a user brought, kept on this machine under a name made of their content.
+
+A problem that names such a table means the same numbers for ever, so its records can be kept as any others.
+"""
+
+import hashlib
+import os
+import re
+import tempfile
+from functools import lru_cache
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from firstlight.data.cache import cache_folder
+from firstlight.data.labelled import labelled
+from firstlight.maths.checks import refusal
+
+_NAME = re.compile(r"[0-9a-f]{16}")
+
+
+def keep(features: ArrayLike, labels: ArrayLike) -> str:
+    """Keep rows and their labels, which become texts, in the user's cache folder; return their name.
+
+    Examples
+    --------
+    >>> from unittest.mock import patch
+    >>> with tempfile.TemporaryDirectory() as folder, patch.dict(os.environ, FIRSTLIGHT_CACHE=folder):
+    ...     name = keep([[1.0], [2.0], [3.0]], ["b", "a", "b"])
+    ...     rows, index, classes = kept(name)
+    >>> name, index.tolist(), classes
+    ('d4aaf15a281a878a', [1, 0, 1], ('a', 'b'))
+    """
+    table = labelled(features, labels)
+    rows = np.ascontiguousarray(table.features, dtype=np.float64)
+    texts = np.array([str(one) for one in np.asarray(labels).tolist()])
+    digest = hashlib.sha256(repr((rows.shape, texts.tolist())).encode() + rows.tobytes()).hexdigest()
+    path = _path(digest[:16])
+    if not path.exists():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.NamedTemporaryFile(dir=path.parent, suffix=".part", delete=False) as file:
+            try:
+                np.savez_compressed(file, features=rows, labels=texts)
+                os.replace(file.name, path)  # it appears complete, or not at all
+            except BaseException:
+                os.unlink(file.name)
+                raise
+    return digest[:16]
+
+
+def kept(name: str) -> tuple[np.ndarray, np.ndarray, tuple[str, ...]]:
+    """Return the rows (n, d) of a kept table, the class of each as a number, and the classes' names.
+
+    Raises
+    ------
+    ValueError
+        No table of this name is kept on this machine.
+    """
+    if not isinstance(name, str) or not _NAME.fullmatch(name):
+        raise refusal("table", name, "be sixteen digits from 0 to f, as `keep` returns them")
+    return _read(_path(name))
+
+
+def _path(name: str) -> Path:
+    return cache_folder() / "tables" / f"{name}.npz"
+
+
+@lru_cache(maxsize=4)
+def _read(path: Path) -> tuple[np.ndarray, np.ndarray, tuple[str, ...]]:
+    """Keep what was read in memory: a run asks for the same table in every trial."""
+    if not path.exists():
+        raise ValueError(f"table = {path.stem!r}: is not kept on this machine; bring the file once more")
+    with np.load(path, allow_pickle=False) as found:
+        table = labelled(found["features"], found["labels"])
+    table.features.flags.writeable = False
+    return table.features, table.index, tuple(str(one) for one in table.classes)
