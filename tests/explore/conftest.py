@@ -21,7 +21,7 @@ class Server:
         command = [sys.executable, "-c", "from firstlight.cli import main; main()", "explore", "--no-browser"]
         self.process = subprocess.Popen(
             [*command, "--port", "0", "--store", store], stdout=subprocess.PIPE, text=True,
-            env={**os.environ, "OPENBLAS_NUM_THREADS": "1"},
+            env={**os.environ, "OPENBLAS_NUM_THREADS": "1", "FIRSTLIGHT_CACHE": f"{store}.cache"},
         )  # fmt: skip
         assert self.process.stdout is not None
         line = self.process.stdout.readline()

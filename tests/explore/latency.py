@@ -1,6 +1,7 @@
 """Slider to new curve, as a reader feels it: medians by page, in Chromium. Run it as a script."""
 
 import json
+import os
 import shutil
 import statistics
 import sys
@@ -13,6 +14,7 @@ from playwright.sync_api import sync_playwright
 sys.path.insert(0, str(Path(__file__).parent))
 from conftest import Server
 
+_ARMS = '["network","hermite","conditional_gaussian"]'  # 1280 records
 MOVES = {
     "one_step": "beta",
     "early_alignment": "scale",
@@ -44,6 +46,20 @@ def measured(page, name: str) -> tuple[float, float]:
     return statistics.median(first), statistics.median(final)
 
 
+_FRAMES = """async () => {
+  document.querySelector('button.primary').click();
+  const state = () => document.querySelector('.run').dataset.state;
+  while (state() !== 'running') await new Promise(requestAnimationFrame);
+  const start = performance.now();
+  let frames = 0;
+  while (state() === 'running' && performance.now() - start < 20000) {
+    await new Promise(requestAnimationFrame);
+    frames += 1;
+  }
+  return [1000 * frames / (performance.now() - start), document.querySelector('.run .state').textContent];
+}"""
+
+
 def main() -> None:
     """Print the table."""
     began = time.perf_counter()
@@ -61,6 +77,11 @@ def main() -> None:
             page.wait_for_selector("article[data-settled]", timeout=300_000)
             first, final = measured(page, control)
             found[theory] = f"first {first:.0f} ms, final {final:.0f} ms"
+        page.goto(f"{server.address}/theory/one_step?dimension=40&samples=0.5&trials=40&arms={_ARMS}")
+        page.wait_for_selector("article[data-settled]", timeout=300_000)
+        frames, said = page.evaluate(_FRAMES)
+        found["frames per second while records stream in"] = f"{frames:.0f} ({said})"
+        found["load"] = os.getloadavg()[0]
         browser.close()
         server.stop()
     print(json.dumps(found, indent=2))

@@ -9,6 +9,7 @@ import pickle
 import random
 import signal
 import socket
+import subprocess
 import time
 from concurrent.futures import ThreadPoolExecutor
 from urllib.parse import quote, urlencode
@@ -199,9 +200,13 @@ def test_a_killed_worker_is_replaced(server):
     assert [one for one in told if "panels" in one]
 
 
+def shown(server, number):
+    return next(one for one in server.json("/api/runs")["runs"] if one["number"] == number)
+
+
 def run_to_end(server, number):
     while True:
-        run = next(one for one in server.json("/api/runs")["runs"] if one["number"] == number)
+        run = shown(server, number)
         if run["state"] in ("done", "failed", "cancelled", "asks"):
             return run
         time.sleep(0.1)
@@ -235,18 +240,93 @@ def test_a_run_makes_ordinary_records(server):
 
 
 def test_a_run_is_cancelled_and_resumed(server):
-    asked = {**SMALL, "dimension": 100, "trials": 30, "samples": 2.0}
+    asked = {**SMALL, "dimension": 60, "trials": 25}
     run = server.json("/api/runs", {"theory": "one_step", "values": asked})
     again = server.json("/api/runs", {"theory": "one_step", "values": asked})
     assert again["number"] == run["number"]
     waiting = server.json("/api/runs", {"theory": "one_step", "values": {**SMALL, "beta": 0.2}})
     assert waiting["state"] == "waiting"
+    while not (now := shown(server, run["number"]))["done"]:
+        assert now["state"] in ("waiting", "running")
+        time.sleep(0.05)
     cancelled = server.json(f"/api/runs/{run['number']}", {"do": "cancel"})
     assert cancelled["state"] == "cancelled"
+    assert 0 < cancelled["done"] < cancelled["total"]
     assert run_to_end(server, waiting["number"])["state"] == "done"
-    short = {**asked, "trials": 1, "dimension": 40}
-    first = server.json("/api/runs", {"theory": "one_step", "values": short})
-    assert run_to_end(server, first["number"])["state"] == "done"
+    again = server.json("/api/runs", {"theory": "one_step", "values": asked})
+    told = server.events(f"/api/runs/{again['number']}/events")
+    counts = [one["done"] for one in told if one["total"]]
+    assert counts[0] >= cancelled["done"]  # nothing is computed twice
+    assert counts == sorted(counts)
+    assert (told[-1]["state"], counts[-1]) == ("done", told[-1]["total"])
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_what_is_copied_means_the_same_records(server, name, tmp_path):
+    from firstlight.explore.pages import page
+    from firstlight.study.toml import read_study
+    from firstlight.study.trial import tasks
+
+    def addresses(study):
+        return [task.address for task in tasks(study, study.points())]
+
+    found = page(name)
+    for given in ({}, dict(found.presets[-1].values)):
+        study = found.study(found.clean(given))
+        taken = server.json(f"/api/theories/{name}/take?{values(**given)}")
+        scope: dict = {}
+        exec(taken["python"].split("found =")[0], scope)
+        written, _, command = taken["command"].partition("\nEND\n")
+        path, _, text = written.partition("\n")
+        file = tmp_path / path.split()[2]
+        file.write_text(text + "\n")
+        assert command == f"firstlight study run {file.name}\n"
+        for copied in (scope["study"], read_study(file)):
+            assert addresses(copied) == addresses(study)  # the same records, and so the same numbers
+
+
+def test_a_full_disk_fails_the_run_and_nothing_else(start, tmp_path):
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    tiny = ["mount", "-t", "tmpfs", "-o", "size=256k", "tmpfs", str(disk)]
+    if os.name != "posix" or subprocess.run(tiny, capture_output=True).returncode:
+        pytest.skip("a small disk can be mounted by root on Linux only")
+    try:
+        running = start(str(disk / "study.sqlite"))
+        asked = {"theory": "early_alignment", "values": {"width": 60}}
+        (disk / "filler").write_bytes(bytes(100 * 1024))
+        for seed in range(20):
+            run = running.json("/api/runs", {**asked, "values": {"width": 60, "seed": seed}})
+            if (last := run_to_end(running, run["number"]))["state"] == "failed":
+                break
+        assert last["state"] == "failed"
+        assert "full" in last["message"]
+        told = running.events(f"/api/theories/one_step/pictures?{values(dimension=40)}")
+        assert [one for one in told if "panels" in one]
+        (disk / "filler").unlink()  # room again: the same run is done
+        run = running.json("/api/runs", {**asked, "values": {"width": 60, "seed": seed}})
+        assert run_to_end(running, run["number"])["state"] == "done"
+        running.stop()
+    finally:
+        subprocess.run(["umount", str(disk)], check=True)
+
+
+def test_eight_tabs_at_once_each_get_their_own_curve(server):
+    from firstlight.explore.pages import page
+
+    found = page("unseen_classes")
+    asked = [{"strength": round(1.0 + place, 2), "each": 10} for place in range(8)]
+
+    def curve(given):
+        told = server.events(f"/api/theories/unseen_classes/pictures?{values(**given)}")
+        assert not [one for one in told if "error" in one]
+        return [one["panels"]["alignment"] for one in told if "panels" in one][-1]["data"][0]["y"]
+
+    with ThreadPoolExecutor(8) as tabs:
+        shown_curves = list(tabs.map(curve, asked))
+    for given, seen in zip(asked, shown_curves, strict=True):
+        *_, last = found.views["classes"].draw(found.clean(given))
+        assert seen == pytest.approx(last["alignment"].traces[0].y, rel=1e-6)  # seven digits travel
 
 
 def test_claims_are_those_of_the_records_at_hand(server):
@@ -257,7 +337,11 @@ def test_claims_are_those_of_the_records_at_hand(server):
 
     judged = study("unseen-classes/operator-norm")
     run(judged, server.store, workers=0)
-    told = [claim for one in server.events("/api/claims") for claim in one["claims"]]
+    events = server.events("/api/claims")
+    told = [claim for one in events for claim in one["claims"]]
+    waiting = {one["study"] for one in events[-1]["waiting"]}
+    assert "unseen-classes/digits-pairs" in waiting
+    assert judged.name not in waiting
     with Store(server.store) as store:
         expected = [row.plain()["verdict"] for row in rows(store, [judged])]
     assert [claim["verdict"] for claim in told if claim["study"] == judged.name] == expected != []

@@ -1,9 +1,10 @@
 """The server's routes: pages, pictures as they are refined, runs as they go on, and the static files."""
 
 import asyncio
+import contextlib
 import json
 from collections import OrderedDict
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from importlib.metadata import version
 from importlib.util import find_spec
@@ -19,10 +20,10 @@ from starlette.staticfiles import StaticFiles
 from firstlight.explore import jobs, pages
 from firstlight.explore.runs import Run, Runs
 from firstlight.explore.shared import Shared
-from firstlight.explore.upload import diagnosed
+from firstlight.explore.upload import brought, diagnosed, kept
 from firstlight.explore.workers import JobFailed, Pool, WorkerDied
-from firstlight.show.interactive import trace
-from firstlight.show.page import Trace, key
+from firstlight.show.interactive import coloured
+from firstlight.show.page import key
 
 STATIC = Path(__file__).parent / "static"
 _LARGEST = 1 << 16  # bytes of a request's values
@@ -44,22 +45,40 @@ class Laboratory:
         self._known: OrderedDict[str, str] = OrderedDict()
         self._shared: dict[str, Shared] = {}
         self._size = 0
-        self._warming = asyncio.get_running_loop().create_task(self._warm(children))
+        self._ready = {name: asyncio.Event() for name in pages.drawn()}
+        loop = asyncio.get_running_loop()
+        self._warming = [loop.create_task(self._warm(name)) for name in pages.drawn()]
 
-    async def _warm(self, children: int) -> None:
-        """Load the libraries in every child before anybody asks."""
-        await asyncio.gather(*(self.pool.one(jobs.warm) for _ in range(children)), return_exceptions=True)
+    async def _warm(self, name: str) -> None:
+        """Draw a first picture before anybody asks: that loads and compiles what a theory needs."""
+        try:
+            with contextlib.suppress(JobFailed, WorkerDied):
+                await self.first(name)
+        finally:
+            self._ready[name].set()
 
-    async def view(self, name: str, which: str, values: dict[str, Any], theme: str) -> AsyncIterator[str]:
+    async def first(self, name: str) -> str:
+        """Return the first pictures of a theory at its default values."""
+        which, values = next(iter(pages.page(name).views)), pages.page(name).clean({})
+        async with contextlib.aclosing(self._view(name, which, values)) as pictures:
+            return await anext(pictures)
+
+    async def view(self, name: str, which: str, values: dict[str, Any]) -> AsyncIterator[str]:
+        """Yield the pictures of a view, once the theory is ready: code is compiled in one child alone."""
+        await self._ready[name].wait()
+        async for item in self._view(name, which, values):
+            yield item
+
+    async def _view(self, name: str, which: str, values: dict[str, Any]) -> AsyncGenerator[str, None]:
         """Yield the pictures of a view; a complete answer is kept, and given at once the next time."""
         needed = pages.page(name).needed(which, values)
-        place = f"{theme} {which} {key(name, needed)}"
+        place = f"{which} {key(name, needed)}"
         if place in self._known:
             self._known.move_to_end(place)
             yield self._known[place]
             return
         if place not in self._shared:
-            source = self.pool.stream(jobs.view, name, which, needed, theme)
+            source = self.pool.stream(jobs.view, name, which, needed)
             self._shared[place] = Shared(source, lambda last: self._keep(place, last))
         async for item in self._shared[place].follow():
             yield item
@@ -75,7 +94,8 @@ class Laboratory:
 
     def close(self) -> None:
         """End every child."""
-        self._warming.cancel()
+        for task in self._warming:
+            task.cancel()
         self.pool.close()
         self.runs.close()
 
@@ -115,6 +135,8 @@ def application(store: str, children: int = 4) -> Starlette:
         Route("/api/theories/{name}/take", _take),
         Route("/api/claims", _claims),
         Route("/api/diagnose", _diagnose, methods=["POST"]),
+        Route("/api/tables", _bring, methods=["POST"]),
+        Route("/api/tables/{name}", _table),
         Route("/api/runs", _runs),
         Route("/api/runs", _begin, methods=["POST"]),
         Route("/api/runs/{number:int}", _change, methods=["POST"]),
@@ -194,30 +216,17 @@ async def _pictures(request: Request) -> Response:
     name, values, theme = _asked(request)
     laboratory = _laboratory(request)
     sources = [_told(laboratory.pool.stream(jobs.facts, name, values, laboratory.store), theme)]
-    sources += [_told(laboratory.view(name, which, values, theme)) for which in pages.page(name).views]
+    sources += [_told(laboratory.view(name, which, values), theme) for which in pages.page(name).views]
     return _stream(_merged(sources))
 
 
-async def _told(source: AsyncIterator[str], theme: str = "") -> AsyncIterator[str]:
-    """Pass on a source; its error is one of its items, so that the others go on."""
+async def _told(source: AsyncIterator[str], theme: str) -> AsyncIterator[str]:
+    """Pass on a source in the theme's colours; its error is one of its items, so that the others go on."""
     try:
         async for item in source:
-            yield _coloured(item, theme) if theme and '"points"' in item else item
+            yield coloured(item, theme)
     except (JobFailed, WorkerDied) as error:
         yield json.dumps({"error": str(error)[:2000]})
-
-
-def _coloured(item: str, theme: str) -> str:
-    """Turn stored points into traces of the theme."""
-    told = json.loads(item)
-    return json.dumps(told | {"points": _traces(told["points"], theme)})
-
-
-def _traces(points: dict[str, Any], theme: str) -> dict[str, Any]:
-    return {
-        panel: [trace(Trace(**one), theme) for one in traces]  # type: ignore[arg-type]
-        for panel, traces in points.items()
-    }
 
 
 async def _merged(sources: list[AsyncIterator[str]]) -> AsyncIterator[str]:
@@ -246,14 +255,10 @@ async def _merged(sources: list[AsyncIterator[str]]) -> AsyncIterator[str]:
 
 
 async def _thumbnail(request: Request) -> Response:
-    """Return the small picture of a theory at its default values."""
-    name, values, theme = _asked(request)
-    found = pages.page(name)
-    which = next(iter(found.views))
-    shown: dict[str, Any] = {}
-    async for item in _laboratory(request).view(name, which, values, theme):
-        shown = json.loads(item)["panels"]
-    return JSONResponse(shown.get(found.thumbnail, {}))
+    """Return the small picture of a theory at its default values; the first one will do."""
+    name, _, theme = _asked(request)
+    item = await _laboratory(request).first(name)
+    return JSONResponse(json.loads(coloured(item, theme))["panels"].get(pages.page(name).thumbnail, {}))
 
 
 async def _take(request: Request) -> Response:
@@ -269,6 +274,15 @@ async def _claims(request: Request) -> Response:
 
 async def _diagnose(request: Request) -> Response:
     return _stream(await diagnosed(request, _laboratory(request).pool))
+
+
+async def _bring(request: Request) -> Response:
+    return Response(await brought(request, _laboratory(request).pool), media_type="application/json")
+
+
+async def _table(request: Request) -> Response:
+    text = await _laboratory(request).pool.one(kept, request.path_params["name"])
+    return Response(text, media_type="application/json")
 
 
 async def _runs(request: Request) -> Response:
@@ -318,6 +332,6 @@ async def _events(request: Request) -> Response:
 
     async def news() -> AsyncIterator[str]:
         async for now in _laboratory(request).runs.watch(run):
-            yield json.dumps(now.shown() | {"points": _traces(now.points, theme)})
+            yield coloured(json.dumps(now.shown() | {"points": now.points}), theme)
 
     return _stream(news())

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from firstlight.explore.pages import page
-from firstlight.show.interactive import figure
+from firstlight.show.interactive import figure, trace
 from firstlight.show.page import Drawn, Picture, plain
 
 if TYPE_CHECKING:
@@ -26,23 +26,16 @@ LONGEST = 30.0  # seconds that a run may take without asking
 MOST = 4 * 3600.0  # seconds beyond which a run belongs on the command line
 
 
-def warm(emit: Emit) -> None:
-    """Load what every theory needs."""
-    import xarray  # noqa: F401
-
-    emit("warm")
-
-
-def view(emit: Emit, name: str, which: str, values: dict[str, Any], theme: str) -> None:
-    """Emit the pictures of one view, rough ones first, as JSON."""
+def view(emit: Emit, name: str, which: str, values: dict[str, Any]) -> None:
+    """Emit the pictures of one view, rough ones first, as JSON; their colours are still open."""
     found = page(name)
     for drawn in found.views[which].draw(values):
-        emit(json.dumps({"panels": {panel: _shown(one, theme) for panel, one in drawn.items()}}))
+        emit(json.dumps({"panels": {panel: _shown(one) for panel, one in drawn.items()}}))
 
 
-def _shown(drawn: Drawn, theme: str) -> dict[str, Any]:
+def _shown(drawn: Drawn) -> dict[str, Any]:
     if isinstance(drawn, Picture):
-        made = figure(drawn, theme)  # type: ignore[arg-type]
+        made = figure(drawn, "open")
         return {"kind": "picture", **made, "note": drawn.note, "follows": drawn.follows}
     return {"kind": "plane", **plain(asdict(drawn))}
 
@@ -77,7 +70,7 @@ def _points(name: str, values: dict[str, Any], study: "Study", store: "Store") -
     traces = page(name).points(values, study, found)
     return {
         "stored": stored,
-        "points": {panel: [plain(asdict(one)) for one in some] for panel, some in traces.items()},
+        "points": {panel: [trace(one, "open") for one in some] for panel, some in traces.items()},
     }
 
 
@@ -138,14 +131,16 @@ class _Teller:
 
 
 def claims(emit: Emit, path: str) -> None:
-    """Emit the published claims that the records at hand judge, study by study, as JSON."""
+    """Emit the published claims that the records at hand judge, study by study, and what waits for some."""
     from firstlight.study.evidence import claimed, rows
     from firstlight.study.store import Store
 
-    if not Path(path).exists():
-        return
-    with Store(path) as store:
-        held = store.counts()
-        for study in claimed():
-            if study.name in held:
+    waiting = claimed()
+    if Path(path).exists():
+        with Store(path) as store:
+            held = store.counts()
+            for study in [one for one in waiting if one.name in held]:
                 emit(json.dumps({"claims": [row.plain() for row in rows(store, [study])]}))
+            waiting = [one for one in waiting if one.name not in held]
+    told = [{"study": one.name, "description": one.description} for one in waiting]
+    emit(json.dumps({"claims": [], "waiting": told}))

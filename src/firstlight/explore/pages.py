@@ -26,9 +26,14 @@ def page(name: str) -> Page:
     """
     theory = registry.theories().get(name)
     if theory is None or theory.page is None:
-        raise unknown("page", name, [one.name for one in registry.theories().values() if one.page])
+        raise unknown("page", name, drawn())
     found: Page = registry.resolve(theory.page, "page")()
     return found
+
+
+def drawn() -> list[str]:
+    """Return the names of the theories that have a page."""
+    return [theory.name for theory in registry.theories().values() if theory.page]
 
 
 def cards() -> list[dict[str, Any]]:

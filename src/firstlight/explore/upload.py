@@ -1,4 +1,4 @@
-"""A reader's own file: taken in pieces, bounded, read as any file is, diagnosed in a child, and forgotten."""
+"""A file of the reader's own: taken in pieces, bounded, read in a child; diagnosed, or kept as a table."""
 
 import json
 import tempfile
@@ -11,23 +11,25 @@ from starlette.requests import Request
 from firstlight.explore.workers import Pool
 
 LARGEST = 200_000_000  # bytes of a file, packed and unpacked
+_CLASSES = 60
 LONGEST = 300.0  # seconds that a diagnosis may be given
 
 
 def diagnose(
-    emit: Any, path: str, source: str, labels: str, task: str, standardise: bool, seconds: float
+    emit: Any,
+    path: str,
+    source: str,
+    labels: str,
+    without: list[str],
+    task: str,
+    standardise: bool,
+    seconds: float,
 ) -> None:
     """Emit what is being done, and at the end the diagnosis as a page: no scripts, everything escaped."""
-    from firstlight.data.files import load
     from firstlight.diagnosis.page import page
     from firstlight.diagnosis.run import diagnose as ask
 
-    column = int(labels) if path.endswith(".npy") and labels.lstrip("-").isdigit() else labels or None
-    try:
-        table = load(path, column, max_bytes=LARGEST)
-    except ValueError as error:
-        raise ValueError(str(error).replace(path, source)) from None
-    assert table.labels is not None, "without labels a file is refused"
+    table = _table(path, source, labels, without)
     emit(json.dumps({"said": f"{table.features.shape[0]} rows, {table.features.shape[1]} columns"}))
     found = ask(
         table.features, table.labels, task=task, standardise=standardise, seconds=seconds,  # type: ignore[arg-type]
@@ -37,13 +39,42 @@ def diagnose(
     emit(json.dumps({"page": page(found), "json": found.to_json()}))
 
 
+def keep(emit: Any, path: str, source: str, labels: str, without: list[str]) -> None:
+    """Keep a file of classes under a name made of its content; emit what `kept` does."""
+    from firstlight.data.kept import keep as kept_as
+
+    table = _table(path, source, labels, without)
+    if table.classes is None or not 4 <= len(table.classes) <= _CLASSES:
+        count = 0 if table.classes is None else len(table.classes)
+        raise ValueError(f"{source}: {count} classes; 4 to {_CLASSES} are needed, some of which stay unseen")
+    kept(emit, kept_as(table.features, table.labels))
+
+
+def kept(emit: Any, name: str) -> None:
+    """Emit what is in a kept table, as JSON."""
+    from firstlight.data.kept import kept as read
+
+    rows, _, classes = read(name)
+    told = {"table": name, "classes": classes, "rows": rows.shape[0], "columns": rows.shape[1]}
+    emit(json.dumps(told))
+
+
+def _table(path: str, source: str, labels: str, without: list[str]) -> Any:
+    """Read a file; what is wrong with it is said of the name that the reader knows."""
+    from firstlight.data.files import load
+
+    column = int(labels) if path.endswith(".npy") and labels.lstrip("-").isdigit() else labels or None
+    try:
+        table = load(path, column, without=without, max_bytes=LARGEST)
+    except ValueError as error:
+        raise ValueError(str(error).replace(path, source)) from None
+    assert table.labels is not None, "without labels a file is refused"
+    return table
+
+
 async def diagnosed(request: Request, pool: Pool) -> AsyncIterator[str]:
     """Take the file that a request brings; return the progress and the result of its diagnosis."""
     asked = request.query_params
-    source = PurePosixPath(asked.get("name", "file").replace("\\", "/")).name[:100]
-    suffix = PurePosixPath(source).suffix.lower()
-    if suffix not in (".csv", ".tsv", ".txt", ".npz", ".npy", ".parquet"):
-        raise ValueError(f"{source}: unknown ending {suffix!r}; a file ends in .csv, .npz, .npy or .parquet")
     task = asked.get("task", "auto")
     if task not in ("auto", "classification", "regression"):
         raise ValueError("task: must be auto, classification or regression")
@@ -53,6 +84,26 @@ async def diagnosed(request: Request, pool: Pool) -> AsyncIterator[str]:
         seconds = 0.0
     if not 0 < seconds <= LONGEST:
         raise ValueError(f"seconds: must be above 0 and at most {LONGEST:g}")
+    standardise = asked.get("standardise") == "yes"
+    folder, *file = await _received(request)
+    return _streamed(folder, pool.stream(diagnose, *file, task, standardise, seconds))
+
+
+async def brought(request: Request, pool: Pool) -> str:
+    """Take the file that a request brings, and keep it; return what is in it."""
+    folder, *file = await _received(request)
+    with folder:
+        found: str = await pool.one(keep, *file)
+    return found
+
+
+async def _received(request: Request) -> "tuple[tempfile.TemporaryDirectory[str], str, str, str, list[str]]":
+    """Return a folder to be emptied, the file within, its name, the labels' column, and those left out."""
+    asked = request.query_params
+    source = PurePosixPath(asked.get("name", "file").replace("\\", "/")).name[:100]
+    suffix = PurePosixPath(source).suffix.lower()
+    if suffix not in (".csv", ".tsv", ".txt", ".npz", ".npy", ".parquet"):
+        raise ValueError(f"{source}: unknown ending {suffix!r}; a file ends in .csv, .npz, .npy or .parquet")
     folder = tempfile.TemporaryDirectory(prefix="firstlight-")
     path = Path(folder.name) / f"data{suffix}"
     try:
@@ -60,8 +111,8 @@ async def diagnosed(request: Request, pool: Pool) -> AsyncIterator[str]:
     except BaseException:
         folder.cleanup()
         raise
-    labels, standardise = asked.get("labels", "")[:200], asked.get("standardise") == "yes"
-    return _streamed(folder, pool.stream(diagnose, str(path), source, labels, task, standardise, seconds))
+    without = [one.strip() for one in asked.get("without", "")[:2000].split(",") if one.strip()]
+    return folder, str(path), source, asked.get("labels", "")[:200], without
 
 
 async def _streamed(

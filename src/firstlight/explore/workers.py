@@ -1,8 +1,9 @@
 """Child processes that compute: one job at a time each, answers as they come, stopped or killed at will.
 
-A job is a function ``job(emit, *arguments)``; what it emits travels to the server as it is. `emit` raises
-`Stopped` when nobody wants the answer any more. A job that does not notice is killed after a while, with
-every process that it started, and a new child takes its place.
+A job is a function ``job(emit, *arguments)``; what it emits travels to the server as it is. When nobody wants
+the answer any more, a signal raises `Stopped` within it, wherever it is: the child keeps what it has loaded.
+A job that does not notice is killed after a while, with every process that it started, and a new child takes
+its place.
 """
 
 import asyncio
@@ -14,6 +15,7 @@ import threading
 import time
 from collections.abc import AsyncIterator, Callable
 from multiprocessing.connection import Connection
+from types import FrameType
 from typing import Any
 
 Job = Callable[..., None]
@@ -37,8 +39,11 @@ def _child(connection: Connection, parent: int) -> None:
     if hasattr(os, "setsid"):
         os.setsid()  # Ctrl-C is the server's business, and a kill takes our own children along
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    if hasattr(signal, "SIGUSR1"):
+        signal.signal(signal.SIGUSR1, _JOB.stop)
     threading.Thread(target=_leave_with, args=(parent,), daemon=True).start()
     with contextlib.suppress(EOFError, OSError):
+        connection.send(("ready", None))
         while True:
             received = connection.recv()
             if received != "stop":  # a stop that came too late
@@ -51,20 +56,53 @@ def _leave_with(parent: int) -> None:
     _kill_group(os.getpid())
 
 
+class _Job:
+    """Whether the job of this child may be interrupted, and whether it was asked to stop."""
+
+    def __init__(self) -> None:
+        self.interruptible = self.unwanted = False
+
+    def stop(self, _: int, frame: FrameType | None) -> None:
+        """Raise `Stopped` here and now; but at the next word if one is being said, or something is loaded."""
+        self.unwanted = True
+        if self.interruptible and not _loading(frame):
+            self.interruptible = False
+            raise Stopped
+
+
+def _loading(frame: FrameType | None) -> bool:
+    """Whether a module is being imported, or a function compiled: half of either would be of no use."""
+    while frame is not None:
+        if "importlib" in frame.f_code.co_filename or "numba" in frame.f_code.co_filename:
+            return True
+        frame = frame.f_back
+    return False
+
+
+_JOB = _Job()
+
+
 def _perform(connection: Connection, job: Job, arguments: tuple[Any, ...]) -> None:
     def emit(message: Any) -> None:
-        if connection.poll() and connection.recv() == "stop":
+        _JOB.interruptible = False  # a message is sent as a whole
+        if _JOB.unwanted or (connection.poll() and connection.recv() == "stop"):
             raise Stopped
         connection.send(("item", message))
+        _JOB.interruptible = True
 
+    said: tuple[str, Any] = ("done", None)
     try:
-        job(emit, *arguments)
-        connection.send(("done", None))
+        _JOB.unwanted, _JOB.interruptible = False, True
+        try:
+            job(emit, *arguments)
+        finally:
+            _JOB.interruptible = False
     except Stopped:
-        connection.send(("done", None))
+        pass
     except Exception as error:  # whatever a theory does must reach the reader, and not end the child
-        said = str(error) if isinstance(error, (ValueError, OSError)) else f"{type(error).__name__}: {error}"
-        connection.send(("error", " ".join(said.split()) or type(error).__name__))
+        told = str(error) if isinstance(error, (ValueError, OSError)) else f"{type(error).__name__}: {error}"
+        said = ("error", " ".join(told.split()) or type(error).__name__)
+    connection.send(said)
 
 
 def _kill_group(pid: int) -> None:
@@ -94,6 +132,7 @@ class Worker:
         self.process.start()
         far.close()
         _ALIVE.add(self)
+        self._ready = False
         self._heard: asyncio.Queue[tuple[str, Any]] = asyncio.Queue()
         loop = asyncio.get_running_loop()
         # A thread of its own listens: a read that is cancelled half-way would swallow an answer.
@@ -103,7 +142,11 @@ class Worker:
         with contextlib.suppress(RuntimeError):  # the loop is closed
             try:
                 while True:
-                    loop.call_soon_threadsafe(self._heard.put_nowait, self._line.recv())
+                    heard = self._line.recv()
+                    if heard[0] == "ready":  # from now on a signal is understood
+                        self._ready = True
+                    else:
+                        loop.call_soon_threadsafe(self._heard.put_nowait, heard)
             except (EOFError, OSError, TypeError):  # TypeError: closed while it was read
                 loop.call_soon_threadsafe(self._heard.put_nowait, ("gone", None))
 
@@ -128,6 +171,8 @@ class Worker:
         """Ask the job to stop at its next message; False if it takes too long, or the child is gone."""
         try:
             self._line.send("stop")
+            if self._ready and hasattr(signal, "SIGUSR1") and self.process.pid is not None:
+                os.kill(self.process.pid, signal.SIGUSR1)
             async with asyncio.timeout(PATIENCE):
                 while (kind := (await self._heard.get())[0]) == "item":
                     pass

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 _FAMILY = "firstlight.one_step.families:"
 _POINTS = 20  # of a curve
+_DRAWS = 6  # of the first layer, of which theory is the mean
 _COARSE = 36  # dimensions of the first, coarse curve
 _SWEEPS = {
     "ratio": "width k/m",
@@ -85,7 +86,7 @@ def _problem(values: Values, at: float | None = None, dimension: int | None = No
 
 
 def errors(values: Values) -> Iterator[Mapping[str, Picture]]:
-    """Yield both pictures: from a small network at once, then point by point at the chosen size."""
+    """Yield both pictures: of few dimensions at once, then of all, then means over draws of the network."""
     axis = _axis(values, _POINTS)
     rough = [_problem(values, at, min(_COARSE, values["dimension"])).predict(0) for at in axis]
     found = [_numbers(one) for one in rough]
@@ -96,7 +97,14 @@ def errors(values: Values) -> Iterator[Mapping[str, Picture]]:
         found[i] = _numbers(_problem(values, axis[i]).predict(0))
         if place % 5 == 4 and place < _POINTS - 1:
             yield _drawn(values, axis, found, coarse)
-    yield _drawn(values, axis, found, "")
+    totals = [dict(one) for one in found]
+    yield _drawn(values, axis, found, f"one draw of the first layer; {_DRAWS} will be averaged …")
+    for draw in range(1, _DRAWS):
+        for i, total in enumerate(totals):
+            more = _numbers(_problem(values, axis[i]).predict(draw))
+            totals[i] = {name: value + more[name] for name, value in total.items()}
+        mean = [{name: value / (draw + 1) for name, value in one.items()} for one in totals]
+        yield _drawn(values, axis, mean, f"mean over {draw + 1} draws of the first layer")
 
 
 def _numbers(found: "xr.Dataset") -> dict[str, float]:

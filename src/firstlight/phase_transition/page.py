@@ -11,6 +11,7 @@ from firstlight.show.page import (
     Panel,
     Picture,
     Preset,
+    Role,
     Slider,
     Trace,
     Values,
@@ -29,6 +30,7 @@ _STEP = "sign(abs(z1) - 1.4820733)"
 _EASY = "tanh(0.5*z1 + 1.5*(z2**2 - 1))"
 _STEP_SIZE = 0.15
 _FOLLOWED = 32  # steps of V(t), which is continued beyond
+_PILOT = 100  # dimensions at which the onset is measured, for all others
 _DESCENT = 200  # steps within which an experiment must succeed
 _DELTAS = (0.8, 1.2, 1.8, 2.5, 3.5, 5.0, 7.5, 11.0)
 _MODEL = ("target", "activation", "width", "init_scale", "loss")
@@ -97,35 +99,58 @@ def _density(found: "HessianSpectrum", count: int, note: str) -> Picture:
 
 
 def thresholds(values: Values) -> Iterator[Mapping[str, Picture]]:
-    """Yield the number line of thresholds: the algorithmic one at once, the network's when it is known."""
+    """Yield the number line of thresholds: of fast methods at once, then of this network, and of its size."""
+    from firstlight.phase_transition.finite_size import onset
     from firstlight.phase_transition.theory.alg import delta_alg
     from firstlight.phase_transition.theory.delta_nn import delta_nn
 
-    problem = _problem(values)
-    known = delta_alg(problem.law)
-    marks = _threshold("δ_alg", known.value, "second")
-    yield {"thresholds": _line(marks, "δ_NN is being computed …")}
+    problem, d = _problem(values), values["dimension"]
+    known = {"δ_alg": delta_alg(problem.law).value}
+    yield {"thresholds": _line(known, "δ_NN is being computed …")}
     try:
-        network = delta_nn(problem.law, problem.student, steps=32, draws=1 << 11)
+        network = delta_nn(problem.law, problem.student, steps=_FOLLOWED, draws=1 << 11)
+        known["δ_NN"] = network.value
+        told = f"δ_NN ± {network.residual:.2g}{'' if network.converged else ', not converged'}"
+        told = told if network.value < float("inf") else "δ_NN is infinite"
     except ValueError as error:
-        yield {"thresholds": _line(marks, f"δ_NN: {error}")}
-        return
-    marks += _threshold("δ_NN", network.value, "accent")
-    told = f"δ_NN ± {network.residual:.2g} ({network.route}, 32 steps)"
-    missing = " has not converged" if not network.converged else ""
-    yield {"thresholds": _line(marks, told + missing)}
+        told = f"δ_NN: {error}"
+    yield {"thresholds": _line(known, f"{told}; the onset at d = {d} is being measured …")}
+    try:
+        found = onset(problem.law, problem.student, _STEP_SIZE, d, _DESCENT,
+                      pilot_dimension=min(d, _PILOT), runs=40)  # fmt: skip
+        said = f"onset ± {found.error:.2g}, from {_PILOT}-dimensional descents of {_DESCENT} steps"
+        known[f"onset at d={d}"] = found.value
+        said = found.refused or said
+    except ValueError as error:
+        said = str(error)
+    yield {"thresholds": _line(known, f"{told}; {said}")}
 
 
-def _threshold(name: str, value: float, role: Any) -> list[Mark]:
-    return [Mark(x=value, label=f"{name} = {value:.3g}", role=role)] if 0 < value < 1e3 else []
+_MARKS = {"δ_alg": "second", "δ_NN": "accent"}  # the onset is measured
 
 
-def _line(marks: list[Mark], note: str) -> Picture:
+def _line(known: Mapping[str, float], note: str) -> Picture:
+    marks = [
+        Mark(x=at, label=f"{name} ≈ {at:.3g}", role=_MARKS.get(name, "experiment"))  # type: ignore[arg-type]
+        for name, at in known.items()
+        if 0 < at < 1e3
+    ]
     low, high = min((mark.x for mark in marks), default=1), max((mark.x for mark in marks), default=1)
+    ends = (min(0.2, low / 2), max(20.0, 3 * high))
+    alg, network = (min(known.get(name, ends[1]), ends[1]) for name in _MARKS)
+    parts: tuple[tuple[str, float, float, Role], ...] = (
+        ("no fast method", ends[0], alg, "dead"),
+        ("some fast method", alg, network, "second"),
+        ("this network", network, ends[1], "accent"),
+    )
+    areas = [
+        Trace(name=name, x=[left, right], y=[1.0, 1.0], kind="area", role=role)
+        for name, left, right, role in parts
+        if left < right
+    ]
     return Picture(
-        x="samples per dimension δ", y="", traces=[], marks=marks, log_x=True, y_range=(0, 1), note=note,
-        follows="delta",
-        x_range=(min(0.2, low / 2), max(20.0, 3 * high)),
+        x="samples per dimension δ", y="", traces=areas, marks=marks, log_x=True, y_range=(0, 1),
+        note=note, follows="delta", x_range=ends,
     )  # fmt: skip
 
 
@@ -264,7 +289,7 @@ _CONTROLS = (
            options={"tanh_squared": "tanh²", "gelu": "GELU", "silu": "SiLU", "softplus": "softplus",
                     "tanh": "tanh"}),
     Slider(name="width", label="neurons", default=1, low=1, high=3, step=1, whole=True),
-    Slider(name="init_scale", label="length at the start", default=0.8, low=0.2, high=1.6, step=0.05,
+    Slider(name="init_scale", label="length at the start", default=0.4, low=0.2, high=1.6, step=0.05,
            meaning="Of the first-layer rows."),
     Choice(name="loss", label="loss", default="square", options={"square": "square", "logistic": "logistic"}),
     Slider(name="steps", label="steps of training", default=16, low=4, high=40, step=1, whole=True),
@@ -277,7 +302,7 @@ _CONTROLS = (
 _PRESETS = (
     Preset(name="Above the threshold", about="An eigenvalue has left the bulk and points at z1.", values={}),
     Preset(name="Below the threshold", about="No outlier: the Hessian does not see the direction.",
-           values={"delta": 2.0}),
+           values={"delta": 1.2}),
     Preset(name="Descent on its mean field", about="Gradient descent at finite d, beside theory's curve.",
            values={"experiment": "training", "delta": 3.0, "dimension": 300}),
     Preset(name="The onset", about="How often descent finds the direction, against δ.",
@@ -313,7 +338,7 @@ def page() -> Page:
             Panel(name="spectrum", title="The Hessian at the start", wide=True,
                   about="Its density, the bulk's edge, and the outlier that shows the way down."),
             Panel(name="thresholds", title="Thresholds",
-                  about="Samples per dimension, from nothing to easy."),
+                  about="Samples per dimension, from nothing to easy. The thin line is your δ."),
             Panel(name="success", title="How often descent succeeds",
                   about=f"Within {_DESCENT} steps, in the chosen dimension."),
             Panel(name="training", title="Training, with the hard overlap held at zero",
@@ -322,7 +347,7 @@ def page() -> Page:
         presets=_PRESETS,
         views={
             "spectrum": View(draw=spectrum, needs=(*_MODEL, "delta")),
-            "thresholds": View(draw=thresholds, needs=_MODEL),
+            "thresholds": View(draw=thresholds, needs=(*_MODEL, "dimension")),
             "training": View(draw=training, needs=(*_MODEL, "delta", "steps")),
             "success": View(draw=success, needs=(*_MODEL, "dimension")),
         },

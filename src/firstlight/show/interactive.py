@@ -4,25 +4,30 @@ Theory is a line, experiment is points with ± one standard error, as in the pri
 """
 
 import math
+import re
 from collections.abc import Sequence
 from typing import Any, Literal
 
 from firstlight.show.page import Mark, Picture, Trace, plain
 
-Theme = Literal["light", "dark"]
+Theme = Literal["light", "dark", "open"]
 
 COLOURS: dict[str, dict[str, str]] = {
     "light": {
         "theory": "#22344f", "bound": "#93a0ae", "experiment": "#d9572b", "second": "#1f8a80",
         "positive": "#cf4257", "negative": "#2c6fbb", "dead": "#bcc4cc", "quiet": "#8b96a3",
         "accent": "#7450c4", "text": "#2b3440", "grid": "#e8ebee", "paper": "rgba(0,0,0,0)",
+        "card": "rgba(255,255,255,0.8)",
     },
     "dark": {
         "theory": "#e4eaf2", "bound": "#7d8997", "experiment": "#ff8f63", "second": "#4fc4b7",
         "positive": "#ff7488", "negative": "#68abff", "dead": "#47525e", "quiet": "#7f8b98",
         "accent": "#b497ff", "text": "#d5dce4", "grid": "#27313c", "paper": "rgba(0,0,0,0)",
+        "card": "rgba(23,30,38,0.8)",
     },
 }  # fmt: skip
+COLOURS["open"] = {role: f"@{role}@" for role in COLOURS["light"]}  # to be filled in by `coloured`
+_SYMBOLS = {"second": "circle-open", "accent": "diamond-open"}  # what lies beneath stays visible
 _FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', sans-serif"
 
 
@@ -32,7 +37,8 @@ def figure(picture: Picture, theme: Theme = "light") -> dict[str, Any]:
     Parameters
     ----------
     picture : Picture
-    theme : {"light", "dark"}
+    theme : {"light", "dark", "open"}
+        Open: the colours are left to `coloured`, so that one picture serves both themes.
 
     Returns
     -------
@@ -77,6 +83,17 @@ def figure(picture: Picture, theme: Theme = "light") -> dict[str, Any]:
     }
 
 
+def coloured(text: str, theme: str) -> str:
+    """Fill the colours of a theme into figures that were made with the theme "open", as JSON.
+
+    Examples
+    --------
+    >>> coloured('{"color": "@theory@"}', "light")
+    '{"color": "#22344f"}'
+    """
+    return re.sub("@([a-z]+)@", lambda found: COLOURS[theme].get(found[1], found[0]), text)
+
+
 def trace(one: Trace, theme: Theme = "light") -> dict[str, Any]:
     """Return a trace in plotly's words.
 
@@ -90,7 +107,8 @@ def trace(one: Trace, theme: Theme = "light") -> dict[str, Any]:
     if one.kind == "bars":
         drawn |= {"type": "bar", "marker": {"color": colour, "opacity": 0.35}}
     elif one.kind == "points":
-        drawn |= {"mode": "markers", "marker": {"color": colour, "size": 8, "line": {"width": 0}}}
+        marker = {"color": colour, "size": 8, "symbol": _SYMBOLS.get(one.role, "circle")}
+        drawn |= {"mode": "markers", "marker": marker}
     else:
         dash = "dot" if one.dashed else "solid"
         drawn |= {"mode": "lines", "line": {"color": colour, "width": 2.2, "dash": dash}}
@@ -147,5 +165,6 @@ def _caption(mark: Mark, place: int, log: bool, colours: dict[str, str]) -> dict
     return {
         "x": math.log10(mark.x) if log else mark.x, "y": 1 - 0.09 * place, "xref": "x", "yref": "paper",
         "yanchor": "top", "xanchor": "left", "xshift": 4, "showarrow": False, "text": mark.label,
+        "bgcolor": colours["card"], "borderpad": 1,
         "font": {"color": colours[mark.role], "size": 12},
     }  # fmt: skip

@@ -7,6 +7,7 @@ is what "run" means: an ordinary `Study`, whose records any other command sees t
 
 import json
 import math
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
@@ -191,6 +192,32 @@ class Handles(Control):
         if self.signed and row[2] not in (-1, 1):
             raise refusal(self.name, row, "end in 1 or -1")
         return [float(number) for number in row]
+
+
+@dataclass(frozen=True, kw_only=True)
+class OwnTable(Control):
+    """A file of the reader's own, kept under a name made of its content, and some of its classes.
+
+    Examples
+    --------
+    >>> OwnTable(name="file", label="your file").clean({"table": "", "classes": []})
+    {'table': '', 'classes': []}
+    """
+
+    default: Mapping[str, Any] = field(default_factory=lambda: {"table": "", "classes": []})
+
+    def clean(self, value: Any) -> dict[str, Any]:
+        """Return the table's name and the the chosen classes; whether they exist, the theory says."""
+        need = "name a table and some of its classes"
+        if not isinstance(value, Mapping) or set(value) != {"table", "classes"}:
+            raise refusal(self.name, value, need)
+        table, classes = value["table"], value["classes"]
+        if not isinstance(table, str) or not re.fullmatch("([0-9a-f]{16})?", table):
+            raise refusal(self.name, table, need)
+        good = isinstance(classes, (list, tuple)) and len(classes) <= _LONGEST
+        if not good or any(not isinstance(one, str) or len(one) > _LONGEST for one in classes):
+            raise refusal(self.name, classes, need)
+        return {"table": table, "classes": list(classes)}
 
 
 @dataclass(frozen=True, kw_only=True)

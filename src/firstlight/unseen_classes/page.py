@@ -8,6 +8,7 @@ from firstlight.show.page import (
     Drawn,
     Group,
     Handles,
+    OwnTable,
     Page,
     Panel,
     Picture,
@@ -20,6 +21,7 @@ from firstlight.show.page import (
     Values,
     View,
 )
+from firstlight.study.registry import resolve
 from firstlight.study.spec import Arm
 from firstlight.study.sweep import Study
 
@@ -36,7 +38,7 @@ _OBSERVABLES = ("alignment", "alignment_before", "elasticity", "recall", "recall
 _PANELS = {
     "alignment": ("alignment", "alignment_before", "mean cosine within a class"),
     "recall": ("recall", "recall_before", "Recall@1"),
-    "elasticity": ("elasticity", "", "mean squared movement of a feature"),
+    "elasticity": ("elasticity", "", "mean squared movement"),
 }
 
 
@@ -48,17 +50,16 @@ def _fields(values: Values, each: int) -> tuple[str, dict[str, Any]]:
     }  # fmt: skip
     if values["source"] == "digits":
         return "problem:ImageProblem", {**step, "classes": ",".join(values["train"]), "per_class": each}
+    if values["source"] == "file":
+        return "table:TableProblem", {**step, **values["file"], "per_class": each}
     sizes = {"dimension": values["dimension"], "samples": values["samples"], "unseen_samples": each}
     means = [list(row) for row in values["means"]]
     return "plane:PlaneProblem", {**step, **sizes, "means": means, "train_norm": values["train_norm"]}
 
 
 def _problem(values: Values, each: int | None = None) -> Any:
-    from firstlight.unseen_classes.plane import PlaneProblem
-    from firstlight.unseen_classes.problem import ImageProblem
-
     kind, fields = _fields(values, each or values["each"])
-    return (ImageProblem if kind.endswith("ImageProblem") else PlaneProblem)(**fields)
+    return resolve(f"firstlight.unseen_classes.{kind}")(**fields)
 
 
 def classes(values: Values) -> Iterator[Mapping[str, Drawn]]:
@@ -90,15 +91,19 @@ def _drawn(values: Values, found: "xr.Dataset", note: str) -> dict[str, Drawn]:
 
 
 def _names(values: Values, classes: "np.ndarray") -> list[str]:
+    from firstlight.data.kept import kept
+
     if values["source"] == "digits":
         return [f"digit {int(one)}" for one in classes]
+    if values["source"] == "file":
+        return [kept(values["file"]["table"])[2][int(one)] for one in classes]
     return [_NAMES[int(one) - 10] for one in classes]
 
 
 def _plane(values: Values, found: "xr.Dataset", names: Sequence[str], note: str) -> Plane:
-    """Draw the means that can be dragged; of digits, where they lie."""
-    if values["source"] == "digits":
-        return _digits_plane(values, found, names, note)
+    """Draw the means that can be dragged; of digits and own rows, where they lie."""
+    if values["source"] != "plane":
+        return _rows_plane(values, found, names, note)
     rows = [list(row) for row in values["means"]]
     size = values["train_norm"]
     trained = Group(
@@ -113,7 +118,7 @@ def _plane(values: Values, found: "xr.Dataset", names: Sequence[str], note: str)
     )  # fmt: skip
 
 
-def _digits_plane(values: Values, found: "xr.Dataset", names: Sequence[str], note: str) -> Plane:
+def _rows_plane(values: Values, found: "xr.Dataset", names: Sequence[str], note: str) -> Plane:
     import numpy as np
 
     data = _problem(values).sample(np.random.default_rng(0))
@@ -125,7 +130,7 @@ def _digits_plane(values: Values, found: "xr.Dataset", names: Sequence[str], not
     kept = [i for i in range(len(rest)) if np.isfinite(rest[i]) and np.isfinite(similarity[i])]
     points = [(float(similarity[i]), rest[i]) for i in kept]
     reach = 1.15 * max(abs(x) for x, _ in points)
-    unseen = Group(name="unseen digit", points=points, role="accent", labels=[names[i] for i in kept])
+    unseen = Group(name="unseen class", points=points, role="accent", labels=[names[i] for i in kept])
     return Plane(
         groups=[unseen], x_range=(-reach, reach), y_range=(0.0, 1.25 * max(y for _, y in points)),
         x="similarity to what was learnt", y="length of the class mean", note=note,
@@ -168,11 +173,15 @@ def points(values: Values, study: Study, found: "xr.Dataset") -> dict[str, list[
 _GAUSSIAN = {"source": ("plane",)}
 _CONTROLS = (
     Choice(name="source", label="classes", default="plane",
-           options={"plane": "placed in the plane", "digits": "handwritten digits"}),
+           options={"plane": "placed in the plane", "digits": "handwritten digits",
+                    "file": "a file of yours"}),
     Handles(name="means", label="class means", reach=_REACH, default=_MEANS, least=2, most=8, when=_GAUSSIAN,
             meaning="Drag a class, or focus it and use the arrow keys."),
     Several(name="train", label="train on", default=("0", "1"), options=_DIGITS, least=2, most=8,
             when={"source": ("digits",)}, meaning="The network sees these digits only."),
+    OwnTable(name="file", label="your file", when={"source": ("file",)},
+             meaning="csv, npz, npy or parquet with at least four classes; choose which to train on. It is "
+             "kept in the cache folder of this machine, so that links and records stay true."),
     Slider(name="strength", label="strength of the step κ", default=4.0, low=0.01, high=100.0, log=True,
            meaning="At 1 the step moves pre-activations by as much as they were."),
     Choice(name="activation", label="activation σ", default="shifted_relu",
@@ -227,7 +236,7 @@ def page() -> Page:
         controls=_CONTROLS,
         panels=(
             Panel(name="plane", title="Where the classes are",
-                  about="Drag the unseen classes; the crosses are those that the network is trained on."),
+                  about="Crosses are trained on. Classes that were placed by hand can be dragged."),
             Panel(name="alignment", title="Alignment", about="How alike the features of one class become."),
             Panel(name="recall", title="Retrieval",
                   about="How often a sample's nearest neighbour is of its class."),

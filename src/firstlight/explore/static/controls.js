@@ -1,5 +1,6 @@
 // Controls from their description; every one is a native element, so the keyboard works as anywhere.
 
+import { get } from "./api.js";
 import { h, number } from "./dom.js";
 
 export class Controls {
@@ -13,7 +14,7 @@ export class Controls {
   }
 
   add(control) {
-    const made = { slider, choice, several, formula, handles }[control.kind](control, (value, busy) => {
+    const made = { slider, choice, several, formula, handles, owntable }[control.kind](control, (value, busy) => {
       this.values[control.name] = value;
       this.refresh();
       this.changed(busy);
@@ -42,6 +43,11 @@ export class Controls {
       const hidden = Object.entries(control.when).some(([name, allowed]) => !allowed.includes(this.values[name]));
       element.hidden = hidden;
     }
+  }
+
+  // what must be given before anything can be computed
+  missing() {
+    return this.described.find((one) => one.kind === "owntable" && !this.rows.get(one.name).element.hidden && !this.values[one.name].table);
   }
 
   // what differs from the defaults, for the address
@@ -130,4 +136,46 @@ function handles(control, changed) {
   const reset = h("button", { type: "button", class: "plain", id: `control-${control.name}`, onclick: () => { changed(control.default); show(control.default); } }, "put back");
   const show = (value) => { reset.disabled = JSON.stringify(value) === JSON.stringify(control.default); };
   return { element: field(control, reset), put: show };
+}
+
+// a file is sent once and kept by its content; then its classes can be chosen
+function owntable(control, changed) {
+  const picker = h("input", { type: "file", id: `control-${control.name}`, accept: ".csv,.tsv,.txt,.npz,.npy,.parquet", onchange: () => bring(picker.files[0]) });
+  const column = h("input", { type: "text", placeholder: "column of labels: by itself", "aria-label": "column of the labels", maxlength: 200 });
+  const chips = h("div", { class: "chips", role: "group", "aria-label": "classes to train on" });
+  const said = h("span", { class: "quiet", role: "status" });
+  const element = field(control, picker, null);
+  element.append(column, said, chips);
+  let known = null;
+  const show = (about, chosen) => {
+    known = about;
+    said.textContent = `${about.rows} rows, ${about.columns} columns; train on`;
+    chips.replaceChildren(...about.classes.map((name) => h("label", { class: "chip" },
+      h("input", { type: "checkbox", value: name, checked: chosen.includes(name), onchange: choose }), name)));
+  };
+  const choose = (event) => {
+    const chosen = [...chips.querySelectorAll("input:checked")].map((one) => one.value);
+    if (chosen.length < 2 || chosen.length > known.classes.length - 2) event.target.checked = !event.target.checked;
+    else changed({ table: known.table, classes: chosen });
+  };
+  const bring = async (file) => {
+    if (!file) return;
+    said.textContent = "reading …";
+    try {
+      const about = await get(`/api/tables?${new URLSearchParams({ name: file.name, labels: column.value })}`, { method: "POST", body: file });
+      show(about, about.classes.slice(0, 2));
+      changed({ table: about.table, classes: about.classes.slice(0, 2) });
+    } catch (error) {
+      said.textContent = error.message;
+    }
+  };
+  const put = async (value) => {
+    if (!value.table || known?.table === value.table) return;
+    try {
+      show(await get(`/api/tables/${value.table}`), value.classes);
+    } catch (error) {
+      said.textContent = error.message;
+    }
+  };
+  return { element, put };
 }

@@ -20,7 +20,8 @@ class DataPage {
       });
     }
     this.labels = h("input", { type: "text", id: "labels", placeholder: "found by itself", maxlength: 200 });
-    this.task = h("select", { id: "task" }, [["auto", "by itself"], ["classification", "classes"], ["regression", "numbers"]].map(([value, text]) => h("option", { value }, text)));
+    this.without = h("input", { type: "text", id: "without", placeholder: "none", maxlength: 2000 });
+    this.task = h("select", { id: "task" }, [["auto", "found by itself"], ["classification", "classes"], ["regression", "numbers"]].map(([value, text]) => h("option", { value }, text)));
     this.standardise = h("input", { type: "checkbox", id: "standardise" });
     this.seconds = h("input", { type: "number", id: "seconds", min: 5, max: 300, value: 30 });
     this.go = h("button", { type: "button", class: "primary", disabled: true, onclick: () => this.diagnose() }, "Diagnose");
@@ -38,9 +39,9 @@ class DataPage {
         h("h1", {}, "Your data"), h("p", { class: "answer" }, "A table of numbers with one column of labels: csv, npz, npy or parquet, up to 200 MB. It is read on this machine, and forgotten when it is done.")),
       h("div", { class: "desk" },
         h("aside", {}, h("div", { class: "controls" },
-          field("labels", "column of the labels", this.labels), field("task", "labels are", this.task),
+          field("labels", "column of the labels", this.labels), field("without", "columns to leave out, by name", this.without), field("task", "kind of labels", this.task),
           h("label", { class: "chip" }, this.standardise, "divide columns by their spread"),
-          field("seconds", "at most, seconds", this.seconds), this.go, this.cancel, this.state)),
+          field("seconds", "seconds at most", this.seconds), this.go, this.cancel, this.state)),
         h("div", { class: "panels" }, this.picker, this.zone, this.error, this.result)));
   }
 
@@ -56,7 +57,7 @@ class DataPage {
   async diagnose() {
     this.abort?.abort();
     const abort = (this.abort = new AbortController());
-    const asked = new URLSearchParams({ name: this.file.name, labels: this.labels.value, task: this.task.value, seconds: this.seconds.value, standardise: this.standardise.checked ? "yes" : "no" });
+    const asked = new URLSearchParams({ name: this.file.name, labels: this.labels.value, without: this.without.value, task: this.task.value, seconds: this.seconds.value, standardise: this.standardise.checked ? "yes" : "no" });
     this.error.hidden = this.result.hidden = true;
     this.cancel.hidden = false;
     this.state.textContent = "reading …";

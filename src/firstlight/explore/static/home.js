@@ -8,14 +8,16 @@ import { theme, onTheme } from "./theme.js";
 export async function home(main, about) {
   const cards = about.theories.map((one) => card(one));
   const claims = h("tbody", {});
+  const waiting = h("ul", {});
+  const more = h("details", { hidden: true }, h("summary", {}), waiting);
   const table = h("section", { class: "card claims" }, h("h2", {}, "Published claims, judged by the records at hand"),
-    h("p", { class: "quiet", id: "no-claims" }, "No study with claims has been run yet: firstlight claims computes them all."),
-    h("table", { hidden: true }, h("thead", {}, h("tr", {}, ["verdict", "claim", "study"].map((one) => h("th", { scope: "col" }, one)))), claims));
+    h("p", { class: "quiet" }, "Each has a rule that was fixed before looking. ", h("code", {}, "firstlight claims"), " computes what is missing and judges all."),
+    h("table", { hidden: true }, h("thead", {}, h("tr", {}, ["verdict", "claim", "study"].map((one) => h("th", { scope: "col" }, one)))), claims), more);
   main.replaceChildren(h("article", { class: "home" },
     h("header", { class: "opening" }, h("h1", {}, "When, and what, does a network learn first?"),
       h("p", { class: "answer" }, "Four theories answer parts of that question. Move a slider and see the prediction follow; press run, and networks trained on this machine land on it, or do not.")),
     h("div", { class: "cards" }, cards.map((one) => one.element),
-      h("a", { class: "card theory-card", href: "/data" }, h("h2", {}, "Your data"),
+      h("a", { class: "card theory-card across", href: "/data" }, h("h2", {}, "Your data"),
         h("p", {}, "Drop a file of features and labels: see which theory speaks about it, what it predicts, and where its assumptions fail."),
         h("div", { class: "thumb drop" }, h("span", {}, "npz · npy · csv · parquet")))),
     table));
@@ -25,10 +27,11 @@ export async function home(main, about) {
   onTheme(draw);
   await draw();
   await stream("/api/claims", (told) => {
-    if (told.error) return;
-    if (!told.claims.length) return;
+    for (const one of told.waiting || []) waiting.append(h("li", {}, one.description, " ", h("code", {}, one.study)));
+    more.hidden = !waiting.children.length;
+    more.firstChild.textContent = `${waiting.children.length} studies of claims have not been run in this store yet`;
+    if (!told.claims?.length) return;
     table.querySelector("table").hidden = false;
-    table.querySelector("#no-claims").hidden = true;
     for (const claim of told.claims) {
       claims.append(h("tr", {}, h("td", {}, h("span", { class: `verdict ${claim.verdict.split(":")[0].replaceAll(" ", "-")}` }, claim.verdict)),
         h("td", {}, claim.claim, h("small", { class: "quiet" }, claim.evidence)), h("td", {}, claim.study)));

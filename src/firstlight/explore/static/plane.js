@@ -28,7 +28,7 @@ export class Plane {
     const [left, right] = drawn.x_range;
     const [low, high] = drawn.y_range;
     this.height = (SIZE * (high - low)) / (right - left);
-    this.margin = drawn.x ? 34 : 0;
+    this.margin = drawn.x && !this.still ? 34 : 0;
     this.svg.setAttribute("viewBox", `${-this.margin} 0 ${SIZE + this.margin} ${this.height + this.margin}`);
     const moving = drawn.times.length > 1;
     this.bar.hidden = !moving;
@@ -81,7 +81,7 @@ export class Plane {
     const mark = group.marker === "cross" ? s("path", { d: "M-5-5L5 5M-5 5L5-5", class: "cross" }) : s("circle", { r: group.marker === "ray" ? 3.6 : 8, class: "dot" });
     const movable = group.handles && !this.still;
     const body = s("g", { class: movable ? "point movable" : "point" }, movable ? s("circle", { r: 14, class: "grip" }) : null, mark);
-    if (group.labels[i] && !this.still) body.append(s("text", { x: 12, y: 4 }, group.labels[i]));
+    if (group.labels[i] && !this.still) body.append(s("text", { x: 13, y: 5 }, group.labels[i]));
     const ray = group.marker === "ray" ? s("line", { class: "ray" }) : null;
     if (movable) {
       for (const [name, value] of Object.entries({ tabindex: 0, role: "button", "data-place": `${g} ${i}`, "aria-label": `${group.name} ${i + 1}; move with the arrow keys` })) body.setAttribute(name, value);

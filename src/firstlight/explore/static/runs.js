@@ -16,7 +16,7 @@ export class RunBox {
     this.button = h("button", { type: "button", class: "primary", onclick: () => this.start() }, described.run);
     this.state = h("p", { class: "state", role: "status" });
     this.bar = h("progress", { hidden: true, max: 1, value: 0, "aria-label": "progress of the run" });
-    this.choice = h("div", { class: "choice" });
+    this.choice = h("div", { class: "answers" });
     this.others = h("ul", { class: "others" });
     this.element = h("section", { class: "run", "aria-label": "Run experiments" }, this.button, this.bar, this.state, this.choice, this.others);
     document.addEventListener("visibilitychange", () => (document.hidden ? this.abort?.abort() : this.look()));
@@ -75,6 +75,7 @@ export class RunBox {
     if (run.total) this.bar.value = run.done / run.total;
     else this.bar.removeAttribute("value");
     this.element.dataset.state = run.state;
+    this.name(run.state === "cancelled" && run.done);
     const counted = run.total ? `${run.done} of ${run.total} records` : "measuring how long it takes …";
     const left = run.left !== null && busy ? `, about ${duration(run.left)} left` : "";
     this.state.textContent = { waiting: "waiting for other runs", running: counted + left, asks: `This takes ${run.message}.`,
@@ -85,8 +86,13 @@ export class RunBox {
     this.choice.replaceChildren(...[run.state === "asks" ? ask("confirm", "Run it") : null, busy || run.state === "asks" ? ask("cancel", "Cancel") : null, other].filter(Boolean));
   }
 
+  name(begun) {
+    this.button.textContent = begun ? "Go on with the run" : this.described.run;
+  }
+
   stored(stored, records) {
     if (this.active) return;
+    this.name(stored > 0 && stored < records);
     this.element.dataset.state = stored ? "stored" : "none";
     this.state.textContent = stored ? `${stored} of ${records} records of these settings are stored.` : `${records} records to compute.`;
   }

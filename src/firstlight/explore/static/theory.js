@@ -96,6 +96,11 @@ class TheoryPage {
 
   async ask() {
     this.wanted = false;
+    const missing = this.controls.missing();
+    if (missing) {
+      this.fail(new Error(`Choose ${missing.label} first.`));
+      return;
+    }
     this.answering = true;
     const began = performance.now();
     const abort = (this.abort = new AbortController());
