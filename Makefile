@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: help report explore test test-cpus lint format bench claims fingerprints costs pictures docs wheel clean
+.PHONY: help report explore test test-cpus lint format bench claims fingerprints costs pictures docs docs-check wheel clean
 
 help:
 	@echo "make report   install, compute the quick report, write out/report.html"
@@ -20,7 +20,8 @@ help:
 	@echo "make costs    time the catalogue anew, for firstlight study list"
 	@echo "make pictures draw the README's pictures anew"
 	@echo "make docs     the documentation site in out/site"
-	@echo "make wheel    build the wheel into out/dist"
+	@echo "make docs-check  the same, and every page opened in Chromium, wide and narrow"
+	@echo "make wheel    build wheel and sdist into out/dist"
 	@echo "make clean    remove the environment and the outputs"
 
 $(VENV)/bin/python:
@@ -32,7 +33,7 @@ $(VENV)/.core: $(VENV)/bin/python pyproject.toml constraints.txt
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/.core
-	$(PIP) install --constraint constraints.txt --editable '.[dev,cluster]'
+	$(PIP) install --constraint constraints.txt --editable '.[dev,cluster,docs]'
 	@touch $@
 
 $(VENV)/.docs: $(VENV)/.core
@@ -95,7 +96,11 @@ pictures: $(VENV)/.core
 
 docs: $(VENV)/.docs
 	$(BIN)/python -m sphinx --fail-on-warning --keep-going --quiet --doctree-dir out/doctrees docs out/site
+	$(BIN)/python docs/_ext/check_site.py out/site
 	@echo "out/site/index.html"
+
+docs-check: docs $(VENV)/.dev
+	$(BIN)/python docs/_ext/check_site.py out/site --browser
 
 wheel: $(VENV)/.dev
 	$(BIN)/python -m build --outdir out/dist

@@ -18,7 +18,7 @@ extensions = [
     "sphinx_copybutton",
     "sphinx_design",
     "sphinx_gallery.gen_gallery",
-    "commands",
+    "generated",
     "mathml",
     "plain_docstrings",
 ]
@@ -27,11 +27,13 @@ nitpicky = False
 myst_enable_extensions = ["dollarmath", "colon_fence", "deflist"]
 myst_heading_anchors = 3
 html_math_renderer = "mathml"
+smartquotes_action = "qe"  # options keep their two dashes
 
 autodoc_typehints = "none"  # types stand in the docstrings, with shapes
 autodoc_member_order = "bysource"
 napoleon_google_docstring = False
 napoleon_use_ivar = True  # fields of a tuple are members already
+napoleon_use_param = False  # "shape (n, d)" is no link
 napoleon_use_rtype = False
 suppress_warnings = ["ref.python"]  # every theory has a Problem
 
@@ -48,6 +50,8 @@ sphinx_gallery_conf = {
     "min_reported_time": 1,
     "abort_on_example_error": True,
     "plot_gallery": True,
+    "capture_repr": (),
+    "write_computation_times": False,  # its pages ask other machines for scripts
 }
 
 html_theme = "pydata_sphinx_theme"
@@ -57,6 +61,7 @@ html_css_files = ["firstlight.css"]
 html_show_sourcelink = False
 html_copy_source = False
 html_theme_options = {
+    "logo": {"text": f"firstlight {release}"},
     "navbar_end": ["theme-switcher"],
     "navbar_align": "left",
     "show_prev_next": True,
@@ -65,4 +70,5 @@ html_theme_options = {
     "footer_end": [],
     "show_toc_level": 2,
 }
+html_sidebars = {"start": [], "index": []}
 html_context = {"default_mode": "auto"}

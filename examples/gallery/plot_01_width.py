@@ -16,7 +16,12 @@ figure, axes = plt.subplots(figsize=(6.5, 4), layout="constrained")
 for colour, activation in enumerate(["relu", "tanh", "sigmoid"]):
     problems = [
         one_step.Problem.scaled(
-            dimension=200, width=int(200 * ratio), samples=200, alpha=0.5, beta=0.74, activation=activation
+            dimension=200,
+            width=int(200 * ratio),
+            samples=200,
+            alpha=0.5,
+            beta=0.74,
+            activation=activation,
         )
         for ratio in ratios
     ]
@@ -26,8 +31,15 @@ for colour, activation in enumerate(["relu", "tanh", "sigmoid"]):
         f"C{colour}",
         label=activation,
     )
-    runs = np.array([[one.simulate(rng=seed).test_error.item() for seed in range(6)] for one in problems])
-    axes.errorbar(ratios, runs.mean(1), runs.std(1, ddof=1) / np.sqrt(6), fmt=f"C{colour}o")
+    runs = np.array(
+        [
+            [one.simulate(rng=seed).test_error.item() for seed in range(6)]
+            for one in problems
+        ]
+    )
+    axes.errorbar(
+        ratios, runs.mean(1), runs.std(1, ddof=1) / np.sqrt(6), fmt=f"C{colour}o"
+    )
 axes.set(
     xscale="log",
     yscale="log",

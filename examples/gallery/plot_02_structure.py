@@ -18,7 +18,12 @@ for alpha in (0.0, 0.5, 1.0):
         np.mean(
             [
                 one_step.Problem.scaled(
-                    dimension=150, width=150, samples=150, alpha=alpha, beta=beta, label_direction="spikes"
+                    dimension=150,
+                    width=150,
+                    samples=150,
+                    alpha=alpha,
+                    beta=beta,
+                    label_direction="spikes",
                 )
                 .predict(rng=seed)
                 .relative_test_error.item()
@@ -28,5 +33,9 @@ for alpha in (0.0, 0.5, 1.0):
         for beta in betas
     ]
     axes.plot(betas, errors, marker=".", label=f"α = {alpha:g}")
-axes.set(xlabel="strength β", ylabel="test error / Var(y)", title="d = k = m = 150, mean of 3 first layers")
+axes.set(
+    xlabel="strength β",
+    ylabel="test error / Var(y)",
+    title="d = k = m = 150, mean of 3 first layers",
+)
 axes.legend()

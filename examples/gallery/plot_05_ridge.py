@@ -28,6 +28,9 @@ for size in sizes:
     axes.plot(penalties, curve, label=f"{size} samples")
     axes.plot(penalties[curve.argmin()], curve.min(), "k.")
 axes.set(
-    xscale="log", xlabel="ridge penalty", ylabel="test error", title="d = 200, k = 300; dots mark the best"
+    xscale="log",
+    xlabel="ridge penalty",
+    ylabel="test error",
+    title="d = 200, k = 300; dots mark the best",
 )
 axes.legend()

@@ -19,7 +19,10 @@ steps = np.geomspace(0.1, 300, 7)
 scores = [
     cross_val_score(
         make_pipeline(
-            StandardScaler(), OneStepClassifier(width=100, step_size=step, ridge=1e-2, random_state=0)
+            StandardScaler(),
+            OneStepClassifier(
+                width=100, step_size=step, ridge=1e-2, random_state=0
+            ),
         ),
         X,
         y,
@@ -28,7 +31,12 @@ scores = [
     for step in steps
 ]
 figure, axes = plt.subplots(figsize=(6, 3.8), layout="constrained")
-axes.errorbar(steps, 1 - np.mean(scores, 1), np.std(scores, 1, ddof=1) / np.sqrt(5), fmt="o-")
+axes.errorbar(
+    steps, 1 - np.mean(scores, 1), np.std(scores, 1, ddof=1) / np.sqrt(5), fmt="o-"
+)
 axes.set(
-    xscale="log", xlabel="step size", ylabel="error of classes, 5 folds", title="breast cancer, 100 neurons"
+    xscale="log",
+    xlabel="step size",
+    ylabel="error of classes, 5 folds",
+    title="breast cancer, 100 neurons",
 )

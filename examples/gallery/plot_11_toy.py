@@ -18,9 +18,17 @@ path = early_alignment.align(X, y, W, signs)
 colours = np.where(path.fate == 1, "C0", np.where(path.fate == -1, "C3", "0.7"))
 figure, panels = plt.subplots(1, 2, figsize=(8, 4), layout="constrained")
 for axes, time, title in zip(
-    panels, (0.0, path.last_event), ("start", f"time {path.last_event:.2f}"), strict=True
+    panels,
+    (0.0, path.last_event),
+    ("start", f"time {path.last_event:.2f}"),
+    strict=True,
 ):
     axes.scatter(*X.T, c=np.where(y > 0, "C0", "C3"), marker="x")
     for (x0, x1), colour in zip(path.direction(time), colours, strict=True):
-        axes.annotate("", (0.8 * x0, 0.8 * x1), (0, 0), arrowprops={"arrowstyle": "->", "color": colour})
+        axes.annotate(
+            "",
+            (0.8 * x0, 0.8 * x1),
+            (0, 0),
+            arrowprops={"arrowstyle": "->", "color": colour},
+        )
     axes.set(aspect="equal", xlim=(-1.2, 1.2), ylim=(-1.2, 1.2), title=title)

@@ -19,11 +19,15 @@ for mu in separations:
     W, signs = rng.normal(size=(40, 10)), rng.choice([-1, 1], 40)
     exact.append(early_alignment.align(X, y, W, signs).last_event)
     bounds.append(
-        early_alignment.bounds(early_alignment.geometry(X, y, W, signs), 40, log_scale=-1e6).alignment_time
+        early_alignment.bounds(
+            early_alignment.geometry(X, y, W, signs), 40, log_scale=-1e6
+        ).alignment_time
     )
 figure, axes = plt.subplots(figsize=(6.5, 4), layout="constrained")
 axes.semilogy(separations, exact, "ko-", label="exact, 40 neurons")
 for name in bounds[0]:
-    axes.semilogy(separations, [one[name] for one in bounds], label=f"bound: {name}")
+    axes.semilogy(
+        separations, [one[name] for one in bounds], label=f"bound: {name}"
+    )
 axes.set(xlabel="separability μ", ylabel="time", title="20 points in 10 dimensions")
 axes.legend()

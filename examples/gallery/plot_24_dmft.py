@@ -13,7 +13,11 @@ from firstlight import phase_transition
 figure, axes = plt.subplots(figsize=(6.5, 4), layout="constrained")
 for dimension, marker in ((200, "o"), (800, "s")):
     problem = phase_transition.Problem(
-        dimension=dimension, samples_per_dimension=3.0, step_size=0.25, steps=32, spectrum=False
+        dimension=dimension,
+        samples_per_dimension=3.0,
+        step_size=0.25,
+        steps=32,
+        spectrum=False,
     )
     runs = [problem.simulate(rng=seed) for seed in range(3)]
     losses = np.array([one.train_loss.values for one in runs])

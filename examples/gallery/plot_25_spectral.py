@@ -21,7 +21,9 @@ for dimension in (150, 500):
         trials = []
         for seed in range(4):
             data = target.sample(int(ratio * dimension), dimension, rng=seed)
-            _, vectors = phase_transition.spectral_estimator(data.X, data.y, preprocessing)
+            _, vectors = phase_transition.spectral_estimator(
+                data.X, data.y, preprocessing
+            )
             trials.append(float((vectors[:, 0] @ data.directions[:, 0]) ** 2))
         overlaps.append(trials)
     axes.errorbar(
@@ -31,6 +33,8 @@ for dimension in (150, 500):
         fmt="o",
         label=f"d = {dimension}, 4 trials",
     )
-axes.axvline(threshold, color="k", linestyle="--", label=f"delta_alg = {threshold:.3f}")
+axes.axvline(
+    threshold, color="k", linestyle="--", label=f"delta_alg = {threshold:.3f}"
+)
 axes.set(xlabel="samples per dimension", ylabel="squared overlap")
 axes.legend()

@@ -15,12 +15,22 @@ student = phase_transition.Student("tanh_squared", second_layer=1.0, init_scale=
 dimensions = np.array([250, 500, 1000, 2000, 4000, 8000])
 times = [
     phase_transition.escape_time(
-        target, student, samples_per_dimension=5.0, training=0.25, dimension=int(d), steps=64, draws=4096
+        target,
+        student,
+        samples_per_dimension=5.0,
+        training=0.25,
+        dimension=int(d),
+        steps=64,
+        draws=4096,
     ).time
     for d in dimensions
 ]
 figure, axes = plt.subplots(figsize=(6, 3.8), layout="constrained")
 axes.semilogx(dimensions, times, "o-")
+axes.set_xticks(dimensions, labels=[f"{d}" for d in dimensions], minor=False)
+axes.minorticks_off()
 axes.set(
-    xlabel="dimension", ylabel="steps", title="n/d = 5: predicted escape of the root mean square overlap"
+    xlabel="dimension",
+    ylabel="steps",
+    title="n/d = 5: predicted escape of the root mean square overlap",
 )

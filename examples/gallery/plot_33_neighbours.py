@@ -11,11 +11,19 @@ from sklearn.datasets import load_digits
 from firstlight import unseen_classes
 
 X, y = load_digits(return_X_y=True)
-data = unseen_classes.standardised(unseen_classes.split_classes(X[:700], y[:700], [0, 1]))
-pairs = unseen_classes.analyse(data, unseen_classes.Step()).pair_recall.to_dataframe().dropna().reset_index()
-lowest = pairs.sort_values("pair_recall").head(10)
-names = [f"{row[0]} and {row[1]}" for row in lowest.iloc[:, :2].astype(str).to_numpy()]
+data = unseen_classes.standardised(
+    unseen_classes.split_classes(X[:700], y[:700], [0, 1])
+)
+found = (
+    unseen_classes.analyse(data, unseen_classes.Step())
+    .pair_recall.to_series()
+    .nsmallest(8)
+)
 figure, axes = plt.subplots(figsize=(6, 4), layout="constrained")
-axes.barh(names, 1 - lowest["pair_recall"].to_numpy())
+axes.barh(
+    [name.replace(" - ", " and ") for name in found.index], 1 - found.to_numpy()
+)
 axes.invert_yaxis()
-axes.set(xlabel="1 - predicted Recall@1", title="the ten pairs that are confused most")
+axes.set(
+    xlabel="1 - predicted Recall@1", title="the eight pairs that are confused most"
+)

@@ -34,12 +34,23 @@ WIDTHS = np.array([20, 60, 100, 160, 200, 240, 400, 800])
 
 def problem(width, **changes):
     setting = {"alpha": 0.5, "beta": 0.74, "ridge": 1e-4, **changes}
-    return one_step.Problem.scaled(dimension=200, width=int(width), samples=SAMPLES, **setting)
+    return one_step.Problem.scaled(
+        dimension=200, width=int(width), samples=SAMPLES, **setting
+    )
 
 
-theory = [problem(width).predict(method="asymptotic").test_error.item() for width in WIDTHS]
+theory = [
+    problem(width).predict(method="asymptotic").test_error.item()
+    for width in WIDTHS
+]
 networks = np.array(
-    [[problem(width).simulate(rng=[seed, width]).test_error.item() for seed in range(8)] for width in WIDTHS]
+    [
+        [
+            problem(width).simulate(rng=[seed, width]).test_error.item()
+            for seed in range(8)
+        ]
+        for width in WIDTHS
+    ]
 )
 
 figure, axes = plt.subplots(figsize=(6.5, 4), layout="constrained")
@@ -52,7 +63,10 @@ axes.errorbar(
     label="8 networks, ± 1 s.e.m.",
 )
 axes.set(
-    xscale="log", xlabel="width / samples", ylabel="test error", title="d = 200, m = 200, ReLU, seeds 0 to 7"
+    xscale="log",
+    xlabel="width / samples",
+    ylabel="test error",
+    title="d = 200, m = 200, ReLU, seeds 0 to 7",
 )
 axes.legend()
 
@@ -62,7 +76,9 @@ axes.legend()
 
 import firstlight
 
-both = firstlight.compare(problem(400), trials=16, rng=0, predict={"method": "asymptotic"}, tolerance=0.1)
+both = firstlight.compare(
+    problem(400), trials=16, rng=0, predict={"method": "asymptotic"}, tolerance=0.1
+)
 print(f"gap {both.test_error_gap.item():+.1%}: {both.test_error_verdict.item()}")
 
 # %%
@@ -76,11 +92,17 @@ strong = problem(200, alpha=0.0, beta=0.9, label_direction="spikes")
 with warnings.catch_warnings(record=True) as heard:
     warnings.simplefilter("always")
     polynomial = np.mean(
-        [strong.simulate(rng=seed, method="hermite", degree=4).test_error for seed in range(4)]
+        [
+            strong.simulate(rng=seed, method="hermite", degree=4).test_error
+            for seed in range(4)
+        ]
     )
 network = np.mean([strong.simulate(rng=seed).test_error for seed in range(4)])
 conditional = np.mean(
-    [strong.simulate(rng=seed, method="conditional_gaussian").test_error for seed in range(4)]
+    [
+        strong.simulate(rng=seed, method="conditional_gaussian").test_error
+        for seed in range(4)
+    ]
 )
 print(
     f"network {network:.3f}, polynomial of degree 4 {polynomial:.3f}, conditional Gaussian model {conditional:.3f}"

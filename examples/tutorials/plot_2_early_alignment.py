@@ -51,9 +51,17 @@ axes.set(
 
 for scale in (1e-3, 1e-4, 1e-5):
     run = early_alignment.flow(
-        X, y, directions, signs, log_scale=np.log(scale), t_max=2 * path.last_event, observations=20
+        X,
+        y,
+        directions,
+        signs,
+        log_scale=np.log(scale),
+        t_max=2 * path.last_event,
+        observations=20,
     )
-    print(f"scale {scale:.0e}: last neuron settled at {run.t1:.4f}, exact path {path.last_event:.4f}")
+    print(
+        f"scale {scale:.0e}: last neuron settled at {run.t1:.4f}, exact path {path.last_event:.4f}"
+    )
 
 # %%
 # **And where it fails.** Take data that are not separable: give some points the wrong label. Then :math:`\mu < 0`, and neurons can be

@@ -30,15 +30,28 @@ student = phase_transition.Student("tanh_squared", second_layer=1.0, init_scale=
 threshold = phase_transition.delta_alg(target)
 print(f"delta_alg = {threshold.value:.4f}, converged: {threshold.converged}")
 
-figure, panels = plt.subplots(1, 2, figsize=(8, 3.4), sharey=True, layout="constrained")
+figure, panels = plt.subplots(
+    1, 2, figsize=(8, 3.4), sharey=True, layout="constrained"
+)
 for axes, delta in zip(panels, (2.0, 16.0), strict=True):
-    spectrum = phase_transition.hessian_spectrum(target, student, samples_per_dimension=delta)
-    eigenvalues = np.linspace(spectrum.left_edge - 0.1, spectrum.right_edge + 0.05, 300)
+    spectrum = phase_transition.hessian_spectrum(
+        target, student, samples_per_dimension=delta
+    )
+    eigenvalues = np.linspace(
+        spectrum.left_edge - 0.1, spectrum.right_edge + 0.05, 300
+    )
     axes.plot(eigenvalues, spectrum.density(eigenvalues))
     for outlier in spectrum.outliers:
         axes.axvline(outlier.value, color="C3", linestyle="--")
-        axes.text(outlier.value, axes.get_ylim()[1] * 0.8, f" overlap {outlier.overlap:.2f}", color="C3")
-    axes.set(title=f"{delta:g} samples per dimension", xlabel="eigenvalue of the Hessian")
+        axes.text(
+            outlier.value,
+            axes.get_ylim()[1] * 0.8,
+            f" overlap {outlier.overlap:.2f}",
+            color="C3",
+        )
+    axes.set(
+        title=f"{delta:g} samples per dimension", xlabel="eigenvalue of the Hessian"
+    )
 panels[0].set_ylabel("density")
 
 # %%
@@ -66,7 +79,9 @@ for step, predicted, measured in zip(
 # no second derivative, its Hessian no negative outlier, and the library refuses by name.
 
 try:
-    phase_transition.delta_nn(target, phase_transition.Student("relu", second_layer=1.0), steps=16)
+    phase_transition.delta_nn(
+        target, phase_transition.Student("relu", second_layer=1.0), steps=16
+    )
 except ValueError as error:
     print("refused:", str(error)[:140])
 
@@ -75,8 +90,13 @@ except ValueError as error:
 # Solution: narrow extremes are rare and tell little per label, and so does a band that halves the mass unevenly.
 
 levels = np.linspace(0.2, 2.6, 9)
-values = [phase_transition.delta_alg(f"sign(abs(z1) - {level:.3f})").value for level in levels]
+values = [
+    phase_transition.delta_alg(f"sign(abs(z1) - {level:.3f})").value
+    for level in levels
+]
 figure, axes = plt.subplots(figsize=(6, 3.4), layout="constrained")
 axes.semilogy(levels, values, marker=".")
-axes.set(xlabel="c", ylabel="samples per dimension", title="threshold of sign(|z| - c)")
+axes.set(
+    xlabel="c", ylabel="samples per dimension", title="threshold of sign(|z| - c)"
+)
 print(f"smallest {min(values):.3f} at c = {levels[int(np.argmin(values))]:.2f}")

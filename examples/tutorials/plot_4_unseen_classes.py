@@ -26,7 +26,9 @@ from sklearn.datasets import load_digits
 from firstlight import unseen_classes
 
 X, y = load_digits(return_X_y=True)
-data = unseen_classes.standardised(unseen_classes.split_classes(X[:900], y[:900], [0, 1]))
+data = unseen_classes.standardised(
+    unseen_classes.split_classes(X[:900], y[:900], [0, 1])
+)
 step = unseen_classes.Step(strength=4.0)
 theory = unseen_classes.predict_classes(data, step)
 network = unseen_classes.simulate_classes(data, step, np.random.default_rng(1))
@@ -35,9 +37,14 @@ figure, panels = plt.subplots(1, 2, figsize=(8, 3.6), layout="constrained")
 for axes, name in zip(panels, ("alignment", "elasticity"), strict=True):
     axes.scatter(theory[name], network[name])
     for label, x, value in zip(
-        theory["class"].values, theory[name].values, network[name].values, strict=True
+        theory["class"].values,
+        theory[name].values,
+        network[name].values,
+        strict=True,
     ):
-        axes.annotate(str(label), (x, value), textcoords="offset points", xytext=(4, 4))
+        axes.annotate(
+            str(label), (x, value), textcoords="offset points", xytext=(4, 4)
+        )
     ends = [float(theory[name].min()), float(theory[name].max())]
     axes.plot(ends, ends, color="0.6")
     axes.set(xlabel=f"predicted {name}", ylabel=f"measured {name}")
@@ -45,7 +52,9 @@ for axes, name in zip(panels, ("alignment", "elasticity"), strict=True):
 # %%
 # **It agrees.** The largest gap between prediction and a single network:
 
-print("alignment:", round(float(abs(theory.alignment - network.alignment).max()), 3))
+print(
+    "alignment:", round(float(abs(theory.alignment - network.alignment).max()), 3)
+)
 print("Recall@1: ", round(float(abs(theory.recall - network.recall).max()), 3))
 
 # %%
@@ -68,7 +77,11 @@ print(
 
 strengths = [0.25, 1.0, 4.0, 16.0]
 alignments = [
-    float(unseen_classes.predict_classes(data, unseen_classes.Step(strength=s)).alignment.mean())
+    float(
+        unseen_classes.predict_classes(
+            data, unseen_classes.Step(strength=s)
+        ).alignment.mean()
+    )
     for s in strengths
 ]
 print(dict(zip(strengths, np.round(alignments, 3), strict=True)))

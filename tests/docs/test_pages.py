@@ -1,5 +1,6 @@
 """The documentation's Python examples run, and the files and commands that it names are there."""
 
+import importlib
 import re
 from pathlib import Path
 
@@ -31,6 +32,14 @@ def test_the_study_in_a_file_is_read(tmp_path):
     file = tmp_path / "ridge.toml"
     file.write_text(re.search(r"```toml\n(.*?)```", page, re.DOTALL)[1])
     assert read_study(file).size == 5
+
+
+@pytest.mark.parametrize(
+    "page", sorted((ROOT / "docs" / "reference").glob("*.md")), ids=lambda page: page.stem
+)
+def test_modules_of_the_reference_exist(page):
+    for name in re.findall(r"automodule:: (\S+)", page.read_text("utf-8")):
+        assert importlib.import_module(name).__doc__, name
 
 
 def test_commands_that_pages_name_exist():

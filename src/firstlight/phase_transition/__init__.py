@@ -148,10 +148,10 @@ THEORY = Theory(
     },
     diagnose="firstlight.phase_transition.diagnosis:diagnose",
     featured=(
-        "phase-transition/delta-alg",
+        "phase-transition/learning-curve",
+        "phase-transition/two-phases",
         "phase-transition/hessian-spectrum",
         "phase-transition/dmft-vs-gd",
-        "phase-transition/size",
     ),
     commands="firstlight.phase_transition.commands:app",
 )

@@ -3,6 +3,8 @@
 They are drawn from the same numbers as the printed ones, with the same colours; hovering shows the values.
 """
 
+import html
+import re
 from typing import Any
 
 import xarray as xr
@@ -50,7 +52,7 @@ def panels(study: Study, found: xr.Dataset) -> list[dict[str, Any]]:
 def _panel(
     study: Study, summary: xr.Dataset, visited: xr.DataArray, title: str, name: str, where: dict[str, Any]
 ) -> dict[str, Any]:
-    x, label = figures.across(study), study.figure.label(name)
+    x, label = figures.across(study), plain_label(study.figure.label(name))
     mean, sem = (summary[f"{name}_{part}"].sel(where) for part in ("mean", "sem"))
     traces = []
     for family, colour, chosen in figures.families(study, mean, x):
@@ -61,15 +63,39 @@ def _panel(
     shown = [Trace(name=one["name"], x=one["x"], y=one["y"]) for one in traces]  # for the axes' ticks
     drawn = interactive(
         Picture(
-            x=study.figure.label(x), y=label, traces=shown, log_x=study.figure.log_x, log_y=study.figure.log_y
+            x=plain_label(study.figure.label(x)),
+            y=label,
+            traces=shown,
+            log_x=study.figure.log_x,
+            log_y=study.figure.log_y,
         )
     )
     drawn["data"] = [trace for trace in traces if any(value is not None for value in trace["y"])]
-    drawn["layout"] |= {"title": {"text": title if title != label else "", "font": {"size": 14}}}
+    drawn["layout"] |= {
+        "title": {"text": "" if plain_label(title) == label else plain_label(title), "font": {"size": 14}}
+    }
     legend = {"orientation": "h", "y": -0.25, "font": {"size": 11}}
     height = 340 + 14 * len(traces)  # a narrow page has one entry of the legend in a line
     drawn["layout"] |= {"showlegend": len(traces) > 1, "legend": legend, "height": height}
     return drawn
+
+
+def plain_label(text: str) -> str:
+    r"""Turn a label with TeX between dollars into what plotly reads without another library.
+
+    Examples
+    --------
+    >>> plain_label(r"$1/\delta_{alg}$ of $x^2$")
+    '1/δ<sub>alg</sub> of x<sup>2</sup>'
+    """
+
+    def formula(found: re.Match[str]) -> str:
+        symbols = re.sub(r"\\([A-Za-z]+)", lambda name: html.unescape(f"&{name[1]};"), found[1])
+        for mark, tag in (("_", "sub"), ("^", "sup")):
+            symbols = re.sub(rf"\{mark}(?:{{([^}}]*)}}|(.))", rf"<{tag}>\1\2</{tag}>", symbols)
+        return symbols
+
+    return re.sub(r"\$([^$]*)\$", formula, text)
 
 
 def _trace(study: Study, arm: str, line: figures.Line, family: str, colour: str | None) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from firstlight.study.evidence import Row, rows_of
 from firstlight.study.problem import Assumption
 from firstlight.study.run import run
 from firstlight.study.store import Store
-from firstlight.study.summary import table, verdict
+from firstlight.study.summary import table, tally, verdict
 from firstlight.study.sweep import Study
 
 if TYPE_CHECKING:
@@ -46,6 +46,8 @@ class Chapter:
         The published claims that the study speaks of, judged.
     panels : list of dict
         The figure for a browser, as `firstlight.show.browser.panels` makes it.
+    tally : dict of str to int
+        How often the first experiment agrees with theory, differs, or is undecided.
 
     Examples
     --------
@@ -64,6 +66,7 @@ class Chapter:
     command: str
     rows: list[Row] = field(default_factory=list)
     panels: list[dict[str, Any]] = field(default_factory=list)
+    tally: dict[str, int] = field(default_factory=dict)
 
     @property
     def claims(self) -> list[Claim]:
@@ -147,6 +150,7 @@ def compose(study: Study, found: xr.Dataset) -> Chapter:
         command=str(found.attrs.get("command", "")),
         rows=rows_of(study, found),
         panels=panels(study, found),
+        tally=tally(study, found),
     )
 
 

@@ -22,8 +22,13 @@ _PAGE = """{% import "claims.html" as claims %}<!doctype html>
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>firstlight: what was published, and what holds</title>
 <style>
-body { font: 16px/1.5 system-ui, sans-serif; color: #222; max-width: 90rem; margin: 0 auto; padding: 1rem; }
-.soft { color: #57606a; font-size: .9rem; }
+:root { color-scheme: light dark; --ink: #222; --soft: #57606a; --line: #ddd; --paper: #fff; }
+@media screen and (prefers-color-scheme: dark) {
+  :root { --ink: #dde3ea; --soft: #9aa7b4; --line: #333d48; --paper: #14191f; }
+}
+body { font: 16px/1.5 system-ui, sans-serif; max-width: 90rem; margin: 0 auto; padding: 1rem;
+  color: var(--ink); background: var(--paper); }
+.soft { color: var(--soft); font-size: .9rem; }
 {{ claims.style() }}
 </style>
 </head>

@@ -4,7 +4,7 @@ import base64
 import io
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 from pathlib import Path
@@ -15,7 +15,9 @@ from firstlight.show.chapter import Chapter, chapter
 from firstlight.show.claims import environment, parts
 from firstlight.study import registry
 from firstlight.study.evidence import Row
+from firstlight.study.judge import AGREES, DIFFERS, UNDECIDED
 from firstlight.study.provenance import machine
+from firstlight.study.registry import Theory
 from firstlight.study.store import StoreError
 
 if TYPE_CHECKING:
@@ -44,6 +46,7 @@ class Page:
         What the chapter took to compute.
     rows : list of Row
     panels : list of dict
+    tally : dict of str to int
         As in `Chapter`.
     """
 
@@ -58,11 +61,22 @@ class Page:
     seconds: float
     rows: list[Row] = field(default_factory=list)
     panels: list[dict[str, Any]] = field(default_factory=list)
+    tally: dict[str, int] = field(default_factory=dict)
 
     @property
     def theory(self) -> str:
         """The heading that it stands under."""
         return self.title.split("/")[0]
+
+    @property
+    def heading(self) -> str:
+        """What is asked, as a heading."""
+        return self.description[:1].upper() + self.description[1:]
+
+    @property
+    def agreement(self) -> str:
+        """How far theory and networks agree here."""
+        return agreement([self])
 
     @property
     def anchor(self) -> str:
@@ -139,44 +153,68 @@ def render(pages: Sequence[Page]) -> str:
     from plotly.offline import get_plotlyjs
 
     template = environment().from_string(_TEMPLATE.read_text("utf-8"))
-    groups = {name: list(members) for name, members in groupby(pages, key=lambda page: page.theory)}
+    known = {theory.slug: theory for theory in registry.theories().values()}
+    parts_of = [
+        Part(known.get(slug), slug, list(members))
+        for slug, members in groupby(pages, lambda page: page.theory)
+    ]
     rows = [row for page in pages for row in page.rows]
     drawn = any(page.panels for page in pages)
     return template.render(
-        theories=list(groups.items()), findings=findings(groups), provenance=machine(),
+        theories=parts_of, agreement=agreement(pages), provenance=machine(),
         plotly=get_plotlyjs() if drawn else "", **parts(rows),
     )  # fmt: skip
 
 
 @dataclass(frozen=True)
-class Finding:
-    """What came out for one theory, in words, and the chapter whose picture stands beside them."""
+class Part:
+    """The chapters of one theory, and what came out in all of them."""
 
-    title: str
-    question: str
-    agreement: str
-    tally: dict[str, int]
-    page: Page
+    about: Theory | None
+    slug: str
+    pages: list[Page]
+
+    @property
+    def title(self) -> str:
+        """Its heading."""
+        return self.about.title if self.about else f"{self.slug.capitalize()}: what all theories use"
+
+    @property
+    def face(self) -> Page | None:
+        """The chapter whose picture stands for the theory on the first page."""
+        return next((page for page in self.pages if page.image), None) if self.about else None
+
+    @property
+    def claims(self) -> list[Row]:
+        """Claims for the first page: the first of each verdict, four at most."""
+        rows = [row for page in self.pages for row in page.rows]
+        first = {row.verdict.split(":")[0]: row for row in reversed(rows)}
+        return [row for row in rows if row in first.values()][:4]
+
+    @property
+    def agreement(self) -> str:
+        """How far theory and networks agree."""
+        return agreement(self.pages)
 
 
-def findings(groups: Mapping[str, Sequence[Page]]) -> list[Finding]:
-    """Return one finding for each theory that has a chapter, in the order of the chapters.
+def agreement(pages: Sequence[Page]) -> str:
+    """Say at how many points theory and experiment agree; nothing where there is nothing to compare.
 
     Examples
     --------
-    >>> findings({})
-    []
+    >>> page = Page("a/b", "", "", "", "", "", "", [], 0.0, tally={"agrees": 7, "differs": 1, "undecided": 2})
+    >>> agreement([page])
+    'Theory and trained networks agree at 7 of 10 points and differ at 1; 2 need more trials to be decided.'
     """
-    known = {theory.slug: theory for theory in registry.theories().values()}
-    made = []
-    for slug, pages in groups.items():
-        shown = [page for page in pages if page.image]
-        if slug in known and shown:
-            counts: Counter[str] = Counter(row.claim.verdict for page in pages for row in page.rows)
-            made.append(
-                Finding(known[slug].title, known[slug].question, shown[0].verdict, dict(counts), shown[0])
-            )
-    return made
+    counts: Counter[str] = Counter()
+    for page in pages:
+        counts.update(page.tally)
+    if not counts:
+        return ""
+    said = f"Theory and trained networks agree at {counts[AGREES]} of {counts.total()} points"
+    said += f" and differ at {counts[DIFFERS]}" if counts[DIFFERS] else " and differ at none"
+    more = f"; {counts[UNDECIDED]} need{'s' * (counts[UNDECIDED] == 1)} more trials to be decided."
+    return said + (more if counts[UNDECIDED] else ".")
 
 
 def _chapters(
@@ -191,7 +229,7 @@ def _page(made: Chapter, seconds: float) -> Page:
     numbers = made.table.to_html(index=False, border=0, float_format="{:.4g}".format, na_rep="–")
     return Page(
         made.title, made.description, made.verdict, made.citation, made.command,
-        _embedded(made.figure), numbers, made.assumptions, seconds, made.rows, made.panels,
+        _embedded(made.figure), numbers, made.assumptions, seconds, made.rows, made.panels, made.tally,
     )  # fmt: skip
 
 

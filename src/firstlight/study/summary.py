@@ -2,6 +2,7 @@
 
 import json
 import os
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +11,7 @@ import xarray as xr
 
 from firstlight.maths.refusals import unknown
 from firstlight.study.claims import claims_of
-from firstlight.study.judge import fit_rate, judge, overall, trial_mean
+from firstlight.study.judge import NO_PREDICTION, fit_rate, judge, overall, trial_mean
 from firstlight.study.sweep import Study
 
 if TYPE_CHECKING:
@@ -215,6 +216,34 @@ def verdict(study: Study, found: xr.Dataset) -> str:
         allowed = f"{study.tolerance:.0%}" + (f" + {extra:g}" if extra else "")
         lines.append(f"{name}: {'; '.join(said)}; tolerance {allowed}")
     return "\n".join((lines or ["no theory to compare with"]) + _warned(found))
+
+
+def tally(study: Study, found: xr.Dataset) -> dict[str, int]:
+    """Count the verdicts on a study's first experiment, over the points where theory speaks.
+
+    Parameters
+    ----------
+    study : Study
+    found : Dataset
+
+    Returns
+    -------
+    dict of str to int
+        Empty where there is no theory to compare with.
+
+    Examples
+    --------
+    >>> from firstlight.study import demo
+    >>> tally(demo.STUDY, demo.found())
+    {'agrees': 1, 'undecided': 5}
+    """
+    summary, kept = summarise(study, found), planned(found)
+    counts: Counter[str] = Counter()
+    for name in study.judged or observables(found):
+        if f"{name}_verdict" in summary:
+            words = summary[f"{name}_verdict"].isel(experiment=0)
+            counts.update(words.values[kept.broadcast_like(words).transpose(*words.dims).values].tolist())
+    return {word: count for word, count in sorted(counts.items()) if word != NO_PREDICTION}
 
 
 def conclusions(study: Study, found: xr.Dataset) -> dict[str, Any]:

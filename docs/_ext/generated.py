@@ -1,0 +1,103 @@
+"""Pages that are written when the site is built: all commands, and all studies with what they cost."""
+
+from collections.abc import Iterator
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+import typer
+from sphinx.application import Sphinx
+
+from firstlight.cli import app
+from firstlight.study.registry import costs, studies, theories
+
+
+def leaves(command: Any, path: tuple[str, ...] = ("firstlight",)) -> Iterator[tuple[tuple[str, ...], Any]]:
+    """Walk through a group of commands, in its own order."""
+    if hasattr(command, "commands"):
+        for name, one in command.commands.items():
+            yield from leaves(one, (*path, name))
+    elif not command.hidden:
+        yield path, command
+
+
+def row(parameter: Any) -> str:
+    """Return an argument or option as a line of a table."""
+    argument = parameter.param_type_name == "argument"
+    name = parameter.name.upper() if argument else ", ".join(parameter.opts)
+    default = "required" if parameter.required else parameter.default
+    shown = "" if default in (None, False, "") or callable(default) else f"`{default}`"
+    text = (getattr(parameter, "help", None) or "").replace("|", "\\|")
+    return f"| `{name}` | {text} | {shown} |"
+
+
+def commands() -> str:
+    """Return the page of commands as Markdown."""
+    lines = [
+        "# Commands",
+        "",
+        "Every command has `--help`. This page is made from the commands themselves.",
+        "",
+    ]
+    for path, command in leaves(typer.main.get_command(app)):
+        lines += [f"## {' '.join(path)}", "", (command.help or "").strip(), ""]
+        shown = [one for one in command.params if one.name != "help"]
+        if shown:
+            lines += ["| | | default |", "|---|---|---|", *map(row, shown), ""]
+    return "\n".join(lines)
+
+
+def seconds(value: float | None) -> str:
+    """Return a time to read.
+
+    Examples
+    --------
+    >>> seconds(30.0), seconds(5400.0), seconds(None)
+    ('30 s', '1.5 h', '')
+    """
+    if value is None:
+        return ""
+    return (
+        f"{value:g} s"
+        if value < 120
+        else f"{value / 60:.2g} min"
+        if value < 3600
+        else f"{value / 3600:.2g} h"
+    )
+
+
+def catalogue() -> str:
+    """Return the page of studies as Markdown."""
+    lines = [
+        "# Studies", "",
+        "Every study of the catalogue: `firstlight study run NAME`. Times are of one core, at the scales",
+        "quick and paper, as `make costs` measured them; `--dry-run` measures them on your machine.", "",
+    ]  # fmt: skip
+    known = costs()
+    titles = {theory.slug: theory.title for theory in theories().values()}
+    for slug, members in groupby(studies().values(), key=lambda study: study.name.split("/")[0]):
+        lines += [
+            f"## {titles.get(slug, slug)}",
+            "",
+            "| study | what it asks | quick | paper |",
+            "|---|---|---|---|",
+        ]
+        for study in members:
+            times = [seconds(known.get(study.name, {}).get(scale)) for scale in ("quick", "paper")]
+            asks = study.description.replace("|", "\\|")
+            lines.append(f"| `{study.name}` | {asks} | {times[0]} | {times[1]} |")
+        lines.append("")
+    return "\n".join(lines)
+
+
+def write(sphinx: Sphinx) -> None:
+    """Write each page, unless it is there already as it would be."""
+    for name, text in (("commands", commands()), ("studies", catalogue())):
+        file = Path(sphinx.srcdir, "reference", f"{name}.md")
+        if not file.exists() or file.read_text("utf-8") != text:
+            file.write_text(text, "utf-8")
+
+
+def setup(app: Sphinx) -> dict[str, Any]:
+    app.connect("builder-inited", write)
+    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}
