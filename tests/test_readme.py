@@ -16,10 +16,14 @@ def test_the_readme_has_examples_of_at_most_ten_lines():
 
 
 @pytest.mark.parametrize("number", range(len(EXAMPLES)))
-def test_an_example_runs(number, tmp_path, monkeypatch, capsys):
+def test_an_example_prints_what_its_comments_say(number, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     exec(compile(EXAMPLES[number], f"README example {number + 1}", "exec"), {"__name__": "readme"})
-    assert capsys.readouterr().out, "an example shows something"
+    printed = capsys.readouterr().out.split()
+    told = re.findall(r"print\(.*\)  # ([\w.]+)", EXAMPLES[number])
+    assert len(told) == len(printed) > 0
+    for said, found in zip(told, printed, strict=True):  # three digits are written
+        assert said == found or float(said) == pytest.approx(float(found), rel=0.005)
 
 
 def test_the_commands_that_it_names_exist():

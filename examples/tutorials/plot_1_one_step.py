@@ -13,7 +13,8 @@ samples with penalty :math:`\lambda` leaves the error
 .. math:: R = \frac{\mathbb{E}\,(y - \varphi^\top \bar w)^2}{1 - T}, \qquad
           \bar w = (\Omega + u\lambda I)^{-1} b, \qquad u = 1 + \frac{1}{m}\,\mathrm{tr}\,\Omega\,(\Omega/u + \lambda I)^{-1},
 
-where :math:`\Omega = \mathbb{E}\,\varphi\varphi^\top` and :math:`b = \mathbb{E}\,y\varphi` are population moments of the features,
+where :math:`y` is the label of a new input :math:`x`, :math:`\sigma` the activation, :math:`k` the width, :math:`\hat F` the first layer
+after the step, :math:`\Omega = \mathbb{E}\,\varphi\varphi^\top` and :math:`b = \mathbb{E}\,y\varphi` are population moments of the features,
 :math:`u \ge 1` says by how much the finite sample inflates the penalty, :math:`\bar w` is the read-out of that effective ridge
 problem, and :math:`T = \frac{1}{m}\mathrm{tr}\,(\Omega P)^2/u^2` with :math:`P = (\Omega/u + \lambda I)^{-1}` is the share of the
 error that comes from fitting noise: where :math:`T` approaches one, the error peaks.
@@ -111,7 +112,9 @@ print("warned:", str(heard[0].message)[:110] if heard else "no")
 
 # %%
 # **Exercise.** In the picture the error depends on the penalty most where the width is near the number of samples. Which
-# penalty is best at width 200? Solution: a vector of penalties is one prediction.
+# penalty is best at width 200?
+#
+# **Solution.** A vector of penalties is one prediction.
 
 penalties = np.logspace(-6, 0, 13)
 curve = problem(200, ridge=tuple(penalties)).predict(rng=0).test_error.values

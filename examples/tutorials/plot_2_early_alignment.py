@@ -76,7 +76,9 @@ names = {1: "positive class", -1: "negative class", 0: "dead", 2: "neither"}
 print({name: int((mixed.fate == fate).sum()) for fate, name in names.items()})
 
 # %%
-# **Exercise.** The theorem bounds the time until all neurons are aligned. How far is it from the truth? Solution: the bound holds
+# **Exercise.** The theorem bounds the time until all neurons are aligned. How far is it from the truth?
+#
+# **Solution.** The bound holds
 # for the worst start, and the sharper one gains most of the difference.
 
 data = early_alignment.geometry(X, y, directions, signs)

@@ -73,7 +73,9 @@ print(
 )
 
 # %%
-# **Exercise.** Does a stronger step align unseen classes more? Solution: vary the strength in the prediction.
+# **Exercise.** Does a stronger step align unseen classes more?
+#
+# **Solution.** Vary the strength in the prediction.
 
 strengths = [0.25, 1.0, 4.0, 16.0]
 alignments = [
