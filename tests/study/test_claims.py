@@ -160,7 +160,7 @@ def test_the_report_puts_the_same_claim_together(tmp_path, monkeypatch):
     written = report(studies, store=tmp_path / "s.sqlite", destination=tmp_path / "r.html", workers=0)
     page = written.read_text("utf-8")
     assert "What was published, and what holds" in page
-    # in the answer and in the tally, and for each of the two studies once in the table and once in its chapter
+    # in the answer and in the tally, and for both studies once in the table and once in its chapter
     assert page.count('<span class="word holds">holds</span>') == 2 + 2 + 2
     assert page.count('<span class="word does-not-hold">does not hold</span>') == 2 + 2 + 2
     assert page.count("times fall &lt;with&gt; the rate") == 2 + 2
