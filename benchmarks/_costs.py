@@ -4,8 +4,8 @@ import json
 import sys
 from pathlib import Path
 
-from firstlight.study.estimate import estimate
-from firstlight.study.registry import costs, costs_file, studies, theories
+from firstlight.study.estimate import costs, costs_file, estimate
+from firstlight.study.registry import studies, theories
 
 
 def main(names: list[str]) -> None:

@@ -7,9 +7,9 @@ import pytest
 import xarray as xr
 from tiny import Tiny
 
-from firstlight.study.estimate import Estimate, _calibrate, estimate, guard
+from firstlight.study.estimate import Estimate, _calibrate, costs, estimate, guard
 from firstlight.study.problem import Cost, cost_of
-from firstlight.study.registry import costs, studies
+from firstlight.study.registry import studies
 from firstlight.study.run import run
 from firstlight.study.spec import Arm, Range, Refine
 from firstlight.study.store import Store

@@ -96,8 +96,9 @@ def _found(study: "Study", scale: str, path: Path) -> "Iterator[tuple[Store, xr.
 @legible
 def list_(as_json: AsJson = False) -> None:
     """Print the names of the catalogue, one line each, with the cost at each scale (seconds on one core)."""
+    from firstlight.study.estimate import costs
     from firstlight.study.problem import duration
-    from firstlight.study.registry import costs, studies
+    from firstlight.study.registry import studies
 
     rows: list[dict[str, Any]] = []
     timed = costs()

@@ -314,7 +314,7 @@ class Problem(Setting):
         if not -300 <= self.log_scale <= 100:
             raise ValueError(
                 f"log_scale = {self.log_scale!r}: gradient descent forms the weights themselves, must lie in "
-                "[-300, 100]; by = 'flow' has no lower limit"
+                "[-300, 100]; method = 'flow' has no lower limit"
             )
         scale = float(np.exp(self.log_scale))
         second = scale * v if options["train_second"] else np.sign(v)

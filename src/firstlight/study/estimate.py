@@ -1,13 +1,17 @@
 """The dry run: how long a study will take and how much memory it needs, from a few small trials."""
 
+import json
 import math
 import time
 import tracemalloc
 from collections import Counter
 from dataclasses import dataclass, replace
+from importlib.resources import files
+from importlib.resources.abc import Traversable
 
 import numpy as np
 
+from firstlight.study import registry
 from firstlight.study.engines import Local, cores
 from firstlight.study.problem import Cost, cost_of, duration
 from firstlight.study.spec import Scalar
@@ -300,3 +304,35 @@ def guard(study: Study, force: bool, workers: int | None = None) -> None:
     """
     if study.records > MOST_RECORDS and not force:
         raise ValueError(f"{study.name}: {estimate(study, None, workers)}; force it (--force) if you mean it")
+
+
+def costs_file(theory: registry.Theory) -> Traversable | None:
+    """Return where a theory's package says how long its studies take, as dry runs found: ``costs.json``.
+
+    Examples
+    --------
+    >>> costs_file(registry.theories()["one_step"]).name
+    'costs.json'
+    """
+    home = theory.studies.partition(":")[0].rpartition(".")[0]
+    return files(home) / "costs.json" if home else None
+
+
+def costs() -> dict[str, dict[str, float]]:
+    """Return about how long each study takes on one core, by name and scale, without running anything.
+
+    Returns
+    -------
+    dict of str to dict of str to float
+        Seconds; a study that was never timed is absent. A dry run says it for the machine at hand.
+
+    Examples
+    --------
+    >>> 0 < costs()["one-step/width"]["quick"] < costs()["one-step/width"]["paper"]
+    True
+    """
+    found: dict[str, dict[str, float]] = {}
+    for theory in registry.theories().values():
+        file = costs_file(theory)
+        found |= json.loads(file.read_text("utf-8")) if file is not None and file.is_file() else {}
+    return found

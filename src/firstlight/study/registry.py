@@ -6,15 +6,12 @@ its problems, claims or figures (``"one_step"``, ``"one_step.by_width"``), and c
 anything else. Looking a name up loads no theory.
 """
 
-import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
-from importlib.resources import files
-from importlib.resources.abc import Traversable
 from typing import TYPE_CHECKING, Any
 
 from firstlight.maths.refusals import check_instance, refusal, unknown
@@ -357,35 +354,3 @@ def featured() -> "Sequence[Study]":
     known = studies()
     names = [name for theory in theories().values() for name in theory.featured]
     return [known[name] for name in names if name in known]
-
-
-def costs_file(theory: Theory) -> Traversable | None:
-    """Return where a theory's package says how long its studies take, as dry runs found: ``costs.json``.
-
-    Examples
-    --------
-    >>> costs_file(theories()["one_step"]).name
-    'costs.json'
-    """
-    home = theory.studies.partition(":")[0].rpartition(".")[0]
-    return files(home) / "costs.json" if home else None
-
-
-def costs() -> dict[str, dict[str, float]]:
-    """Return about how long each study takes on one core, by name and scale, without running anything.
-
-    Returns
-    -------
-    dict of str to dict of str to float
-        Seconds; a study that was never timed is absent. A dry run says it for the machine at hand.
-
-    Examples
-    --------
-    >>> 0 < costs()["one-step/width"]["quick"] < costs()["one-step/width"]["paper"]
-    True
-    """
-    found: dict[str, dict[str, float]] = {}
-    for theory in theories().values():
-        file = costs_file(theory)
-        found |= json.loads(file.read_text("utf-8")) if file is not None and file.is_file() else {}
-    return found
