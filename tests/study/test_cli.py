@@ -120,7 +120,7 @@ def test_the_list_tells_names_and_costs(monkeypatch):
     untimed = replace(demo.STUDY, name="demo/untimed", scales={"paper": Scale(trials=8)})
     known = {study.name: study for study in (demo.STUDY, untimed)}
     monkeypatch.setattr(registry, "studies", lambda: known)
-    monkeypatch.setattr(registry, "costs", lambda: {"demo/rate": {"quick": 90.0}})
+    monkeypatch.setattr("firstlight.study.estimate.costs", lambda: {"demo/rate": {"quick": 90.0}})
     rows = {row["name"]: row["scales"] for row in json.loads(call("list", "--json").stdout)}
     assert rows["demo/rate"]["quick"] == {"points": 3, "records": 15, "seconds": 90.0}
     assert rows["demo/untimed"]["paper"] == {"points": 3, "records": 27, "seconds": None}
