@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 
 from firstlight.data.cache import cache_folder
 from firstlight.data.labelled import labelled
-from firstlight.maths.checks import refusal
+from firstlight.maths.refusals import refusal
 
 _NAME = re.compile(r"[0-9a-f]{16}")
 

@@ -8,7 +8,8 @@ import xarray as xr
 
 from firstlight.data.kept import kept
 from firstlight.data.unseen import UnseenData, split_classes, standardised
-from firstlight.maths.checks import check_count, refusal
+from firstlight.maths.checks import check_count
+from firstlight.maths.refusals import refusal
 from firstlight.unseen_classes.base import UnseenProblem
 
 
