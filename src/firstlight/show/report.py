@@ -70,8 +70,14 @@ class Page:
 
     @property
     def heading(self) -> str:
-        """What is asked, as a heading."""
-        return self.description[:1].upper() + self.description[1:]
+        """What is asked, as a heading: the first sentence."""
+        first = self.description.partition(". ")[0]
+        return first[:1].upper() + first[1:]
+
+    @property
+    def more(self) -> str:
+        """What the description says after its first sentence."""
+        return self.description.partition(". ")[2]
 
     @property
     def agreement(self) -> str:
