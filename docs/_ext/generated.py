@@ -9,7 +9,8 @@ import typer
 from sphinx.application import Sphinx
 
 from firstlight.cli import app
-from firstlight.study.registry import costs, studies, theories
+from firstlight.study.estimate import costs
+from firstlight.study.registry import studies, theories
 
 
 def leaves(command: Any, path: tuple[str, ...] = ("firstlight",)) -> Iterator[tuple[tuple[str, ...], Any]]:

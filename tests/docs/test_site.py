@@ -35,12 +35,27 @@ EXTENSIONS = "myst_parser,sphinx.ext.autodoc,sphinx_copybutton,sphinx_design,mat
 
 
 @pytest.fixture(scope="module")
-def check():
+def extensions():
     sys.path.insert(0, str(DOCS / "_ext"))
     import check_site
+    import generated
 
-    yield check_site
+    yield check_site, generated
     sys.path.remove(str(DOCS / "_ext"))
+
+
+@pytest.fixture(scope="module")
+def check(extensions):
+    return extensions[0]
+
+
+def test_generated_pages_list_every_command_and_every_study(extensions):
+    from firstlight.study.registry import studies
+
+    _, generated = extensions
+    assert "\n## firstlight study run\n" in generated.commands()
+    page = generated.catalogue()
+    assert all(f"| `{name}` | " in page for name in studies())
 
 
 @pytest.fixture(scope="module")
