@@ -342,7 +342,9 @@ def _notes(data: UserData, state: _State) -> tuple[str, ...]:
             f"Of {data.shape[1]} columns the {_COLUMNS} leading principal directions were looked at; they "
             f"hold {100 * state.kept:.0f} % of the variance."
         )
-    if state.easy is not None and state.easy.directions.shape[1] > _MOST_EASY:
+    if state.easy is not None and state.z.shape[1] - state.easy.directions.shape[1] < 2:
+        notes.append("Beside the linear signal too few columns are left to look for hidden directions.")
+    elif state.easy is not None and state.easy.directions.shape[1] > _MOST_EASY:
         notes.append(
             f"Hidden directions are not looked for beside more than {_MOST_EASY} linear ones: too few rows "
             "are alike in all of them to tell the two apart."
