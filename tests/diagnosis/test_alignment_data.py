@@ -113,3 +113,38 @@ def test_a_problem_of_a_file_names_what_is_wrong(file):
         build(str(file), "kind", "cats", "dog")
     with pytest.raises(ValueError, match="must differ"):
         build(str(file), "kind", "dog", "dog")
+
+
+def test_of_three_classes_each_is_asked_against_the_rest():
+    rng = np.random.default_rng(0)
+    centres = 4 * np.eye(3)
+    X = np.repeat(centres, 20, axis=0) + rng.normal(size=(60, 3))
+    turns = diagnose(user_data(X, np.repeat(["a", "b", "c"], 20)), Clock(1e9))
+    rows = next(turns).tables[0].rows
+    assert [row[0] for row in rows[3:]] == ["a against the rest", "b against the rest", "c against the rest"]
+    assert len({row[0] for row in rows}) == 6
+    found = [next(turns) for _ in range(4)][-1]  # three pairs, then one against the rest
+    assert "against the rest" in found.predictions[-1].what
+    assert found.predictions[-1].agrees
+
+
+def test_a_start_too_small_for_a_computer_is_said(monkeypatch):
+    X, y = two_clouds(20, 3, 2.0, 0)
+    monkeypatch.setattr("firstlight.early_alignment.diagnosis._SMALLEST", 0.0)  # as if it were
+    turns = diagnose(user_data(X, y), Clock(1e9))
+    found = [next(turns) for _ in range(2)][-1]
+    assert "not run" in found.measured
+    assert all(not one.checked for one in found.predictions)
+    assert "10^-" in found.says
+
+
+def test_nobody_waits_for_a_compiler_in_ten_seconds(monkeypatch):
+    monkeypatch.setattr("firstlight.early_alignment.diagnosis.is_compiled", lambda: False)
+    X, y = two_clouds(20, 3, 2.0, 0)
+    found = list(diagnose(user_data(X, y), Clock(10.0)))
+    assert len(found) == 2
+    assert "compiled at first use" in found[-1].notes[0]
+    assert (
+        "compiling"
+        in [next(turns) for turns in [diagnose(user_data(X, y), Clock(60.0))] for _ in "ab"][-1].progress
+    )

@@ -178,3 +178,39 @@ def test_a_problem_from_data():
 def test_rows_keep_their_parts():
     rows = Rows(np.eye(3), np.arange(3.0), np.array([0, 1, 0]))
     assert rows.part(np.array([2])).y.tolist() == [2.0]
+
+
+@pytest.mark.parametrize("spikes", [None, "auto", 1])
+@pytest.mark.parametrize("kind", ["equal rows", "one direction", "a column twice", "fewer rows than columns"])
+def test_degenerate_classes_are_welcome(kind, spikes):
+    """Covariances without full rank: the trace stays that of the rows, within what shrinking moves."""
+    rng = np.random.default_rng(0)
+    rows = {
+        "equal rows": np.ones((20, 3)),
+        "one direction": rng.normal(size=(40, 1)) * np.ones(4),
+        "a column twice": rng.normal(size=(40, 3))[:, [0, 1, 1]],
+        "fewer rows than columns": rng.normal(size=(10, 30)),
+    }[kind]
+    law = GaussianMixture.fit(np.vstack([rows, rows + 1]), np.repeat([0, 1], len(rows)), spikes=spikes)
+    assert np.isfinite(law.sample(50, 0)[0]).all()
+    trace = rows.var(axis=0, ddof=1).sum()
+    assert law.covariances[0].trace == pytest.approx(trace, rel=0.25, abs=1e-200)
+
+
+def test_a_rare_class_is_in_every_split():
+    """5000 rows of which 10 are rare: a share of 1500 rows would leave three, too few for five splits."""
+    x, _ = mixture_rows(5000, 3, 0.0, 0)
+    rare = np.where(np.arange(5000) % 500 == 0, "rare", "common")
+    found = next(diagnose(user_data(x, rare), Clock(1e9)))
+    assert found.predictions[0].checked
+    assert "no signal" in found.advice[0]
+
+
+def test_heavy_tails_are_named():
+    rng = np.random.default_rng(0)
+    x = rng.standard_cauchy(size=(200, 3))
+    found = next(diagnose(user_data(x, x[:, 0] > 0), Clock(1e9)))
+    assert found.speaks == "in part"
+    assert "heavy tails" in found.why
+    assert "heavy tails" in found.predictions[0].because
+    assert any("logarithms" in line for line in found.advice)

@@ -132,9 +132,8 @@ def spiked_covariance(rows: np.ndarray, spikes: int | Literal["auto"]) -> Covari
         strong_directions(rows) if spikes == "auto" else check_count("spikes", spikes, 0, min(n - 1, d - 1))
     )
     values, vectors = np.linalg.eigh(np.cov(rows, rowvar=False).reshape(d, d))
-    scale = float(values[: d - count].mean())
-    if scale <= 0:
-        raise ValueError(f"spikes = {spikes}: nothing is left beside them in {n} rows")
+    token = max(1e-12 * float(values[-1]), 1e-300)  # rows that vary in few directions, or in none
+    scale = max(float(values[: d - count].mean()), token)
     seen, gamma = values[d - count :] / scale, d / n
     half = seen - 1 - gamma
     strengths = 0.5 * (half + np.sqrt(np.maximum(half**2 - 4 * gamma, 0)))

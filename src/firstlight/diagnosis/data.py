@@ -250,7 +250,9 @@ def _distinct(X: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, tuple[str, ...]
 
     Rows that must repeat, because their columns take few values, are all kept.
     """
-    _, first = np.unique(np.column_stack([X, y]), axis=0, return_index=True)
+    seen: dict[bytes, int] = {}
+    table = np.column_stack([X, y]) + 0.0  # no negative zeros
+    first = [i for i, row in enumerate(table) if seen.setdefault(row.tobytes(), i) == i]
     twice = len(X) - len(first)
     if not twice:
         return np.arange(len(X)), ()
@@ -262,7 +264,7 @@ def _distinct(X: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, tuple[str, ...]
         "1 row is an exact copy of another" if twice == 1 else f"{twice:,} rows are exact copies of others"
     )
     note = f"{copies}: each is used once, so that no test row was trained on."
-    return np.sort(first), (note,)
+    return np.array(first), (note,)
 
 
 def _class_notes(y: np.ndarray, classes: tuple[str, ...]) -> tuple[str, ...]:

@@ -177,12 +177,14 @@ def _advice(data: UserData, state: _State) -> tuple[str, ...]:
         targets, classes = (
             " and ".join(data.classes[c] for c in state.choice[k]) for k in ("targets", "classes")
         )
-        chosen = number(_mean(state.choice["measured"])[0])
-        others = [measured for _, _, measured in state.choice["random"]]
-        beside = f", random classes {number(float(np.mean(others)))}" if others else ""
-        advice.append(
-            f"To retrieve {targets} untrained, theory would train on {classes}: measured {chosen}{beside}."
-        )
+        chosen, error = _mean(state.choice["measured"])
+        text = f"To retrieve {targets} untrained, theory would train on {classes}: measured {number(chosen)}"
+        if others := [measured for _, _, measured in state.choice["random"]]:
+            usual, spread = _mean(others)
+            text += f", random classes {number(usual)}"
+            if chosen < usual + 2 * float(np.hypot(error, spread)):
+                text += ", so that the choice matters little here"
+        advice.append(f"{text}.")
     return tuple(advice)
 
 
