@@ -10,7 +10,7 @@ from tiny import Tiny
 import firstlight
 from firstlight.maths.rng import generator, stream
 from firstlight.study.compare import scaling
-from firstlight.study.judge import fit_rate, judge, overall
+from firstlight.study.judge import fit_rate, judge, overall, standard_errors, trial_mean
 
 
 def test_every_part_follows_from_the_trials():
@@ -216,3 +216,18 @@ def test_rates():
     assert (exact.slope, exact.sem) == (pytest.approx(-1.0, rel=1e-12), 0.0)
     assert np.isnan(fit_rate([1, 2], [1.0, np.nan], [0.1, 0.1]).slope)
     assert fit_rate([1, 10], [1.0, 0.01], [1e-3, 1e-5], power=2).slope == pytest.approx(-1.0)
+
+
+def test_standard_errors_are_students_and_never_zero_by_default():
+    parts = xr.Dataset({
+        "known": ("draw", [1.0, 2.0, 3.0]), "once": ("draw", [1.0, np.nan, np.nan]),
+        "never": ("draw", [np.inf, np.inf, np.inf]),
+    })  # fmt: skip
+    found = standard_errors(parts, "draw")  # a warning about too few values would be an error here
+    # Student's interval of three values: 4.3027 / √3 on both sides, told as 1.95996 standard errors
+    assert float(found["known_sem"]) == pytest.approx(4.302653 / 3**0.5 / 1.959964, rel=1e-6)
+    assert np.isnan(found["once_sem"])
+    assert np.isnan(found["never_sem"])
+    mean, error = trial_mean(xr.DataArray([np.inf, np.inf], dims="trial"))
+    assert np.isinf(mean)
+    assert np.isnan(error)

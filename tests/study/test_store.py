@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
+from firstlight.study import database
 from firstlight.study.record import Record, pack, unpack_many
 from firstlight.study.store import VERSION, DamagedRecords, Store, StoreError
 
@@ -143,6 +144,24 @@ def test_a_damaged_file_is_refused_and_left_alone(path, damage):
     with pytest.raises(StoreError, match=r"store.sqlite: .*(damaged|not a database)"):
         Store(path, write=True)
     assert path.read_bytes() == raw
+
+
+def test_a_reader_that_is_refused_leaves_no_connection_open(path, monkeypatch):
+    path.parent.mkdir()
+    path.write_bytes(b"this is no database, it is a letter to a friend " * 10)
+    opened, connect = [], database.connect
+
+    def noted(*place, **options):
+        opened.append(connect(*place, **options))
+        return opened[-1]
+
+    monkeypatch.setattr(database, "connect", noted)
+    with pytest.raises(StoreError, match="not a database"):
+        Store(path)
+    assert opened
+    for connection in opened:
+        with pytest.raises(sqlite3.ProgrammingError, match="closed"):
+            connection.execute("SELECT 1")
 
 
 def test_a_full_disk_costs_only_what_did_not_fit(path):
