@@ -38,7 +38,7 @@ def test_a_broken_experiment_turns_a_verdict(campaign):
 
 def test_an_experiment_that_is_not_broken_turns_none(campaign):
     mutations = campaign("mutations")
-    harmless = mutations.Mutation("unseen_classes: none", f"{mutations._CLASSES}.step", lambda same: same)
+    harmless = mutations.Mutation("unseen_classes: none", f"{mutations._LAYER}.step", lambda same: same)
     assert mutations.killed(harmless) == []
 
 
