@@ -21,13 +21,13 @@ STUDY = Study("tiny/x", "x", Tiny, axes={"rate": [1.0, 2.0], "samples": [10, 100
 
 @dataclass(frozen=True)
 class Long(Tiny):
-    """A trial that holds 1 kB for each sample, and is said to take 1 ms for each: see `clock`."""
+    """A trial that holds 8 kB for each sample, and is said to take 1 ms for each: see `clock`."""
 
     def simulate(self, rng=None, **options):
-        return xr.Dataset({"mean": np.zeros((self.samples, 128)).sum()})
+        return xr.Dataset({"mean": np.zeros((self.samples, 1024)).sum()})
 
     def cost(self, kind, **options):
-        return Cost(flops=float(self.samples if kind == "simulate" else 1), bytes=1024.0 * self.samples)
+        return Cost(flops=float(self.samples if kind == "simulate" else 1), bytes=8192.0 * self.samples)
 
 
 @pytest.fixture
@@ -59,11 +59,11 @@ def test_sizes_are_exact_and_finished_work_is_not_counted(tmp_path):
 def test_times_and_memory_are_extrapolated_with_the_cost():
     arms = {"sim": Arm("simulate")}
     study = Study("tiny/x", "x", Long, axes={"samples": [10, 50, 20_000]}, trials=1, arms=arms)
-    probes = [(cost_of(t.problem(), t.kind, {}).flops, 1024.0 * t.problem().samples, t)
+    probes = [(cost_of(t.problem(), t.kind, {}).flops, 8192.0 * t.problem().samples, t)
               for t in tasks(study, study.points())]  # fmt: skip
     fit = _calibrate(probes)
     assert fit.fixed + fit.slope * 20_000 == pytest.approx(20)  # from trials of 10 and 50 ms
-    assert 0.9 < fit.memory < 2
+    assert 0.9 < fit.memory < 1.5  # of 400 kB; libraries allocate some 60 kB of their own
 
 
 def test_a_smaller_scale_calibrates_a_study_of_long_trials(clock):
