@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from firstlight.phase_transition.figures import _half
 from firstlight.phase_transition.studies import STUDIES
 from firstlight.show.figures import figure
 from firstlight.study.run import run
@@ -57,6 +58,8 @@ def test_special_pictures(tmp_path):
     assert found.attrs["failed"] == 0
     labels = [text.get_text() for text in figure(small, found).axes[0].get_legend().get_texts()]
     assert {"$δ_{alg}$", "descent, d = 40", "V(t), d = 40"} <= set(labels)
+    assert _half(np.array([1.0, 2.0, 4.0]), np.array([0.1, 0.3, 0.7])) == pytest.approx(3.0)
+    assert _half(np.array([1.0, 2.0]), np.array([0.1, 0.3])) is None
     study = BY_NAME["phase-transition/delta-nn-vs-time"].at("quick")
     arms = {"theory": Arm("predict", {"draws": 1 << 10})}
     small = replace(study, fixed={**study.fixed, "steps": 16}, arms=arms)

@@ -64,7 +64,7 @@ def spectra(study: Study, found: xr.Dataset) -> "Figure":
 
 
 def learning(study: Study, found: xr.Dataset) -> "Figure":
-    """Draw how often descent succeeds, V(t)'s prediction, delta_alg and delta_NN."""
+    """Draw how often descent succeeds, V(t)'s prediction and onset at each size, delta_alg and delta_NN."""
     from firstlight.phase_transition import delta_nn
 
     first = study.build(study.point(0))
@@ -81,9 +81,20 @@ def learning(study: Study, found: xr.Dataset) -> "Figure":
         )
         theory = found.success.sel(dimension=d, arm=study.reference).isel(trial=0)
         ax.plot(found.samples_per_dimension, theory, color=colour, label=f"V(t), d = {d}")
+        if (onset := _half(found.samples_per_dimension.values, theory.values)) is not None:
+            ax.axvline(onset, ymax=0.5, color=colour, linewidth=0.8, label=f"onset {onset:.2f}, d = {d}")
     ax.axvline(limits.delta_alg, color="#888888", linestyle=":", label="$δ_{alg}$")
     if np.isfinite(limits.value):
         ax.axvline(limits.value, color="#444444", linestyle="--", label="$δ_{NN}$ (d → ∞)")
     ax.set(xlabel="samples per dimension δ", title="probability of success")
     ax.legend(fontsize=7)
     return drawn
+
+
+def _half(deltas: np.ndarray, chances: np.ndarray) -> float | None:
+    """Return where the chance of success first passes one half; None if it does not."""
+    above = np.flatnonzero(chances >= 0.5)
+    if not above.size or above[0] == 0:
+        return None
+    i = int(above[0])
+    return float(np.interp(0.5, chances[i - 1 : i + 1], deltas[i - 1 : i + 1]))
