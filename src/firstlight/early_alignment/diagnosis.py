@@ -15,6 +15,7 @@ from firstlight.early_alignment.theory.align import is_compiled
 from firstlight.early_alignment.theory.bounds import bounds
 from firstlight.early_alignment.theory.geometry import geometry
 from firstlight.early_alignment.theory.own_data import Course, PairCosines, course, pair_cosines, right_active
+from firstlight.maths.intervals import mean_error
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Canvas
@@ -214,9 +215,7 @@ def _finding(data: UserData, pairs: list[_Pair]) -> Finding:
 
 
 def _mean(pair: _Pair, name: str) -> tuple[float, float]:
-    values = [start[name] for start in pair.starts if name in start]
-    error = float(np.std(values, ddof=1) / np.sqrt(len(values))) if len(values) > 1 else float("nan")
-    return float(np.mean(values)) if values else float("nan"), error
+    return mean_error([start[name] for start in pair.starts if name in start])
 
 
 def _scale(pair: _Pair) -> str:

@@ -5,6 +5,7 @@ the studentised bootstrap 89 to 97 %. Means of cosines near one are the hardest:
 """
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -52,7 +53,7 @@ def over_trials(
     mean = float(array.mean())
     level = 0.95 if one_sided else 0.975
     half = float(t.ppf(level, len(array) - 1) * array.std(ddof=1) / np.sqrt(len(array)))
-    return mean, float(min(max(mean - half, lowest), mean)), float(max(min(mean + half, highest), mean))
+    return _around(mean, half, lowest, highest)
 
 
 def over_classes(
@@ -96,7 +97,7 @@ def over_classes(
     wide = (classes - 1) / classes * (classes / (classes - drawn)) ** 2
     between = wide * float(covariance @ covariance)
     half = float(t.ppf(0.975, min(trials, classes) - 1) * np.sqrt(between + noise))
-    return mean, float(min(max(mean - half, lowest), mean)), float(max(min(mean + half, highest), mean))
+    return _around(mean, half, lowest, highest)
 
 
 def rank_correlation(x: ArrayLike, y: ArrayLike) -> tuple[float, float, float]:
@@ -183,6 +184,18 @@ def mean_interval(
     return float(known.mean()), float(low), float(high)
 
 
+def mean_error(values: Sequence[float]) -> tuple[float, float]:
+    """Mean of some numbers and its standard error; NaN without any, and the error with a single one.
+
+    Examples
+    --------
+    >>> mean_error([1.0, 2.0, 3.0])
+    (2.000, 0.577)
+    """
+    error = float(np.std(values, ddof=1) / np.sqrt(len(values))) if len(values) > 1 else math.nan
+    return float(np.mean(values)) if len(values) else math.nan, error
+
+
 def mean_bounds(values: np.ndarray, level: float) -> np.ndarray:
     """Bounds of a mean of independent values; NaN for a single one.
 
@@ -260,6 +273,11 @@ def share_bounds(share: np.ndarray, counts: np.ndarray, level: float) -> np.ndar
     half = np.sqrt(z * share * (1 - share) + z**2 / 4) / (1 + z)
     low, high = np.maximum(middle - half, 0), np.minimum(middle + half, 1)
     return np.column_stack([np.minimum(low, share), np.maximum(high, share)])  # rounding only
+
+
+def _around(mean: float, half: float, lowest: float, highest: float) -> tuple[float, float, float]:
+    """Cut the interval off at the range of what is measured; the mean stays inside."""
+    return mean, float(min(max(mean - half, lowest), mean)), float(max(min(mean + half, highest), mean))
 
 
 def _weights(count: int) -> np.ndarray:

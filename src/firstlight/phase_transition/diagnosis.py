@@ -9,6 +9,7 @@ import numpy as np
 from firstlight.diagnosis import Clock, Figure, Finding, Prediction, Table, UserData
 from firstlight.diagnosis.words import interval as bounds
 from firstlight.diagnosis.words import number, with_error
+from firstlight.maths.intervals import mean_error
 from firstlight.phase_transition.experiment.learnt import held_out_errors, leading_directions, overlap, train
 from firstlight.phase_transition.theory.delta_data import LEAST, interval, inverse_delta
 from firstlight.phase_transition.theory.hidden import (
@@ -162,9 +163,7 @@ def _halve(data: UserData, state: _State, half: int) -> None:
 
 def _mean(state: _State, name: str) -> tuple[float, float]:
     """Mean over the halves, and its standard error."""
-    values = [half[name] for half in state.halves if name in half]
-    error = float(np.std(values, ddof=1) / np.sqrt(len(values))) if len(values) > 1 else float("nan")
-    return (float(np.mean(values)) if values else float("nan")), error
+    return mean_error([half[name] for half in state.halves if name in half])
 
 
 def _finding(data: UserData, state: _State) -> Finding:

@@ -9,7 +9,7 @@ from scipy.stats import spearmanr
 
 from firstlight.diagnosis import Clock, Figure, Finding, Prediction, Table, UserData
 from firstlight.diagnosis.words import number
-from firstlight.maths.intervals import share_bounds
+from firstlight.maths.intervals import mean_error, share_bounds
 from firstlight.unseen_classes.definitions.step import Step
 from firstlight.unseen_classes.experiment.own_data import raw_recall
 from firstlight.unseen_classes.own_data import (
@@ -146,11 +146,6 @@ def _finding(data: UserData, state: _State, asked: int) -> Finding:
     )  # fmt: skip
 
 
-def _mean(values: list[float]) -> tuple[float, float]:
-    error = float(np.std(values, ddof=1) / np.sqrt(len(values))) if len(values) > 1 else float("nan")
-    return float(np.mean(values)), error
-
-
 def _measured(state: _State) -> str:
     found = state.left_out
     step, trained, raw = (
@@ -177,10 +172,10 @@ def _advice(data: UserData, state: _State) -> tuple[str, ...]:
         targets, classes = (
             " and ".join(data.classes[c] for c in state.choice[k]) for k in ("targets", "classes")
         )
-        chosen, error = _mean(state.choice["measured"])
+        chosen, error = mean_error(state.choice["measured"])
         text = f"To retrieve {targets} untrained, theory would train on {classes}: measured {number(chosen)}"
         if others := [measured for _, _, measured in state.choice["random"]]:
-            usual, spread = _mean(others)
+            usual, spread = mean_error(others)
             text += f", random classes {number(usual)}"
             if chosen < usual + 2 * float(np.hypot(error, spread)):
                 text += ", so that the choice matters little here"
@@ -205,7 +200,7 @@ def _predictions(data: UserData, state: _State) -> tuple[Prediction, ...]:
         found.append(Prediction(what, value, float(low), float(high), measured, _error(one), because))
     if state.choice:
         targets = " and ".join(data.classes[c] for c in state.choice["targets"])
-        value, (measured, error) = state.choice["predicted"], _mean(state.choice["measured"])
+        value, (measured, error) = state.choice["predicted"], mean_error(state.choice["measured"])
         low, high = share_bounds(np.array([value]), np.array([15.0 * len(state.choice["targets"])]), 0.9)[0]
         what = f"Recall@1 of {targets} after training on the chosen classes"
         found.append(
@@ -228,7 +223,7 @@ def _tables(data: UserData, state: _State) -> tuple[Table, ...]:
     note = "Recall@1: is the nearest of all rows that were not trained on of the same class?"
     tables = [Table("Each class left out in turn", columns, rows, note)]
     if state.choice:
-        sets = [(state.choice["classes"], state.choice["predicted"], _mean(state.choice["measured"])[0])]
+        sets = [(state.choice["classes"], state.choice["predicted"], mean_error(state.choice["measured"])[0])]
         lines = tuple(
             (
                 ", ".join(data.classes[c] for c in classes),
