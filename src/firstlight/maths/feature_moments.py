@@ -27,6 +27,8 @@ _BENDS = (-12.0, -5.0, -2.0, 0.0, 2.0, 5.0, 12.0)  # where an activation may ben
 _BLUR = (-7.0, -4.0, -2.0, 0.0, 2.0, 4.0, 7.0)  # pieces around a kink that an integration has blurred
 _ORDER = 10  # nodes of each piece
 _TINY = 1e-150  # stands for a spread of zero where one divides by it
+_TABLE = 1e-5  # error of a table, relative to the largest root mean square at this spread
+_ENTRIES = 40_000  # of a table at most, unless its coarsest steps need more
 _CHUNK = 1 << 20  # nodes held at once by a thread
 
 
@@ -265,6 +267,11 @@ class Tabulated:
     mean_range, std_range : tuple of float
         Smallest and largest M and s that will be asked for; s must be positive.
 
+    Attributes
+    ----------
+    error : float
+        Largest error between the nodes, relative to the largest root mean square of σ at the same s.
+
     Examples
     --------
     >>> from firstlight.maths.activations import activation
@@ -280,17 +287,37 @@ class Tabulated:
         low, high = std_range
         if not 0 < low <= high:
             raise ValueError(f"std_range = {std_range}: must be positive and in order")
-        # σ blurred by s bends over a length of order s, so 10 nodes per s leave errors near 1e-6
-        reach = mean_range[1] - mean_range[0]
-        means = np.linspace(*mean_range, int(np.clip(np.ceil(10 * reach / low), 16, 2000)))
-        stds = np.linspace(0.999 * low, 1.001 * high, int(np.clip(np.ceil(16 * np.log(high / low)), 6, 48)))
-        grid = np.meshgrid(means, stds, indexing="ij")
-        moments = activation.moments(*grid, 2)
-        square = activation.mean_square(*grid)
-        along = make_interp_spline(means, np.concatenate([moments, square[..., None]], axis=-1))
-        across = make_interp_spline(stds, along.c, axis=1)
-        self._spline = NdBSpline((along.t, across.t), np.moveaxis(across.c, 0, 1), 3)
+        self._unit = low
+        ends = np.array([np.arcsinh(np.array(mean_range) / low), np.log([0.999 * low, 1.001 * high])])
+        rng = np.random.default_rng(0)
+        between = rng.uniform(*ends.T, (512, 2))  # half of them anywhere, half where σ bends
+        near = np.arcsinh(3 * np.exp(between[:256, 1]) * rng.standard_normal(256) / low)
+        between[:256, 0] = np.clip(near, *ends[0])
+        exact = self._exact(activation, *between.T)
+        # σ blurred by s bends over a length of order s, and far out over one of order M or s
+        for step in 0.1, 0.05, 0.025:
+            means, stds = (
+                np.linspace(*end, max(least, int(np.ceil(np.ptp(end) / step))))
+                for end, least in zip(ends, (16, 6), strict=True)
+            )
+            if means.size * stds.size > _ENTRIES and step < 0.1:
+                break
+            table = self._exact(activation, *np.meshgrid(means, stds, indexing="ij"))
+            along = make_interp_spline(means, table)
+            across = make_interp_spline(stds, along.c, axis=1)
+            self._spline = NdBSpline((along.t, across.t), np.moveaxis(across.c, 0, 1), 3)
+            size = np.sqrt(np.interp(between[:, 1], stds, table[..., -1].max(axis=0)))[:, None]
+            gap = np.abs(self._spline(between) - exact) / np.maximum(size, _TINY) ** [1, 1, 1, 2]
+            self.error = float(gap.max())
+            if self.error < _TABLE:
+                break
+
+    def _exact(self, activation: Activation, means: np.ndarray, stds: np.ndarray) -> np.ndarray:
+        """Integrate the four expectations at stretched coordinates."""
+        at = self._unit * np.sinh(means), np.exp(stds)
+        return np.concatenate([activation.moments(*at, 2), activation.mean_square(*at)[..., None]], axis=-1)
 
     def __call__(self, mean: np.ndarray, std: np.ndarray) -> tuple[np.ndarray, ...]:
         """Return the four expectations at arrays M and s that broadcast."""
-        return tuple(np.moveaxis(self._spline(np.stack(np.broadcast_arrays(mean, std), -1)), -1, 0))
+        at = np.broadcast_arrays(np.arcsinh(mean / self._unit), np.log(std))
+        return tuple(np.moveaxis(self._spline(np.stack(at, -1)), -1, 0))

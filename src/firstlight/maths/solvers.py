@@ -46,6 +46,39 @@ class Solved(Shown, Generic[Value]):
         return self.value
 
 
+class Mixing:
+    """Anderson's acceleration of x → x + gap(x): the next x from the last few steps.
+
+    Where a gap is twice the one before, the steps are forgotten: what follows is plain iteration again.
+
+    Parameters
+    ----------
+    memory : int, default 6
+        How many steps are remembered.
+
+    Examples
+    --------
+    >>> x, mixing = np.array([1.0, 1.0]), Mixing()
+    >>> for _ in range(8):
+    ...     x = mixing(x, np.cos(x) - x)
+    >>> x.tolist()
+    [0.739085, 0.739085]
+    """
+
+    def __init__(self, memory: int = 6) -> None:
+        self._memory = memory
+        self._steps: list[tuple[np.ndarray, np.ndarray]] = []
+
+    def __call__(self, x: np.ndarray, gap: np.ndarray) -> np.ndarray:
+        """Return the next point, from a point (N,) and its gap (N,)."""
+        if self._steps and np.abs(gap).max() > 2 * np.abs(self._steps[-1][1]).max():
+            self._steps = []
+        self._steps = [*self._steps[-self._memory :], (x, gap)]
+        points, gaps = (np.diff(np.array(part), axis=0) for part in zip(*self._steps, strict=True))
+        share = np.linalg.lstsq(gaps.T, gap, rcond=1e-10)[0] if len(gaps) else np.zeros(0)
+        return x + gap - share @ (points + gaps)
+
+
 def bracketing_root(
     function: Callable[[float], float],
     low: float,

@@ -14,6 +14,8 @@ from firstlight.one_step.theory.neurons import Neurons, batch_average, draw_neur
 from firstlight.one_step.theory.reduced import Inputs, ReducedLaw, balanced_normal, input_nodes, reduced_law
 from firstlight.one_step.theory.scores import wrong_side
 
+_TABLE = 1e-3  # largest error of the activation's tabulated moments; errors of networks move by as much
+
 
 def common_table(law: ReducedLaw, sigma: Activation, nodes: list[tuple[Neurons, Inputs]]) -> Tabulated:
     """Tabulate the activation's moments over the range that any pair of nodes reaches."""
@@ -88,10 +90,13 @@ def asymptotic(
         normals = neuron_nodes(law.rank, nodes, rng)
         placed.append((draw_neurons(law, sigma, step, step_size / width, direction, normals, inputs), inputs))
     table = common_table(law, sigma, placed)
-    return [
+    found = [
         _of_one_draw(law, inputs, conditional_kernel(law, table, neurons, inputs, width), sizes, ridges)
         for neurons, inputs in placed
     ]
+    for one in found:
+        one["converged"] &= table.error < _TABLE
+    return found
 
 
 def _of_one_draw(

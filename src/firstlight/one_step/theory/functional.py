@@ -16,9 +16,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from firstlight.maths.solvers import Solved
-
-_UNDAMPED = 200  # plain iteration nearly always converges well before; damping is for the rest
+from firstlight.maths.solvers import Mixing, Solved
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,7 +143,7 @@ class Functional:
         ridge: float,
         start: np.ndarray | None = None,
         tolerance: float = 1e-8,
-        budget: int = 2000,
+        budget: int = 300,
     ) -> Solved[tuple[np.ndarray, np.ndarray]]:
         """Solve u = λ + (dL/dg)/m with g = w/u, and r stationary, by iteration.
 
@@ -168,20 +166,21 @@ class Functional:
         k = self.kernel
         size = float(k.weights @ (k.mean**2 + k.slope**2 + k.rest).mean(axis=0))
         u = np.full(k.weights.size, ridge + size / m) if start is None else start
-        r = np.full(len(k.mean), 0.5)
-        residual = np.inf
+        at = np.log(np.concatenate([u, np.full(len(k.mean), 0.5)]))
+        mixing = Mixing()
         for iteration in range(1, budget + 1):
+            u, r = np.split(np.exp(at), [u.size])
             g = k.weights / u
             middle = self.middle(g, r)
             new_r = self.new_r(g, middle)
             new_u = ridge + self.slope_in_g(new_r, middle) / m
-            residual = max(float(np.max(np.abs(new_u / u - 1))), float(np.max(np.abs(new_r / r - 1))))
+            gap = np.log(np.concatenate([new_u, new_r])) - at
+            residual = float(np.abs(gap).max())
             if not np.isfinite(residual):
                 return Solved((u, r), np.inf, iteration, False)
-            power = 1.0 if iteration < _UNDAMPED else 0.5
-            u, r = u ** (1 - power) * new_u**power, r ** (1 - power) * new_r**power
             if residual <= tolerance:
-                return Solved((u, r), residual, iteration, True)
+                return Solved((new_u, new_r), residual, iteration, True)
+            at = mixing(at, gap)
         return Solved((u, r), residual, budget, False)
 
     def errors(self, m: int, u: np.ndarray, r: np.ndarray, noise: float) -> Errors:
