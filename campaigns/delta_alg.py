@@ -67,7 +67,7 @@ def filled(text: str, variable: str, rng: np.random.Generator) -> str:
 
 def told(function: Callable[[np.ndarray], np.ndarray], noise: float, knots: int = 400_001) -> float:
     """Return E[(E[b² - 1 | y])²] of y = function(|b|) + noise, from fine cells of b."""
-    edges = np.linspace(0, 9, knots)
+    edges = _at_jumps(function, np.linspace(0, 9, knots))
     b = 0.5 * (edges[1:] + edges[:-1])
     at = np.exp(-0.5 * edges**2) / np.sqrt(2 * np.pi)
     mass, moved = -2 * np.diff(ndtr(-edges)), -2 * np.diff(edges * at)
@@ -101,6 +101,20 @@ def told(function: Callable[[np.ndarray], np.ndarray], noise: float, knots: int 
     parts = [np.bincount(place, m[~atom][cell] * share) for m in (mass, moved)]
     kept = parts[0] > 0
     return value + float(np.sum(parts[1][kept] ** 2 / parts[0][kept]))
+
+
+def _at_jumps(function: Callable[[np.ndarray], np.ndarray], edges: np.ndarray) -> np.ndarray:
+    """Move edges to where the function jumps, so that no cell holds a jump."""
+    y = function(edges)
+    at = np.flatnonzero(np.abs(np.diff(y)) > 1e-3 * np.ptp(y))
+    low, high = edges[at], edges[at + 1]
+    for _ in range(40):
+        middle = 0.5 * (low + high)
+        left = np.abs(function(middle) - y[at]) > np.abs(function(middle) - y[at + 1])
+        low, high = np.where(left, low, middle), np.where(left, middle, high)
+    edges = edges.copy()
+    edges[np.where(high - edges[at] < edges[at + 1] - high, np.maximum(at, 1), at + 1)] = high
+    return edges
 
 
 def _blurred(y: np.ndarray, mass: np.ndarray, moved: np.ndarray, noise: float) -> float:

@@ -150,7 +150,7 @@ def _moments(
 ) -> Moments:
     scale, (e, h) = 2.0**fineness, (easy.shape[1], hard.shape[1])
     slices = int((2048 if e == 0 else 256) * scale)
-    knots = max(4 * slices, 65536 if e == 0 else 1024)  # the first show jumps that are 3e-4 apart
+    knots = max(4 * slices, 65536 if e == 0 else int(1024 * scale))  # they show jumps 2e-5 or 1e-3 apart
     if target.noise:  # blurs them, in quadratic time
         slices = slices // (5 if e == 0 else 2)
     log2, bins = (17 + (h > 2), 1024) if e == 0 else (13, 256)

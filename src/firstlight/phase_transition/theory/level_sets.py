@@ -17,6 +17,7 @@ Slack = Callable[[np.ndarray, np.ndarray], np.ndarray]  # errors of labels y at 
 _REACH = 9.0  # the normal mass beyond is 2e-19
 _SECTIONS = 12  # by 16: narrow a grid step of 1e-3 to rounding
 _REFINEMENTS = 3  # each divides the steps beside turning points by 16
+_JUMPS = 4  # rounds of looking for jumps: so many, and more, may share a grid step
 _SECANTS = 10  # towards each inverse
 _ENDS = 64  # of stretches: with more of them none is singled out
 _STRETCHES = 512  # within four standard deviations: more are better sampled
@@ -112,22 +113,37 @@ def _knots(function: Function, knots: int, slack: Slack) -> tuple[np.ndarray, np
     y = function(z)
     size = _spread(z, y)
     low, high = z[:-1], z[1:]
+    for _ in range(_JUMPS):
+        at, inside = _largest_jumps(function, low, high, 1e-4 * size)
+        aside = 1e-9 * (1 + np.abs(at))  # the limits, not the value that φ may take at the jump itself
+        before, after = function(at - aside), function(at + aside)
+        real = np.abs(after - before) > slack(at - aside, before)  # and not of rounding
+        z = np.concatenate([z, at[real], at[real]])
+        y = np.concatenate([y, before[real], after[real]])
+        # what is left of an interval on both sides of its jump may hold another
+        at, aside, inside = at[real], aside[real], inside[real]
+        low, high = np.concatenate([low[inside], at + aside]), np.concatenate([at - aside, high[inside]])
+        low, high = low[low < high], high[low < high]
+    order = np.argsort(z, kind="stable")
+    z, y = z[order], y[order]
+    finite = np.isfinite(y)
+    return z[finite], y[finite]
+
+
+def _largest_jumps(
+    function: Function, low: np.ndarray, high: np.ndarray, least: float
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return where φ jumps most in each interval, and which intervals these are."""
+    which = np.arange(low.size)
     for _ in range(_SECTIONS):  # narrow every interval to its sixteenth that holds most of the change
         grid = low[:, None] + (high - low)[:, None] * np.linspace(0, 1, 17)
         values = function(grid.ravel()).reshape(grid.shape)
         change = np.abs(np.diff(np.where(np.isfinite(values), values, 0.0), axis=1))
         best = np.argmax(change, axis=1)[:, None]
-        jump = np.take_along_axis(change, best, axis=1) > 1e-4 * size
-        low, high = (np.take_along_axis(grid, at, axis=1)[jump] for at in (best, best + 1))
-    aside = 1e-9 * (1 + np.abs(low))  # the limits, not the value that φ may take at the jump itself
-    before, after = function(low - aside), function(low + aside)
-    real = np.abs(after - before) > slack(low - aside, before)  # and not of rounding
-    z = np.concatenate([z, low[real], low[real]])
-    y = np.concatenate([y, before[real], after[real]])
-    order = np.argsort(z, kind="stable")
-    z, y = z[order], y[order]
-    finite = np.isfinite(y)
-    return z[finite], y[finite]
+        jump = np.take_along_axis(change, best, axis=1)[:, 0] > least
+        low, high = (np.take_along_axis(grid, at, axis=1)[jump, 0] for at in (best, best + 1))
+        which = which[jump]
+    return low, which
 
 
 def _directions(z: np.ndarray, y: np.ndarray, slack: Slack) -> np.ndarray:
