@@ -100,3 +100,10 @@ def test_constant_labels_have_no_relative_error(value):
     assert float(found.label_variance) == 0
     assert np.isnan(float(found.relative_test_error))
     assert np.isfinite(float(found.test_error))
+
+
+def test_the_hermite_model_warns_where_the_rule_leaves_out_a_degree_that_shows():
+    # the rule is one of large sizes: at n = 60 the second degree stands above the bulk already at beta = 0.3
+    small = Problem.scaled(dimension=60, width=60, samples=60, alpha=0.0, beta=0.3)
+    with pytest.warns(DegreeWarning, match="degree 2 stands out too"):
+        small.simulate(0, method="hermite")

@@ -23,7 +23,7 @@ def two_sided_step(edge):
     return 1 / (moved**2 / inside + moved**2 / (1 - inside))
 
 
-@pytest.mark.parametrize("seed", [1, 2, 3, 4, 7, 9, 10, 13, 81])
+@pytest.mark.parametrize("seed", [1, 2, 3, 7, 9, 13, 81, 301, 317])  # the last three were wrong once
 def test_a_sample_of_the_campaign(seed):
     found = campaign.judged(seed)
     assert not found["wrong"]

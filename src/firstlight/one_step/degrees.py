@@ -2,6 +2,8 @@
 
 import warnings
 
+import numpy as np
+
 from firstlight.maths.checks import check_count
 from firstlight.maths.rng import generator
 from firstlight.one_step.definitions import Setting
@@ -23,7 +25,7 @@ def degrees_of(setting: Setting, largest: int = 8) -> Degrees:
 
 
 def surrogate_degree(setting: Setting, degree: int | None) -> int:
-    """Return the degree for the Hermite model, with a warning if it is too high for the size.
+    """Return the degree for the Hermite model, with a warning if it is too high or too low for the size.
 
     Parameters
     ----------
@@ -47,6 +49,11 @@ def surrogate_degree(setting: Setting, degree: int | None) -> int:
         _warn(f"degree = {top}: too high for this size, tails grow from degree {degrees.reliable + 1} on")
     elif degree is None and by_rule is None and not degrees.faithful:
         _warn(_no_degree(degrees))
+    elif degree is None and max(degrees.ratios[top:], default=0.0) > 1:
+        left = top + int(np.argmax(degrees.ratios[top:]))
+        _warn(
+            f"degree = {top}, the rule's: degree {left + 1} stands out too (ratio {degrees.ratios[left]:.3g})"
+        )
     return top
 
 

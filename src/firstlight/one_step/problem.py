@@ -186,7 +186,8 @@ class Problem(Setting):
             to them. The gradient step is the network's own in each case.
         degree : int, optional
             Highest degree of the Hermite model; default: `hermite_degree` of β where that is known, else
-            `needed_degree`. A degree too high for the size warns.
+            `needed_degree`. A degree too high for the size warns, and so does a rule's that leaves out one
+            which stands out.
         risk : {"sample", "population"}
             Test errors on a fresh sample, or exact ones through second moments (the network's only; they hold
             no 0/1 error).
