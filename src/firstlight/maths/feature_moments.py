@@ -297,7 +297,7 @@ class Tabulated:
         # σ blurred by s bends over a length of order s, and far out over one of order M or s
         for step in 0.1, 0.05, 0.025:
             means, stds = (
-                np.linspace(*end, max(least, int(np.ceil(np.ptp(end) / step))))
+                np.linspace(end[0], end[1], max(least, int(np.ceil(np.ptp(end) / step))))
                 for end, least in zip(ends, (16, 6), strict=True)
             )
             if means.size * stds.size > _ENTRIES and step < 0.1:

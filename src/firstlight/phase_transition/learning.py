@@ -8,7 +8,7 @@ import xarray as xr
 
 from firstlight.maths.checks import check_count
 from firstlight.maths.rng import RNGLike, SeedLike, generator
-from firstlight.phase_transition.model import SUCCESS, TrainedModel
+from firstlight.phase_transition.model import MOST_STEPS, SUCCESS, TrainedModel
 from firstlight.phase_transition.theory.dmft import memory_bytes
 from firstlight.phase_transition.theory.escape import success_chance
 from firstlight.phase_transition.theory.labels import label_law
@@ -47,7 +47,7 @@ class LearningProblem(TrainedModel):
     def __post_init__(self) -> None:
         super().__post_init__()
         for name in ("steps", "theory_steps"):
-            check_count(name, getattr(self, name), 2)
+            check_count(name, getattr(self, name), 2, MOST_STEPS)
         self.check_sizes(self.samples_per_dimension, self.dimension, max(self.steps, self.theory_steps))
 
     def predict(self, rng: RNGLike | SeedLike = 0, *, draws: int = 1 << 12) -> xr.Dataset:

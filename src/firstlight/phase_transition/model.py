@@ -19,6 +19,7 @@ from firstlight.phase_transition.theory.relevant import relevant_directions
 from firstlight.phase_transition.theory.subspaces import complement, subspaces
 from firstlight.study.problem import Assumption
 
+MOST_STEPS = 10**7  # of a descent: schedules and paths are arrays
 SUCCESS = 0.2  # squared cosine with the hidden directions that counts as having found them
 
 
@@ -181,7 +182,7 @@ class TrainedModel(Model):
         """Refuse sizes that leave no room for the directions, for a batch, or for the schedule."""
         self.check_dimension(d)
         self.training.batch_size(round(check_positive("samples_per_dimension", delta) * d))
-        self.training.factors(check_count("steps", steps, 1))
+        self.training.factors(check_count("steps", steps, 1, MOST_STEPS))
 
     def supply(self, drawn: MultiIndexSample, rng: np.random.Generator) -> Callable[[int], tuple]:
         """Return what draws so many new samples with the same hidden directions."""

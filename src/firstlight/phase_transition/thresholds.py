@@ -13,7 +13,7 @@ from firstlight.maths.equality import ByValue
 from firstlight.maths.refusals import check_choice
 from firstlight.maths.rng import RNGLike, SeedLike, generator
 from firstlight.phase_transition.definitions import Training
-from firstlight.phase_transition.model import SUCCESS, TrainedModel
+from firstlight.phase_transition.model import MOST_STEPS, SUCCESS, TrainedModel
 from firstlight.phase_transition.theory.alg import delta_alg
 from firstlight.phase_transition.theory.delta_nn import delta_nn
 from firstlight.phase_transition.theory.dmft import memory_bytes
@@ -140,8 +140,8 @@ class ThresholdProblem(TrainedModel):
     def __post_init__(self) -> None:
         super().__post_init__()
         self.student.require_smooth()
-        check_count("theory_steps", self.theory_steps, 8)
-        check_count("steps", self.steps, 1)
+        check_count("theory_steps", self.theory_steps, 8, MOST_STEPS)
+        check_count("steps", self.steps, 1, MOST_STEPS)
         check_increasing("samples_per_dimension", self.samples_per_dimension)
         self.check_sizes(self.samples_per_dimension[0], self.dimension, max(self.theory_steps, self.steps))
 

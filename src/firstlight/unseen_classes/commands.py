@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     import xarray as xr
 
 app = typer.Typer()
+_ROWS = 10_000  # all of them meet all others
 _PAIRS = 8  # lines of the table of pairs
 CAVEATS = (
     "Predictions are for one gradient step of a wide two-layer network, not for a deep one trained for long.",
@@ -30,7 +31,10 @@ def unseen(
     strength: Annotated[float, typer.Option(help="Strength of the step: 0.25 weak, 4 strong.")] = 4.0,
     activation: Annotated[str, typer.Option(help="Activation of the hidden layer.")] = "shifted_relu",
     metric: Annotated[str, typer.Option(help="cosine, euclidean or inner.")] = "cosine",
-    most: Annotated[int, typer.Option(help="At most so many samples of each class, drawn at random.")] = 500,
+    most: Annotated[
+        int | None,
+        typer.Option(help="At most so many samples of each class, at random: 500, or 10 000 in all."),
+    ] = None,
     check: Annotated[bool, typer.Option("--check", help="Also train one network and compare.")] = False,
     figure: Annotated[Path | None, typer.Option(help="Write a picture: png, svg or pdf.")] = None,
     seed: Annotated[int, typer.Option(help="Seed of all that is drawn.")] = 0,
@@ -56,14 +60,14 @@ def unseen(
     typer.echo(json.dumps(facts, indent=2, ensure_ascii=False) if as_json else "\n".join(_lines(facts)))
 
 
-def _read(file: Path, labels: str, classes: str, most: int, seed: int) -> Any:
+def _read(file: Path, labels: str, classes: str, most: int | None, seed: int) -> Any:
     """Read the file, keep at most so many samples of each class, divide, centre and scale."""
     import numpy as np
 
     from firstlight.data.files import load
     from firstlight.data.unseen import split_classes, standardised
 
-    if most < 2:
+    if most is not None and most < 2:
         raise ValueError(f"most = {most}: must be at least 2")
     number = file.suffix.lower() == ".npy" and labels.lstrip("-").isdigit()
     which: str | int = int(labels) if number else labels
@@ -71,6 +75,7 @@ def _read(file: Path, labels: str, classes: str, most: int, seed: int) -> Any:
     assert table.labels is not None
     rng = np.random.default_rng(seed)
     kept = [np.flatnonzero(table.labels == name) for name in np.unique(table.labels)]
+    most = most or max(2, min(500, _ROWS // len(kept)))
     kept = [rows if len(rows) <= most else rng.choice(rows, most, replace=False) for rows in kept]
     chosen = np.sort(np.concatenate(kept))
     wanted = [part.strip() for part in next(csv.reader([classes], skipinitialspace=True), []) if part.strip()]
