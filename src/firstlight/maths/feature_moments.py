@@ -290,7 +290,7 @@ class Tabulated:
         self._unit = low
         ends = np.array([np.arcsinh(np.array(mean_range) / low), np.log([0.999 * low, 1.001 * high])])
         rng = np.random.default_rng(0)
-        between = rng.uniform(*ends.T, (512, 2))  # half of them anywhere, half where σ bends
+        between = rng.uniform(ends[:, 0], ends[:, 1], (512, 2))  # half of them anywhere, half where σ bends
         near = np.arcsinh(3 * np.exp(between[:256, 1]) * rng.standard_normal(256) / low)
         between[:256, 0] = np.clip(near, *ends[0])
         exact = self._exact(activation, *between.T)

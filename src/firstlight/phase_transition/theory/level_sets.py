@@ -114,7 +114,10 @@ def _knots(function: Function, knots: int, slack: Slack) -> tuple[np.ndarray, np
     size = _spread(z, y)
     low, high = z[:-1], z[1:]
     for _ in range(_JUMPS):
-        at, inside = _largest_jumps(function, low, high, 1e-4 * size)
+        least = np.maximum(1e-4 * size, slack(low, function(low)))
+        at, inside = _largest_jumps(function, low, high, least)
+        if not at.size:
+            break
         aside = 1e-9 * (1 + np.abs(at))  # the limits, not the value that φ may take at the jump itself
         before, after = function(at - aside), function(at + aside)
         real = np.abs(after - before) > slack(at - aside, before)  # and not of rounding
@@ -131,18 +134,20 @@ def _knots(function: Function, knots: int, slack: Slack) -> tuple[np.ndarray, np
 
 
 def _largest_jumps(
-    function: Function, low: np.ndarray, high: np.ndarray, least: float
+    function: Function, low: np.ndarray, high: np.ndarray, least: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return where φ jumps most in each interval, and which intervals these are."""
+    """Return where φ jumps by more than `least` in each interval, at its largest jump, and in which ones."""
     which = np.arange(low.size)
     for _ in range(_SECTIONS):  # narrow every interval to its sixteenth that holds most of the change
         grid = low[:, None] + (high - low)[:, None] * np.linspace(0, 1, 17)
         values = function(grid.ravel()).reshape(grid.shape)
         change = np.abs(np.diff(np.where(np.isfinite(values), values, 0.0), axis=1))
         best = np.argmax(change, axis=1)[:, None]
-        jump = np.take_along_axis(change, best, axis=1)[:, 0] > least
+        jump = np.take_along_axis(change, best, axis=1)[:, 0] > least[which]
         low, high = (np.take_along_axis(grid, at, axis=1)[jump, 0] for at in (best, best + 1))
         which = which[jump]
+        if not which.size:
+            break
     return low, which
 
 
