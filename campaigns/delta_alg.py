@@ -120,7 +120,7 @@ def _at_jumps(function: Callable[[np.ndarray], np.ndarray], edges: np.ndarray) -
 
 
 def told_by_cosine(rate: float) -> float:
-    """Return E[(E[b² - 1 | cos(rate b)])²]: a sum over all b with the same cosine, integrated over its angle."""
+    """Return E[(E[b² - 1 | cos(rate b)])²]: a sum over all b of the same cosine, and over its angle."""
 
     def at(angle: float) -> float:
         turns = 2 * np.pi * np.arange(-60, 61)
