@@ -1,5 +1,6 @@
 """The page of one_step: errors against width, samples, α, β or step size, and networks that land on them."""
 
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 _FAMILY = "firstlight.one_step.families:"
 _POINTS = 20  # of a curve
 _DRAWS = 6  # of the first layer, of which theory is the mean
+_LONGEST = 8.0  # seconds after which no further draw is begun
 _COARSE = 36  # dimensions of the first, coarse curve
 _SWEEPS = {
     "ratio": "width k/m",
@@ -87,10 +89,11 @@ def _problem(values: Values, at: float | None = None, dimension: int | None = No
 
 def errors(values: Values) -> Iterator[Mapping[str, Picture]]:
     """Yield both pictures: of few dimensions at once, then of all, then means over draws of the network."""
-    axis = _axis(values, _POINTS)
-    rough = [_problem(values, at, min(_COARSE, values["dimension"])).predict(0) for at in axis]
+    axis, began = _axis(values, _POINTS), time.process_time()
+    few = _COARSE if values["activation"] == "relu" else _COARSE // 2  # others have no closed forms
+    rough = [_problem(values, at, few).predict(0) for at in axis]
     found = [_numbers(one) for one in rough]
-    coarse = f"coarse: computed in {_COARSE} dimensions at the same ratios and strengths; refining …"
+    coarse = f"coarse: computed in {few} dimensions at the same ratios and strengths; refining …"
     yield _drawn(values, axis, found, coarse)
     order = sorted(range(_POINTS), key=lambda i: (i % 4 != 0, i % 2 != 0, i))
     for place, i in enumerate(order):
@@ -98,8 +101,10 @@ def errors(values: Values) -> Iterator[Mapping[str, Picture]]:
         if place % 5 == 4 and place < _POINTS - 1:
             yield _drawn(values, axis, found, coarse)
     totals = [dict(one) for one in found]
-    yield _drawn(values, axis, found, f"one draw of the first layer; {_DRAWS} will be averaged …")
+    yield _drawn(values, axis, found, "one draw of the first layer")
     for draw in range(1, _DRAWS):
+        if time.process_time() - began > _LONGEST:
+            return
         for i, total in enumerate(totals):
             more = _numbers(_problem(values, axis[i]).predict(draw))
             totals[i] = {name: value + more[name] for name, value in total.items()}

@@ -118,7 +118,7 @@ def thresholds(values: Values) -> Iterator[Mapping[str, Picture]]:
     try:
         found = onset(problem.law, problem.student, _STEP_SIZE, d, _DESCENT,
                       pilot_dimension=min(d, _PILOT), runs=40)  # fmt: skip
-        said = f"onset ± {found.error:.2g}, from {_PILOT}-dimensional descents of {_DESCENT} steps"
+        said = f"onset ± {found.error:.2g}, from descents of {_DESCENT} steps at d = {min(d, _PILOT)}"
         known[f"onset at d={d}"] = found.value
         said = found.refused or said
     except ValueError as error:
