@@ -279,7 +279,7 @@ def _prediction(pair: _Pair, key: str, what: str) -> Prediction:
     """Compare the exact path with descent; it neglects outputs, which may reach one per cent."""
     if key == "output":
         because = "neurons do not arrive all at once"
-        return Prediction(what, _LEVEL, 0.9 * _LEVEL, 1.1 * _LEVEL, *_mean(pair, "output"), because)
+        return Prediction(what, _LEVEL, 0.8 * _LEVEL, 1.1 * _LEVEL, *_mean(pair, "output"), because)
     value = _mean(pair, key)[0]
     wide = _LEVEL * (value if key == "rank" else 1)
     measured, error = _mean(pair, f"{key} measured")
