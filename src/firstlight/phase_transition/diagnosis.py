@@ -108,7 +108,7 @@ def diagnose(data: UserData, clock: Clock) -> Iterator[Finding]:
             yield _finding(data, state)
     for half in range(_HALVES):
         clock.check()
-        _halve(data, state, half)
+        _halve(data, state, half, clock)
         yield _finding(data, state)
 
 
@@ -130,7 +130,7 @@ def _numbers(state: _State) -> tuple[int, int]:
     return state.easy.count if state.easy else 0, state.hard.count if state.hard else 0
 
 
-def _halve(data: UserData, state: _State, half: int) -> None:
+def _halve(data: UserData, state: _State, half: int, clock: Clock) -> None:
     """Find directions in one half of the rows and train a network on the other."""
     rng, classes = data.rng("phase", "half", half), len(data.classes)
     order = rng.permutation(len(state.y))
@@ -139,7 +139,7 @@ def _halve(data: UserData, state: _State, half: int) -> None:
         return
     easy, hard = _numbers(state)
     statistic = state.hard.statistic if state.hard else 0
-    model = train(state.z[two], state.y[two], classes, rng)
+    model = train(state.z[two], state.y[two], classes, rng, check=clock.check)
     learnt = leading_directions(model, state.z[two], easy + hard)
     here, there = (directions_of(state.z[p], state.y[p], classes, easy, hard, statistic) for p in (one, two))
     found: dict[str, float] = {}

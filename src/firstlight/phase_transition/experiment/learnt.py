@@ -1,6 +1,7 @@
 """Which directions a small network learns from data, and how well it does on rows it has not seen."""
 
 import warnings
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -8,7 +9,14 @@ import numpy as np
 _DECAYS = (0.1, 1.0, 10.0)  # scikit-learn divides them by the number of rows
 
 
-def train(z: np.ndarray, y: np.ndarray, classes: int, rng: np.random.Generator, width: int = 32) -> Any:
+def train(
+    z: np.ndarray,
+    y: np.ndarray,
+    classes: int,
+    rng: np.random.Generator,
+    width: int = 32,
+    check: Callable[[], None] = lambda: None,
+) -> Any:
     """Train a two-layer network by gradient descent (scikit-learn's, Adam) and return it.
 
     The weight decay is the one that does best on a quarter of these rows: with little of it and few rows a
@@ -24,6 +32,8 @@ def train(z: np.ndarray, y: np.ndarray, classes: int, rng: np.random.Generator, 
         0 for numbers.
     rng : Generator
     width : int, default 32
+    check : callable
+        Called before each training; may raise to end the search.
     """
     from sklearn.exceptions import ConvergenceWarning
     from sklearn.neural_network import MLPClassifier, MLPRegressor
@@ -34,15 +44,26 @@ def train(z: np.ndarray, y: np.ndarray, classes: int, rng: np.random.Generator, 
     target = y if classes else (y - y.mean()) / (y.std() or 1.0)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        return _best([kind(alpha=decay, **options) for decay in _DECAYS], z, target, rng.permutation(len(z)))
+        models = [kind(alpha=decay, **options) for decay in _DECAYS]
+        return _best(models, z, target, rng.permutation(len(z)), check)
 
 
-def _best(models: list[Any], z: np.ndarray, y: np.ndarray, order: np.ndarray) -> Any:
+def _best(
+    models: list[Any],
+    z: np.ndarray,
+    y: np.ndarray,
+    order: np.ndarray,
+    check: Callable[[], None] = lambda: None,
+) -> Any:
     """Fit the model that does best on a quarter of the rows, the first in an order, to all of them."""
     inner, outer = order[len(z) // 4 :], order[: len(z) // 4]
     if len(np.unique(y[inner])) < 2:
         return models[-1].fit(z, y)
-    scores = [one.fit(z[inner], y[inner]).score(z[outer], y[outer]) for one in models]
+    scores = []
+    for one in models:
+        check()
+        scores.append(one.fit(z[inner], y[inner]).score(z[outer], y[outer]))
+    check()
     return models[int(np.argmax(scores))].fit(z, y)
 
 
