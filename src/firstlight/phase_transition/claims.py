@@ -171,10 +171,8 @@ def onset(found: xr.Dataset) -> list[Claim]:
         at, name = {axis: value}, f"{axis.replace('_', ' ')} = {_word(value)}"
         limit, sized = (float(onsets.sel(arm=arm, **at).isel(trial=0)) for arm in ("limit", "finite"))
         error = float(found["delta_nn_sem"].sel(arm="limit", **at).isel(trial=0))
-        near = _ratio(descents.sel(at), limit, error)
-        parts.append(Estimate(f"{name}, limit {limit:.3g}", *near, border=_NEAR, side="within"))
-        near = _ratio(descents.sel(at), sized)
-        finite.append(Estimate(f"{name}, V(t) {sized:.3g}", *near, border=_PREDICTED, side="within"))
+        parts.append(_over(f"{name}, limit {limit:.3g}", descents.sel(at), limit, _NEAR, error))
+        finite.append(_over(f"{name}, V(t) {sized:.3g}", descents.sel(at), sized, _PREDICTED))
     change = xr.apply_ufunc(np.log, descents.sel({axis: values[-1]}) / descents.sel({axis: values[0]}))
     label = f"{_word(values[-1])} over {_word(values[0])}"
     effect = Estimate(label, *_of_all(change), border=_MATTERS, side="beyond")
@@ -189,11 +187,12 @@ def _of_all(values: xr.DataArray) -> tuple[float, float, float]:
     return (np.nan, np.nan, np.nan) if values.isnull().any() else over_trials(values)
 
 
-def _ratio(onsets: xr.DataArray, to: float, error: float = 0.0) -> tuple[float, float, float]:
-    """Return the mean onset over a prediction, less 1; the interval counts the prediction's own error."""
+def _over(label: str, onsets: xr.DataArray, to: float, border: float, error: float = 0.0) -> Estimate:
+    """Judge the mean onset over a prediction, less 1; the interval counts the prediction's own error."""
     value, low, high = _of_all(onsets / to - 1)
-    own = 1.96 * (1 + value) * error / to
-    return value, value - float(np.hypot(value - low, own)), value + float(np.hypot(high - value, own))
+    own = float(np.nan_to_num(1.96 * (1 + value) * error / to))
+    ends = value - float(np.hypot(value - low, own)), value + float(np.hypot(high - value, own))
+    return Estimate(label, value, *ends, border=border, side="within", fixed=own)
 
 
 _PROPERTIES = {

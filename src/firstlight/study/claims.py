@@ -35,6 +35,8 @@ class Estimate:
         Where the claim puts the number; "within" means between -`border` and `border`, "beyond" outside.
     strong : float, optional
         An interval on the right side that does not reach this number is a weak effect.
+    fixed : float, default 0
+        Half the length of what more trials leave of the interval, such as a theory's own error.
 
     Examples
     --------
@@ -53,6 +55,7 @@ class Estimate:
     border: float = 0.0
     side: Side = "above"
     strong: float | None = None
+    fixed: float = 0.0
 
     @property
     def verdict(self) -> Verdict:
@@ -84,8 +87,8 @@ class Estimate:
         if self.verdict != UNDECIDED:
             return 1.0
         level = abs(self.value) if self.side in ("within", "beyond") else self.value
-        margin = abs(level - self.border)
-        return ((self.high - self.low) / 2 / margin) ** 2 if margin > 0 else math.inf
+        left = (level - self.border) ** 2 - self.fixed**2  # for the variance of the mean over trials
+        return (((self.high - self.low) / 2) ** 2 - self.fixed**2) / left if left > 0 else math.inf
 
     def __str__(self) -> str:
         if not math.isfinite(self.value):
