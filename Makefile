@@ -83,6 +83,7 @@ bench: $(VENV)/.dev
 claims: $(VENV)/.dev
 	for theory in early_alignment one_step phase_transition unseen_classes; do \
 	  $(BIN)/firstlight claims --theory $$theory --save docs/evidence/$${theory}_quick.json; done
+	$(BIN)/firstlight claims --theory one_step --scale medium --save docs/evidence/one_step_medium.json
 	$(BIN)/python campaigns/claims_page.py
 
 fingerprints: $(VENV)/.dev
