@@ -15,7 +15,7 @@ from firstlight.data.separable import toy
 
 def width_of_the_network(axes):
     """Error after one large step, against the width."""
-    ratios = np.array([0.1, 0.2, 0.35, 0.6, 1.0, 1.5, 2.5, 4.0])
+    ratios = np.array([0.1, 0.3, 0.6, 1.0, 1.8, 4.0])
     for colour, activation in enumerate(["relu", "tanh"]):
         problems = [
             one_step.Problem.scaled(
@@ -66,7 +66,7 @@ def turning_neurons(axes):
     axes.plot(times, np.degrees(exact))
     axes.plot([], [], "0.3", label="exact path")
     axes.plot([], [], "o", color="0.3", label="gradient descent")
-    axes.legend(loc="center right")
+    axes.legend(loc="center", bbox_to_anchor=(0.78, 0.36))
     step, scale = 0.002, 1e-4
     first, second = scale * W, scale * signs.astype(float)
     for count in range(int(times[-1] / step)):
