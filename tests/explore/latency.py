@@ -23,33 +23,34 @@ MOVES = {
 }
 _MOVE = """async ([name, value]) => {
   const input = document.querySelector(`#control-${name}`);
-  const article = document.querySelector('article');
   const panel = document.querySelector('.panel');
   const before = Number(panel.dataset.shown);
   const start = performance.now();
-  delete article.dataset.settled;
   input.value = value;
   input.dispatchEvent(new Event('input', { bubbles: true }));
   while (Number(panel.dataset.shown) === before) await new Promise(requestAnimationFrame);
   const first = performance.now() - start;
-  while (!article.dataset.settled) await new Promise(requestAnimationFrame);
+  while (panel.classList.contains('coarse')) await new Promise(requestAnimationFrame);
   return [first, performance.now() - start];
 }"""
 
 
 def measured(page, name: str) -> tuple[float, float]:
-    """Return the medians of first and final pictures over moves of one slider, in milliseconds."""
+    """Return the medians of first and refined pictures over moves of one slider, in milliseconds."""
     low, high = (float(page.get_attribute(f"#control-{name}", bound)) for bound in ("min", "max"))
     moves = [low + (high - low) * (0.3 + 0.4 * i / 11) for i in range(12)]
     times = [page.evaluate(_MOVE, [name, str(value)]) for value in moves]
-    first, final = zip(*times[2:], strict=True)
-    return statistics.median(first), statistics.median(final)
+    first, refined = zip(*times[2:], strict=True)
+    return statistics.median(first), statistics.median(refined)
 
 
 _FRAMES = """async () => {
   document.querySelector('button.primary').click();
   const state = () => document.querySelector('.run').dataset.state;
-  while (state() !== 'running') await new Promise(requestAnimationFrame);
+  while (state() !== 'running') {
+    if (state() === 'asks') document.querySelector('.run .answers button').click();
+    await new Promise(requestAnimationFrame);
+  }
   const start = performance.now();
   let frames = 0;
   while (state() === 'running' && performance.now() - start < 20000) {
@@ -75,8 +76,9 @@ def main() -> None:
         for theory, control in MOVES.items():
             page.goto(f"{server.address}/theory/{theory}")
             page.wait_for_selector("article[data-settled]", timeout=300_000)
-            first, final = measured(page, control)
-            found[theory] = f"first {first:.0f} ms, final {final:.0f} ms"
+            first, refined = measured(page, control)
+            print(theory, first, refined, file=sys.stderr, flush=True)
+            found[theory] = f"first {first:.0f} ms, refined {refined:.0f} ms"
         page.goto(f"{server.address}/theory/one_step?dimension=40&samples=0.5&trials=40&arms={_ARMS}")
         page.wait_for_selector("article[data-settled]", timeout=300_000)
         frames, said = page.evaluate(_FRAMES)
