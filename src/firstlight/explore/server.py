@@ -47,7 +47,7 @@ def serve(
     config = uvicorn.Config(
         guarded,
         log_level="critical",
-        timeout_graceful_shutdown=1,
+        timeout_graceful_shutdown=0,  # streams may go on for long, and nobody reads them any more
         server_header=False,
         h11_max_incomplete_event_size=1 << 17,
     )
