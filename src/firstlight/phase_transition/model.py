@@ -11,6 +11,7 @@ from firstlight.data.multi_index import MultiIndex, MultiIndexSample
 from firstlight.maths.checks import check_count, check_memory, check_numbers, check_positive
 from firstlight.maths.equality import ByValue
 from firstlight.maths.losses import Loss
+from firstlight.maths.refusals import refusal
 from firstlight.phase_transition.definitions import Student, Training
 from firstlight.phase_transition.experiment.network import Network
 from firstlight.phase_transition.experiment.pilot import escape_steps
@@ -19,6 +20,7 @@ from firstlight.phase_transition.theory.relevant import relevant_directions
 from firstlight.phase_transition.theory.subspaces import complement, subspaces
 from firstlight.study.problem import Assumption
 
+MOST_SAMPLES = 1e12  # of a problem: more is a slip
 MOST_STEPS = 10**7  # of a descent: schedules and paths are arrays
 SUCCESS = 0.2  # squared cosine with the hidden directions that counts as having found them
 
@@ -181,7 +183,10 @@ class TrainedModel(Model):
     def check_sizes(self, delta: float, d: int, steps: int) -> None:
         """Refuse sizes that leave no room for the directions, for a batch, or for the schedule."""
         self.check_dimension(d)
-        self.training.batch_size(round(check_positive("samples_per_dimension", delta) * d))
+        samples = check_positive("samples_per_dimension", delta) * d
+        if samples > MOST_SAMPLES:
+            raise refusal("samples_per_dimension", delta, f"make at most {MOST_SAMPLES:g} samples")
+        self.training.batch_size(round(samples))
         self.training.factors(check_count("steps", steps, 1, MOST_STEPS))
 
     def supply(self, drawn: MultiIndexSample, rng: np.random.Generator) -> Callable[[int], tuple]:
