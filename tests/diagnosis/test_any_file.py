@@ -206,3 +206,11 @@ def test_a_pause_does_not_count():
     with clock.paused():
         pass
     assert clock.left == 8.0
+
+
+def test_half_points_are_classes_if_the_user_says_so():
+    from firstlight.diagnosis.data import _task
+
+    labels = np.repeat(np.arange(12) / 2, 50)
+    assert _task(labels, "classification")[0] == "classification"
+    assert _task(labels, "auto")[0] == "regression"

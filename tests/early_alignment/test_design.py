@@ -72,3 +72,12 @@ def test_separable_rows_are_all_kept_and_bad_input_is_refused():
             rows_to_drop(np.eye(2), [1, -1], **change)
     with pytest.raises(ValueError, match=r"output = 0\.0"):
         largest_scale(np.eye(2), [1, -1], np.eye(2), [1, -1], output=0.0)
+
+
+@pytest.mark.parametrize("factor", [1e-3, 255.0, 1e5])
+def test_the_largest_scale_follows_the_units_of_the_rows(factor):
+    rng = np.random.default_rng(5)
+    X, W, signs = rng.normal(size=(8, 4)), rng.normal(size=(12, 4)), rng.choice([-1, 1], 12)
+    y = np.where(X @ [1.0, 0.5, 0.0, 0.0] > 0, 1, -1)
+    plain, scaled = largest_scale(X, y, W, signs), largest_scale(factor * X, y, W, signs)
+    assert scaled * np.sqrt(factor) == pytest.approx(plain, rel=1e-9)  # rounding of a unit

@@ -62,3 +62,10 @@ def test_a_table_of_digits_gives_what_the_digits_give(method):
     for name in ("alignment", "elasticity", "recall", "similarity"):
         # the same rows in another order: sums differ in their last bits
         np.testing.assert_allclose(ours[name], theirs[name], rtol=1e-9, err_msg=name)
+
+
+def test_a_class_is_named_once(tmp_path, monkeypatch):
+    monkeypatch.setenv("FIRSTLIGHT_CACHE", str(tmp_path))
+    name = keep(np.random.default_rng(0).normal(size=(24, 3)), list("abcdef") * 4)
+    with pytest.raises(ValueError, match="each once"):
+        TableProblem(table=name, classes=["a", "a", "b"])

@@ -4,11 +4,11 @@ A problem that names such a table means the same numbers for ever, so its record
 """
 
 import hashlib
-import os
 import re
 import tempfile
 from functools import lru_cache
 from pathlib import Path
+from zipfile import BadZipFile
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -17,6 +17,7 @@ from firstlight.data.cache import cache_folder
 from firstlight.data.labelled import labelled
 from firstlight.maths.refusals import refusal
 
+LARGEST = 20_000_000  # numbers of a table: 160 MB
 _NAME = re.compile(r"[0-9a-f]{16}")
 
 
@@ -25,6 +26,7 @@ def keep(features: ArrayLike, labels: ArrayLike) -> str:
 
     Examples
     --------
+    >>> import os
     >>> from unittest.mock import patch
     >>> with tempfile.TemporaryDirectory() as folder, patch.dict(os.environ, FIRSTLIGHT_CACHE=folder):
     ...     name = keep([[1.0], [2.0], [3.0]], ["b", "a", "b"])
@@ -33,6 +35,8 @@ def keep(features: ArrayLike, labels: ArrayLike) -> str:
     ('d4aaf15a281a878a', [1, 0, 1], ('a', 'b'))
     """
     table = labelled(features, labels)
+    if table.features.size > LARGEST:
+        raise refusal("features", f"{table.features.size} numbers", f"be at most {LARGEST}")
     rows = np.ascontiguousarray(table.features, dtype=np.float64)
     texts = np.array([str(one) for one in np.asarray(labels).tolist()])
     digest = hashlib.sha256(repr((rows.shape, texts.tolist())).encode() + rows.tobytes()).hexdigest()
@@ -40,12 +44,13 @@ def keep(features: ArrayLike, labels: ArrayLike) -> str:
     if not path.exists():
         path.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.NamedTemporaryFile(dir=path.parent, suffix=".part", delete=False) as file:
+            part = Path(file.name)
             try:
                 np.savez_compressed(file, features=rows, labels=texts)
-                os.replace(file.name, path)  # it appears complete, or not at all
             except BaseException:
-                os.unlink(file.name)
+                part.unlink()
                 raise
+        part.replace(path)  # it appears complete, or not at all
     return digest[:16]
 
 
@@ -66,12 +71,17 @@ def _path(name: str) -> Path:
     return cache_folder() / "tables" / f"{name}.npz"
 
 
-@lru_cache(maxsize=4)
+@lru_cache(maxsize=1)
 def _read(path: Path) -> tuple[np.ndarray, np.ndarray, tuple[str, ...]]:
     """Keep what was read in memory: a run asks for the same table in every trial."""
     if not path.exists():
         raise ValueError(f"table = {path.stem!r}: is not kept on this machine; bring the file once more")
-    with np.load(path, allow_pickle=False) as found:
-        table = labelled(found["features"], found["labels"])
+    try:
+        with np.load(path, allow_pickle=False) as found:
+            table = labelled(found["features"], found["labels"])
+    except (OSError, KeyError, BadZipFile):
+        raise ValueError(
+            f"table = {path.stem!r}: is damaged; remove {path.name} and bring the file again"
+        ) from None
     table.features.flags.writeable = False
     return table.features, table.index, tuple(str(one) for one in table.classes)

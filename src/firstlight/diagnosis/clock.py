@@ -59,5 +59,7 @@ class Clock:
     def paused(self) -> Iterator[None]:
         """Do not count what is done inside, such as what a computer does once for all."""
         start = self._now()
-        yield
-        self._paused += self._now() - start
+        try:
+            yield
+        finally:
+            self._paused += self._now() - start

@@ -196,7 +196,8 @@ def _task(labels: np.ndarray, task: Task) -> tuple[str, tuple[str, ...]]:
     """Decide between classes and numbers, and say so where it could be otherwise."""
     values, rows = len(np.unique(labels)), len(labels)
     decimals = labels.dtype.kind == "f" and bool((labels != np.round(labels)).any())
-    many = values > max(20, rows / 10) or values > max(5, rows / 2) or (decimals and values > 10)
+    too_many = values > max(20, rows / 10) or values > max(5, rows / 2)
+    many = too_many or (decimals and values > 10)
     if values < 2:
         raise ValueError(f"y: only one value, {labels[0]}; at least two are needed")
     if labels.dtype.kind == "U":
@@ -205,7 +206,7 @@ def _task(labels: np.ndarray, task: Task) -> tuple[str, tuple[str, ...]]:
         if many and task == "auto":
             raise ValueError(f"y: {values} different texts in {rows} rows; is this the column of classes?")
         return "classification", ()
-    if task == "classification" and many:
+    if task == "classification" and too_many:
         raise ValueError(
             f"task = 'classification': the labels look continuous, {values} values in {rows} rows"
         )

@@ -112,11 +112,12 @@ def diagnose(data: UserData, clock: Clock) -> Iterator[Finding]:
 
 
 def _pairs(data: UserData) -> list[_Pair]:
-    """Return the hardest pairs of classes; of three classes or more then each against the rest."""
+    """Return the hardest pairs of classes; of three classes or more then large ones against the rest."""
     names = data.classes
     asked = [((names[b], names[a]), b, data.y == a) for a, b in data.pairs(_PAIRS, _LEAST)]
     if len(names) > 2:
-        large = [c for c, count in enumerate(data.counts) if count >= _LEAST][:_RESTS]
+        by_size = np.argsort(-np.asarray(data.counts), kind="stable")[:_RESTS]
+        large = [int(c) for c in np.sort(by_size) if data.counts[c] >= _LEAST]
         asked += [((names[c], "the rest"), c, data.y != c) for c in large]
     found = (_pair(data, title, plus, minus) for title, plus, minus in asked)
     return [pair for pair in found if pair is not None]
@@ -378,8 +379,8 @@ def _notes(data: UserData, main: _Pair) -> tuple[str, ...]:
     ]
     if len(data.classes) > 2:
         notes.append(
-            f"Of {len(data.classes)} classes the {_PAIRS} hardest pairs were asked about, then each class "
-            "against the rest; of those, neurons of the hardest were followed."
+            f"Of {len(data.classes)} classes the {_PAIRS} hardest pairs were asked about, then each of "
+            f"the {_RESTS} largest classes against the rest; of those, neurons of the hardest were followed."
         )
     return tuple(notes)
 

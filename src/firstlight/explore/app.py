@@ -61,7 +61,9 @@ class Laboratory:
         """Return the first pictures of a theory at its default values."""
         which, values = next(iter(pages.page(name).views)), pages.page(name).clean({})
         async with contextlib.aclosing(self._view(name, which, values)) as pictures:
-            return await anext(pictures)
+            async for first in pictures:
+                return first
+        raise JobFailed(f"{name}: no picture came")
 
     async def view(self, name: str, which: str, values: dict[str, Any]) -> AsyncIterator[str]:
         """Yield the pictures of a view, once the theory is ready: code is compiled in one child alone."""

@@ -49,7 +49,7 @@ def surrogate_degree(setting: Setting, degree: int | None) -> int:
         _warn(f"degree = {top}: too high for this size, tails grow from degree {degrees.reliable + 1} on")
     elif degree is None and by_rule is None and not degrees.faithful:
         _warn(_no_degree(degrees))
-    elif degree is None and max(degrees.ratios[top:], default=0.0) > 1:
+    elif degree is None and by_rule is not None and max(degrees.ratios[top:], default=0.0) > 1:
         left = top + int(np.argmax(degrees.ratios[top:]))
         _warn(
             f"degree = {top}, the rule's: degree {left + 1} stands out too (ratio {degrees.ratios[left]:.3g})"

@@ -143,6 +143,8 @@ def _line(known: Mapping[str, float], note: str) -> Picture:
         ("some fast method", alg, network, "second"),
         ("this network", network, ends[1], "accent"),
     )
+    if "δ_NN" not in known:  # nothing is said beyond δ_alg while nothing is known
+        parts = parts[:1]
     areas = [
         Trace(name=name, x=[left, right], y=[1.0, 1.0], kind="area", role=role)
         for name, left, right, role in parts

@@ -207,7 +207,7 @@ class OwnTable(Control):
     default: Mapping[str, Any] = field(default_factory=lambda: {"table": "", "classes": []})
 
     def clean(self, value: Any) -> dict[str, Any]:
-        """Return the table's name and the the chosen classes; whether they exist, the theory says."""
+        """Return the table's name and the chosen classes; whether they exist, the theory says."""
         need = "name a table and some of its classes"
         if not isinstance(value, Mapping) or set(value) != {"table", "classes"}:
             raise refusal(self.name, value, need)

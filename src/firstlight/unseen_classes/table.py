@@ -53,9 +53,10 @@ class TableProblem(UnseenProblem):
         object.__setattr__(self, "classes", tuple(self.classes))
         names = kept(self.table)[2]
         unknown = [one for one in self.classes if one not in names]
-        if unknown or not 2 <= len(set(self.classes)) <= len(names) - 2:
+        repeated = len(set(self.classes)) < len(self.classes)
+        if unknown or repeated or not 2 <= len(self.classes) <= len(names) - 2:
             most = f"2 to {len(names) - 2}" if len(names) >= 4 else "some of at least four classes, 2"
-            raise refusal("classes", self.classes, f"be {most} of {', '.join(names)}"[:500])
+            raise refusal("classes", self.classes, f"be {most}, each once, of {', '.join(names)}"[:500])
 
     def _counts(self) -> Counter[int]:
         return Counter({c: min(n, self.per_class) for c, n in Counter(kept(self.table)[1].tolist()).items()})

@@ -88,7 +88,8 @@ def is_compiled() -> bool:
     """Whether the kernel's machine code is kept on this computer: making it takes about a minute."""
     from firstlight.early_alignment.theory.kernel.walk import trace
 
-    return any(Path(trace.stats.cache_path).glob("walk.trace-*.nbi"))  # type: ignore[attr-defined]
+    stats = getattr(trace, "stats", None)  # none where numba is told not to compile
+    return stats is None or any(Path(stats.cache_path).glob("walk.trace-*.nbi"))
 
 
 def _start(

@@ -10,6 +10,8 @@ from firstlight.early_alignment.theory.own_data import course
 from firstlight.maths.checks import check_number
 from firstlight.maths.shown import Shown
 
+_SMALLEST = -700.0  # logarithm of what a computer can still hold
+
 
 def largest_scale(
     X: ArrayLike, y: ArrayLike, directions: ArrayLike, signs: ArrayLike, *, output: float = 0.01
@@ -33,6 +35,7 @@ def largest_scale(
     Returns
     -------
     float
+        ε; if X is multiplied by c, it is divided by √c.
 
     Examples
     --------
@@ -44,8 +47,14 @@ def largest_scale(
     """
     check_number("output", output, above=0, below=1)
     points, labels = two_classes(X, y)
-    found = course(points, labels, np.asarray(directions, dtype=float), np.asarray(signs), output)
-    return float(np.exp(found.log_scale))
+    length = float(
+        np.sqrt((points**2).sum(axis=1).mean())
+    )  # outputs at ε are those of rows of length 1 at ε√c
+    found = course(points / length, labels, np.asarray(directions, dtype=float), np.asarray(signs), output)
+    log_scale = found.log_scale - 0.5 * np.log(length)
+    if log_scale < _SMALLEST:
+        raise ValueError(f"X: the largest start is exp({log_scale:.0f}), smaller than a computer's numbers")
+    return float(np.exp(log_scale))
 
 
 @dataclass(frozen=True, eq=False)

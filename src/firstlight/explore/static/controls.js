@@ -147,6 +147,7 @@ function owntable(control, changed) {
   const element = field(control, picker, null);
   element.append(column, said, chips);
   let known = null;
+  let wanted = "";
   const show = (about, chosen) => {
     known = about;
     said.textContent = `${about.rows} rows, ${about.columns} columns; train on`;
@@ -170,11 +171,20 @@ function owntable(control, changed) {
     }
   };
   const put = async (value) => {
-    if (!value.table || known?.table === value.table) return;
-    try {
-      show(await get(`/api/tables/${value.table}`), value.classes);
-    } catch (error) {
-      said.textContent = error.message;
+    wanted = value.table;
+    if (!wanted) {
+      known = null;
+      said.textContent = "";
+      chips.replaceChildren();
+    } else if (known?.table === wanted) {
+      show(known, value.classes);
+    } else {
+      try {
+        const about = await get(`/api/tables/${wanted}`);
+        if (wanted === about.table) show(about, value.classes);
+      } catch (error) {
+        said.textContent = error.message;
+      }
     }
   };
   return { element, put };
