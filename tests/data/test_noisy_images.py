@@ -36,7 +36,7 @@ def test_families():
             by_width(bad, dimension=30, samples=40, alpha=0.5, beta=0.5)
 
 
-def test_real_images_go_through_both_doors():
+def test_real_images_in_theory_and_experiment():
     problem = images(1.0, 60, "0,1", images="digits", alpha=0.5)
     assert problem.step_size == pytest.approx(8.0)
     seen, theory = problem.simulate(0), problem.predict(0)

@@ -78,7 +78,9 @@ def test_a_real_interrupt_leaves_the_page(tmp_path):
     rows = "".join(f"{i * i % 31},{i % 2}\n" for i in range(40))
     (tmp_path / "a.csv").write_text(f"a,y\n{rows}")
     command = [sys.executable, "-c", SLOW, "diagnose", "a.csv", "--labels", "y", "--html", "page.html"]
-    with subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, text=True) as process:
+    # a shell that starts tests in the background lets them ignore the signal, and so would their children
+    signals = {"preexec_fn": lambda: signal.signal(signal.SIGINT, signal.SIG_DFL)}
+    with subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, text=True, **signals) as process:
         assert process.stdout is not None
         assert process.stdout.readline() == "ready\n"
         process.send_signal(signal.SIGINT)

@@ -9,7 +9,7 @@ from firstlight.study.problem import Problem as Protocol
 SMALL = {"samples": 8, "dimension": 4, "width": 12, "horizon": 2.0, "observations": 41}
 
 
-def test_it_has_the_doors():
+def test_it_is_a_problem():
     assert isinstance(Problem(), Protocol)
 
 

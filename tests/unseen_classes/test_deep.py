@@ -71,7 +71,7 @@ def test_training_separates_what_it_is_trained_on(loss, model):
 
 
 @pytest.mark.skipif(not TORCH, reason="needs the extra `deep`")
-def test_doors_agree_on_names():
+def test_theory_and_experiment_name_the_same():
     problem = DeepProblem(images="digits", per_class=20, epochs=1, width=4)
     predicted, measured = problem.predict(0), problem.simulate(0)
     assert set(predicted.data_vars) == set(measured.data_vars)

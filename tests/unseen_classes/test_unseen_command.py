@@ -70,7 +70,7 @@ def test_a_lone_member_zeros_and_constants(tmp_path):
     np.savez(tmp_path / "odd.npz", X=x, y=y)
     found = run(str(tmp_path / "odd.npz"), "--labels", "y", "--classes", "0,1")
     assert found.exit_code == 2
-    assert "not finite" in found.output
+    assert "1 values are missing or infinite" in found.output
 
 
 def test_json(file):

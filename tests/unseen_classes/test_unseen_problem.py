@@ -39,7 +39,7 @@ PROBLEMS = {
 
 
 @pytest.mark.parametrize("name", PROBLEMS)
-def test_doors(name):
+def test_theory_and_experiment(name):
     problem = PROBLEMS[name]
     predicted, measured = problem.predict(3), problem.simulate(3)
     assert set(predicted.data_vars) == set(measured.data_vars)

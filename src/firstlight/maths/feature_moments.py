@@ -287,11 +287,13 @@ class Tabulated:
         low, high = std_range
         if not 0 < low <= high:
             raise ValueError(f"std_range = {std_range}: must be positive and in order")
-        self._unit = low
-        ends = np.array([np.arcsinh(np.array(mean_range) / low), np.log([0.999 * low, 1.001 * high])])
+        # over a narrow range plain coordinates, in which cubic splines are exact for a linear σ
+        self._unit, self._plain = low, np.ptp(mean_range) < 40 * low and high < 4 * low
+        ends = np.array(self._coordinates(np.array(mean_range), np.array([0.999 * low, 1.001 * high])))
         rng = np.random.default_rng(0)
         between = rng.uniform(ends[:, 0], ends[:, 1], (512, 2))  # half of them anywhere, half where σ bends
-        near = np.arcsinh(3 * np.exp(between[:256, 1]) * rng.standard_normal(256) / low)
+        std = self._place(*between[:256].T)[1]
+        near = self._coordinates(3 * std * rng.standard_normal(256), std)[0]
         between[:256, 0] = np.clip(near, *ends[0])
         exact = self._exact(activation, *between.T)
         # σ blurred by s bends over a length of order s, and far out over one of order M or s
@@ -312,12 +314,22 @@ class Tabulated:
             if self.error < _TABLE:
                 break
 
+    def _coordinates(self, mean: np.ndarray, std: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return where M and s stand in the table."""
+        mean, std = mean / self._unit, std / self._unit
+        return (mean, std) if self._plain else (np.arcsinh(mean), np.log(std))
+
+    def _place(self, mean: np.ndarray, std: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the M and s of coordinates."""
+        mean, std = (mean, std) if self._plain else (np.sinh(mean), np.exp(std))
+        return self._unit * mean, self._unit * std
+
     def _exact(self, activation: Activation, means: np.ndarray, stds: np.ndarray) -> np.ndarray:
-        """Integrate the four expectations at stretched coordinates."""
-        at = self._unit * np.sinh(means), np.exp(stds)
+        """Integrate the four expectations at the table's coordinates."""
+        at = self._place(means, stds)
         return np.concatenate([activation.moments(*at, 2), activation.mean_square(*at)[..., None]], axis=-1)
 
     def __call__(self, mean: np.ndarray, std: np.ndarray) -> tuple[np.ndarray, ...]:
         """Return the four expectations at arrays M and s that broadcast."""
-        at = np.broadcast_arrays(np.arcsinh(mean / self._unit), np.log(std))
+        at = np.broadcast_arrays(*self._coordinates(mean, std))
         return tuple(np.moveaxis(self._spline(np.stack(at, -1)), -1, 0))
