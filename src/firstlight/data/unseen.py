@@ -113,9 +113,7 @@ def _place(name: str, names: list[str]) -> int:
     alike = [i for i, other in enumerate(names) if other == name]
     alike = alike or [i for i, other in enumerate(names) if _meaning(other) == _meaning(name)]
     if not alike:
-        raise ValueError(
-            f"train_classes: no class {name!r}; the classes are {', '.join(map(repr, names[:30]))}"
-        )
+        raise ValueError(f"train_classes: no class {name!r}; labels are {', '.join(map(repr, names[:30]))}")
     if len(alike) > 1:
         meant = ", ".join(repr(names[i]) for i in alike)
         raise ValueError(f"train_classes: {name!r} may be any of {meant}; write it as it stands")

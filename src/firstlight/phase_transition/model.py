@@ -185,7 +185,8 @@ class TrainedModel(Model):
         self.check_dimension(d)
         samples = check_positive("samples_per_dimension", delta) * d
         if samples > MOST_SAMPLES:
-            raise refusal("samples_per_dimension", delta, f"make at most {MOST_SAMPLES:g} samples")
+            allowed = f"make at most {MOST_SAMPLES:g} samples at dimension {d}"
+            raise refusal("samples_per_dimension", delta, allowed)
         self.training.batch_size(round(samples))
         self.training.factors(check_count("steps", steps, 1, MOST_STEPS))
 
