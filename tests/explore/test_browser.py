@@ -185,6 +185,7 @@ def test_a_run_outlives_a_refresh(browser, server):
         page.wait_for_function(
             "() => Number(document.querySelector('[data-panel=errors]').dataset.points) === 8"
         )
+        assert page.get_attribute("[data-panel=errors]", "data-points") == "8"
 
 
 def test_a_run_is_found_again_cancelled_and_resumed(browser, server):
