@@ -119,8 +119,8 @@ def _pairs(data: UserData) -> list[_Pair]:
         by_size = np.argsort(-np.asarray(data.counts), kind="stable")[:_RESTS]
         large = [int(c) for c in np.sort(by_size) if data.counts[c] >= _LEAST]
         asked += [((names[c], "the rest"), c, data.y != c) for c in large]
-    found = (_pair(data, title, plus, minus) for title, plus, minus in asked)
-    return [pair for pair in found if pair is not None]
+    pairs = (_pair(data, title, plus, minus) for title, plus, minus in asked)
+    return [pair for pair in pairs if pair is not None]
 
 
 def _pair(data: UserData, classes: tuple[str, str], plus: int, minus: np.ndarray) -> _Pair | None:
@@ -156,24 +156,24 @@ def _start(data: UserData, pair: _Pair, start: int) -> None:
     expected, ends = way.directions(), way.ends()
     live = way.path.death_time > way.time
     rows, labels = (pair.unseen, pair.unseen_y) if len(pair.unseen) else (pair.X, pair.y)
-    told = {
+    measured = {
         "time": way.time, "log_scale": way.log_scale, "right": right_active(expected, signs, rows, labels),
         "dead": way.dead(), "rank": _rank(way),
     }  # fmt: skip
     pair.fates += _fates(way, pair)
     turned = {"theory": way.path.direction(times)}
     if way.log_scale > _SMALLEST:
-        found = descend(pair.X, pair.y, W, signs, float(np.exp(way.log_scale)), times)
-        last = found.directions[-1]
+        descent = descend(pair.X, pair.y, W, signs, float(np.exp(way.log_scale)), times)
+        last = descent.directions[-1]
         agreement = np.einsum("jd,jd->j", expected, last)[live]
-        told |= {
-            "output": found.output, "rank measured": found.stable_rank,
+        measured |= {
+            "output": descent.output, "rank measured": descent.stable_rank,
             "cosine": float(np.quantile(agreement, 0.05)) if live.any() else float("nan"),
             "right measured": right_active(last, signs, rows, labels),
             "dead measured": float((last @ pair.X.T <= 0).all(axis=1).mean()),
         }  # fmt: skip
-        turned["measured"] = found.directions
-    pair.starts.append(told)
+        turned["measured"] = descent.directions
+    pair.starts.append(measured)
     if start == 0 and live.any():
         pair.curves = {"times": times.tolist()} | {
             name: np.quantile(
@@ -250,15 +250,15 @@ def _measured(main: _Pair) -> str:
 
 
 def _advice(main: _Pair) -> tuple[str, ...]:
-    found = []
+    advice = []
     if main.starts:
-        found.append(f"To see neurons align first, start with weights of length {_scale(main)} or less.")
+        advice.append(f"To see neurons align first, start with weights of length {_scale(main)} or less.")
     if main.raw.share - main.centred.share > 0.01:
-        found.append(
+        advice.append(
             f"Subtract the mean row: violating pairs fall from {100 * main.raw.share:.0f} % to "
             f"{100 * main.centred.share:.0f} %."
         )
-    return tuple(found)
+    return tuple(advice)
 
 
 def _predictions(pairs: list[_Pair]) -> tuple[Prediction, ...]:
@@ -268,12 +268,12 @@ def _predictions(pairs: list[_Pair]) -> tuple[Prediction, ...]:
         "rank": "effective rank of the first layer",
         "output": "largest output when neurons have turned",
     }
-    found = []
+    predictions = []
     for pair in pairs:
         for key in asked if pair is pairs[0] else ("right",):
             if pair.starts:
-                found.append(_prediction(pair, key, f"{asked[key]}, {pair.name}"))
-    return tuple(found)
+                predictions.append(_prediction(pair, key, f"{asked[key]}, {pair.name}"))
+    return tuple(predictions)
 
 
 def _prediction(pair: _Pair, key: str, what: str) -> Prediction:

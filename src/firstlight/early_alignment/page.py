@@ -85,8 +85,8 @@ def motion(values: Values) -> Iterator[Mapping[str, Drawn]]:
     yield {"plane": _plane(values, problem, directions, 0 * directions[..., 0], note), **_curves(exact, None)}
     flow = problem.simulate(0, tolerance=1e-4, neurons=True)
     lengths = _lengths(flow)
-    told = _fates(problem, flow)
-    yield {"plane": _plane(values, problem, flow.direction.values, lengths, told), **_curves(exact, flow)}
+    fates = _fates(problem, flow)
+    yield {"plane": _plane(values, problem, flow.direction.values, lengths, fates), **_curves(exact, flow)}
 
 
 def _limit(problem: "PlaneProblem") -> Any:
@@ -185,7 +185,7 @@ def study(values: Values) -> Study:
     )
 
 
-def points(values: Values, study: Study, found: "xr.Dataset") -> dict[str, list[Trace]]:
+def points(values: Values, study: Study, results: "xr.Dataset") -> dict[str, list[Trace]]:
     """Return the descent's curves as points."""
     from firstlight.show.measured import measured
 
@@ -194,7 +194,7 @@ def points(values: Values, study: Study, found: "xr.Dataset") -> dict[str, list[
     for panel, curves in _CURVES.items():
         for (name, label, _), role in zip(curves, roles, strict=False):
             title = f"{label}, descent" if len(curves) > 1 else "gradient descent"
-            one = measured(found, "descent", name, "time", name=title, role=role)
+            one = measured(results, "descent", name, "time", name=title, role=role)
             drawn.setdefault(panel, []).extend([one] if one else [])
     return drawn
 

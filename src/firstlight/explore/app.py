@@ -175,8 +175,8 @@ async def _theory(request: Request) -> Response:
 
 
 def _laboratory(request: Request) -> Laboratory:
-    found: Laboratory = request.app.state.laboratory
-    return found
+    laboratory: Laboratory = request.app.state.laboratory
+    return laboratory
 
 
 def _asked(request: Request) -> tuple[str, dict[str, Any], str]:
@@ -217,12 +217,12 @@ async def _pictures(request: Request) -> Response:
     """Stream all about one choice of values: what is assumed, what is stored, every view as it refines."""
     name, values, theme = _asked(request)
     laboratory = _laboratory(request)
-    sources = [_told(laboratory.pool.stream(jobs.facts, name, values, laboratory.store), theme)]
-    sources += [_told(laboratory.view(name, which, values), theme) for which in pages.page(name).views]
+    sources = [_in_theme(laboratory.pool.stream(jobs.facts, name, values, laboratory.store), theme)]
+    sources += [_in_theme(laboratory.view(name, which, values), theme) for which in pages.page(name).views]
     return _stream(_merged(sources))
 
 
-async def _told(source: AsyncIterator[str], theme: str) -> AsyncIterator[str]:
+async def _in_theme(source: AsyncIterator[str], theme: str) -> AsyncIterator[str]:
     """Pass on a source in the theme's colours; its error is one of its items, so that the others go on."""
     try:
         async for item in source:
@@ -298,10 +298,10 @@ async def _body(request: Request) -> dict[str, Any]:
         text += chunk
         if len(text) > _LARGEST:
             raise ValueError(f"at most {_LARGEST} bytes")
-    found = _parsed(text)
-    if not isinstance(found, dict):
+    body = _parsed(text)
+    if not isinstance(body, dict):
         raise ValueError("not a table")
-    return found
+    return body
 
 
 async def _begin(request: Request) -> Response:

@@ -28,8 +28,8 @@ MOST = 4 * 3600.0  # seconds beyond which a run belongs on the command line
 
 def view(emit: Emit, name: str, which: str, values: dict[str, Any]) -> None:
     """Emit the pictures of one view, rough ones first, as JSON; their colours are still open."""
-    found = page(name)
-    for drawn in found.views[which].draw(values):
+    description = page(name)
+    for drawn in description.views[which].draw(values):
         emit(json.dumps({"panels": {panel: _shown(one) for panel, one in drawn.items()}}))
 
 
@@ -42,8 +42,8 @@ def _shown(drawn: Drawn) -> dict[str, Any]:
 
 def facts(emit: Emit, name: str, values: dict[str, Any], store: str) -> None:
     """Emit what the theory assumes here, and what the store holds for these values already."""
-    found = page(name)
-    assumed = [asdict(one) for one in found.problem(values).assumptions()]
+    description = page(name)
+    assumed = [asdict(one) for one in description.problem(values).assumptions()]
     emit(json.dumps({"assumptions": assumed}))
     emit(json.dumps(_stored(name, values, store)))
 
@@ -63,11 +63,11 @@ def _points(name: str, values: dict[str, Any], study: "Study", store: "Store") -
     """Return how many records there are, and the traces that they add to the panels."""
     from firstlight.study.run import dataset
 
-    found = dataset(study, store)
-    stored = int((found["status"] == "ok").sum())
+    results = dataset(study, store)
+    stored = int((results["status"] == "ok").sum())
     if not stored:
         return {"stored": 0, "points": {}}
-    traces = page(name).points(values, study, found)
+    traces = page(name).points(values, study, results)
     return {
         "stored": stored,
         "points": {panel: [trace(one, "open") for one in some] for panel, some in traces.items()},
@@ -142,5 +142,5 @@ def claims(emit: Emit, path: str) -> None:
             for study in [one for one in waiting if one.name in held]:
                 emit(json.dumps({"claims": [row.plain() for row in rows(store, [study])]}))
             waiting = [one for one in waiting if one.name not in held]
-    told = [{"study": one.name, "description": one.description} for one in waiting]
-    emit(json.dumps({"claims": [], "waiting": told}))
+    missing = [{"study": one.name, "description": one.description} for one in waiting]
+    emit(json.dumps({"claims": [], "waiting": missing}))

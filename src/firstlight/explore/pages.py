@@ -27,8 +27,8 @@ def page(name: str) -> Page:
     theory = registry.theories().get(name)
     if theory is None or theory.page is None:
         raise unknown("page", name, drawn())
-    found: Page = registry.resolve(theory.page, "page")()
-    return found
+    described: Page = registry.resolve(theory.page, "page")()
+    return described
 
 
 def drawn() -> list[str]:
@@ -38,10 +38,10 @@ def drawn() -> list[str]:
 
 def cards() -> list[dict[str, Any]]:
     """Return what the first page says about each theory at hand, with a page or without."""
-    found = []
+    listed = []
     for theory in registry.theories().values():
         described = page(theory.name) if theory.page else None
-        found.append(
+        listed.append(
             {
                 "name": theory.name,
                 "title": theory.title,
@@ -52,26 +52,26 @@ def cards() -> list[dict[str, Any]]:
                 "package": registry.package(theory.name),
             }
         )
-    return found
+    return listed
 
 
 @cache
 def description(name: str) -> dict[str, Any]:
     """Return a page as plain values: controls, panels, presets, explanation."""
-    theory, found = registry.theories()[name], page(name)
+    theory, described = registry.theories()[name], page(name)
     return {
         "name": name,
         "title": theory.title,
         "question": theory.question,
-        "answer": found.answer,
-        "run": found.run,
-        "controls": [control.describe() for control in found.controls],
-        "panels": [vars(panel) for panel in found.panels],
+        "answer": described.answer,
+        "run": described.run,
+        "controls": [control.describe() for control in described.controls],
+        "panels": [vars(panel) for panel in described.panels],
         "presets": [
             {"name": preset.name, "about": preset.about, "values": dict(preset.values)}
-            for preset in found.presets
+            for preset in described.presets
         ],
-        "explanation": [formatted(paragraph) for paragraph in found.explanation],
+        "explanation": [formatted(paragraph) for paragraph in described.explanation],
         "references": [cited(entry) for entry in theory.references.values()],
     }
 
@@ -91,8 +91,8 @@ def formatted(text: str) -> str:
 def _spelt(bibtex: str) -> str:
     """Return a text of BibTeX as it is read: no braces, accents on their letters."""
     accents = {"'": "\u0301", "`": "\u0300", '"': "\u0308", "^": "\u0302", "~": "\u0303"}
-    found = re.sub(r"\\(['`\"^~])\{?(\w)\}?", lambda at: at[2] + accents[at[1]], bibtex)
-    return unicodedata.normalize("NFC", re.sub(r"[{}]", "", found))
+    plain = re.sub(r"\\(['`\"^~])\{?(\w)\}?", lambda at: at[2] + accents[at[1]], bibtex)
+    return unicodedata.normalize("NFC", re.sub(r"[{}]", "", plain))
 
 
 def cited(entry: Entry) -> str:

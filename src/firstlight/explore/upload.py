@@ -31,12 +31,12 @@ def diagnose(
 
     table = _table(path, source, labels, without)
     emit(json.dumps({"said": f"{table.features.shape[0]} rows, {table.features.shape[1]} columns"}))
-    found = ask(
+    diagnosis = ask(
         table.features, table.labels, task=task, standardise=standardise, seconds=seconds,  # type: ignore[arg-type]
         names=table.names, source=source,
         say=lambda said, clock: emit(json.dumps({"said": said, "left": clock.left})),
     )  # fmt: skip
-    emit(json.dumps({"page": page(found), "json": found.to_json()}))
+    emit(json.dumps({"page": page(diagnosis), "json": diagnosis.to_json()}))
 
 
 def keep(emit: Any, path: str, source: str, labels: str, without: list[str]) -> None:
@@ -55,8 +55,8 @@ def kept(emit: Any, name: str) -> None:
     from firstlight.data.kept import kept as read
 
     rows, _, classes = read(name)
-    told = {"table": name, "classes": classes, "rows": rows.shape[0], "columns": rows.shape[1]}
-    emit(json.dumps(told))
+    contents = {"table": name, "classes": classes, "rows": rows.shape[0], "columns": rows.shape[1]}
+    emit(json.dumps(contents))
 
 
 def _table(path: str, source: str, labels: str, without: list[str]) -> Any:
@@ -93,8 +93,8 @@ async def brought(request: Request, pool: Pool) -> str:
     """Take the file that a request brings, and keep it; return what is in it."""
     folder, *file = await _received(request)
     with folder:
-        found: str = await pool.one(keep, *file)
-    return found
+        contents: str = await pool.one(keep, *file)
+    return contents
 
 
 async def _received(request: Request) -> "tuple[tempfile.TemporaryDirectory[str], str, str, str, list[str]]":

@@ -100,8 +100,8 @@ def _perform(connection: Connection, job: Job, arguments: tuple[Any, ...]) -> No
     except Stopped:
         pass
     except Exception as error:  # whatever a theory does must reach the reader, and not end the child
-        told = str(error) if isinstance(error, (ValueError, OSError)) else f"{type(error).__name__}: {error}"
-        said = ("error", " ".join(told.split()) or type(error).__name__)
+        text = str(error) if isinstance(error, (ValueError, OSError)) else f"{type(error).__name__}: {error}"
+        said = ("error", " ".join(text.split()) or type(error).__name__)
     connection.send(said)
 
 
@@ -133,7 +133,7 @@ class Worker:
         far.close()
         _ALIVE.add(self)
         self._ready = False
-        self._heard: asyncio.Queue[tuple[str, Any]] = asyncio.Queue()
+        self._messages: asyncio.Queue[tuple[str, Any]] = asyncio.Queue()
         loop = asyncio.get_running_loop()
         # A thread of its own listens: a read that is cancelled half-way would swallow an answer.
         threading.Thread(target=self._listen, args=(loop,), daemon=True).start()
@@ -142,13 +142,13 @@ class Worker:
         with contextlib.suppress(RuntimeError):  # the loop is closed
             try:
                 while True:
-                    heard = self._line.recv()
-                    if heard[0] == "ready":  # from now on a signal is understood
+                    message = self._line.recv()
+                    if message[0] == "ready":  # from now on a signal is understood
                         self._ready = True
                     else:
-                        loop.call_soon_threadsafe(self._heard.put_nowait, heard)
+                        loop.call_soon_threadsafe(self._messages.put_nowait, message)
             except (EOFError, OSError, TypeError):  # TypeError: closed while it was read
-                loop.call_soon_threadsafe(self._heard.put_nowait, ("gone", None))
+                loop.call_soon_threadsafe(self._messages.put_nowait, ("gone", None))
 
     async def run(self, job: Job, arguments: tuple[Any, ...]) -> AsyncIterator[Any]:
         """Yield what a job emits."""
@@ -157,7 +157,7 @@ class Worker:
         except OSError as error:
             raise WorkerDied("the process that computes is gone") from error
         while True:
-            kind, value = await self._heard.get()
+            kind, value = await self._messages.get()
             if kind == "item":
                 yield value
             elif kind == "error":
@@ -174,7 +174,7 @@ class Worker:
             if self._ready and hasattr(signal, "SIGUSR1") and self.process.pid is not None:
                 os.kill(self.process.pid, signal.SIGUSR1)
             async with asyncio.timeout(PATIENCE):
-                while (kind := (await self._heard.get())[0]) == "item":
+                while (kind := (await self._messages.get())[0]) == "item":
                     pass
         except (OSError, TimeoutError):
             return False
@@ -245,10 +245,10 @@ class Pool:
 
     async def one(self, job: Job, *arguments: Any) -> Any:
         """Return the first message of a job."""
-        found = None
+        first = None
         async for item in self.stream(job, *arguments):
-            found = item if found is None else found
-        return found
+            first = item if first is None else first
+        return first
 
     async def _mend(self, worker: Worker) -> None:
         """Bring a worker back whose job was dropped, or put a new one in its place."""

@@ -63,12 +63,12 @@ def _questions(data: UserData) -> list[Question]:
         if len(data.y) < 4 * _LEAST:
             return []
         return [Question("the number", data.X, data.y, True, data.rng).smaller(_ROWS)]
-    found = []
+    questions = []
     for a, b in data.pairs(_PAIRS, _LEAST):
         X, y = data.two(a, b)
         name = f"{data.classes[a]} against {data.classes[b]}"
-        found.append(Question(name, X, (y + 1) / 2, False, data.rng).smaller(_ROWS))
-    return found
+        questions.append(Question(name, X, (y + 1) / 2, False, data.rng).smaller(_ROWS))
+    return questions
 
 
 def _sizes(question: Question) -> list[int]:
@@ -92,7 +92,7 @@ def _networks(question: Question) -> list[Network]:
 def _finding(data: UserData, main: Question, questions: list[Question]) -> Finding:
     answer = main.answer(main.usual)
     best = _best(main)
-    total = sum(len(q.found.get(n, ())) for q in questions for n in q.found)
+    total = sum(len(q.folds.get(n, ())) for q in questions for n in q.folds)
     planned = FOLDS * (REPEATS * len(questions) + len(set(_networks(main))) - 1)
     speaks, why = _speaks(main, answer)
     return Finding(
@@ -139,11 +139,9 @@ def _says(main: Question, answer: Answer) -> str:
 
 def _measured(main: Question, answer: Answer, best: dict[str, Any]) -> str:
     unit = main.regression
-    found = with_error(
-        answer.measured if unit else 100 * answer.measured, answer.error * (1 if unit else 100)
-    )
+    row = with_error(answer.measured if unit else 100 * answer.measured, answer.error * (1 if unit else 100))
     same = f"always the same answer: {_share(main.guess, unit)}"
-    text = f"Trained networks: {found}{'' if unit else ' %'} over {answer.splits} splits; {same}."
+    text = f"Trained networks: {row}{'' if unit else ' %'} over {answer.splits} splits; {same}."
     if best:
         text += (
             f" The step and ridge that theory calls best give {_share(best['measured'], unit)}; the best "
@@ -153,18 +151,18 @@ def _measured(main: Question, answer: Answer, best: dict[str, Any]) -> str:
 
 
 def _advice(main: Question, answer: Answer, best: dict[str, Any], uneven: bool) -> tuple[str, ...]:
-    found = []
+    advice = []
     if main.tails > _TAILS:
-        found.append("Take logarithms of columns with heavy tails, or clip them.")
+        advice.append("Take logarithms of columns with heavy tails, or clip them.")
     if answer.high >= main.guess:
         few = f"as far as {len(main.y)} rows can tell"
         same = f"No better than always giving the same answer, {few}: this network finds no signal."
         if _better(main, answer):
             same = "Theory expects no better than always the same answer; trained networks do better."
         hidden = ("Columns of large scale hide the others: --standardise.",) if uneven else ()
-        return (same, *hidden, *found)
+        return (same, *hidden, *advice)
     if best:
-        found.append(
+        advice.append(
             f"Take a step of {number(best['step'])} (that is {number(best['step'] / main.X.shape[1])} × the "
             f"columns) and a ridge of {best['ridge']:g}."
         )
@@ -173,8 +171,8 @@ def _advice(main: Question, answer: Answer, best: dict[str, Any], uneven: bool) 
         (first, a), (last, b) = (curve[0][0], curve[0][1].predicted), (curve[-1][0], curve[-1][1].predicted)
         gain = f"from {_share(a, main.regression)} at {first} rows to {_share(b, main.regression)} at {last}"
         words = "More rows still help" if b < 0.8 * a else "More rows of the same kind help little"
-        found.append(" ".join([f"{words}: {gain}.", _needed(curve, main)]).strip())
-    return tuple(found)
+        advice.append(" ".join([f"{words}: {gain}.", _needed(curve, main)]).strip())
+    return tuple(advice)
 
 
 def _better(main: Question, answer: Answer) -> bool:
@@ -211,14 +209,14 @@ def _rows_for(curve: list[tuple[int, Answer]], target: float) -> tuple[float, fl
 
 def _curve(main: Question) -> list[tuple[int, Answer]]:
     networks = [Network(size, 100, main.usual.step_size) for size in _sizes(main)]
-    return [(one.samples, main.answer(one)) for one in networks if main.found.get(one)]
+    return [(one.samples, main.answer(one)) for one in networks if main.folds.get(one)]
 
 
 def _best(main: Question) -> dict[str, Any]:
     """Compare settings by theory and by measurement; empty until all were tried."""
     d, usual = main.X.shape[1], main.usual
     networks = [Network(usual.samples, usual.width, step * d, _RIDGES) for step in _STEPS]
-    if any(len(main.found.get(one, ())) < FOLDS for one in networks):
+    if any(len(main.folds.get(one, ())) < FOLDS for one in networks):
         return {}
     table = [
         (one.step_size, ridge, main.answer(one, i)) for one in networks for i, ridge in enumerate(_RIDGES)
@@ -246,20 +244,20 @@ def _prediction(what: str, answer: Answer, question: Question) -> Prediction:
 
 def _predictions(main: Question, questions: list[Question], best: dict[str, Any]) -> tuple[Prediction, ...]:
     kind = "squared error / variance" if main.regression else "share of wrong answers"
-    found = [
+    predictions = [
         _prediction(f"{kind}, {q.name}, {q.usual.samples} rows", q.answer(q.usual), q)
         for q in questions
-        if q.found.get(q.usual)
+        if q.folds.get(q.usual)
     ]
-    found += [
+    predictions += [
         _prediction(f"{kind}, {size} rows", answer, main)
         for size, answer in _curve(main)
         if size != main.usual.samples
     ]
     if best:
         what = f"{kind} at the best step ({number(best['step'])}) and ridge ({best['ridge']:g})"
-        found.append(_prediction(what, best["answer"], main))
-    return tuple(found)
+        predictions.append(_prediction(what, best["answer"], main))
+    return tuple(predictions)
 
 
 def _tables(main: Question, questions: list[Question]) -> tuple[Table, ...]:
@@ -273,7 +271,7 @@ def _tables(main: Question, questions: list[Question]) -> tuple[Table, ...]:
     rows = tuple(
         (q.name, len(q.y), a.own, a.predicted, a.measured, a.factor)
         for q in questions
-        if q.found.get(q.usual) and not q.regression
+        if q.folds.get(q.usual) and not q.regression
         for a in [q.answer(q.usual)]
     )
     if rows:
@@ -305,8 +303,8 @@ def _targets(curve: list[tuple[int, Answer]], main: Question) -> Table:
     rows = []
     for target in _SHARES if main.regression else _TARGETS:
         middle, low, high = _rows_for(curve, target)
-        told = "not from these data" if np.isnan(middle) else words(middle)
-        rows.append((_share(target, main.regression), told, f"{words(low)} to {words(high)}"))
+        needed = "not from these data" if np.isnan(middle) else words(middle)
+        rows.append((_share(target, main.regression), needed, f"{words(low)} to {words(high)}"))
     note = f"Training rows, from the predicted curve; it may speak of {first} to {last} rows only."
     return Table("How many rows for a target error?", ("error", "rows", "90 % interval"), tuple(rows), note)
 
@@ -325,8 +323,8 @@ def _curves(main: Question) -> dict[str, Any]:
     widths = [(w, Network(usual.samples, w, usual.step_size)) for w in _WIDTHS]
     return {
         "training rows": _lines(_curve(main)),
-        "step size / columns": _lines([(s, main.answer(n, middle)) for s, n in steps if main.found.get(n)]),
-        "neurons": _lines([(w, main.answer(n)) for w, n in widths if main.found.get(n)]),
+        "step size / columns": _lines([(s, main.answer(n, middle)) for s, n in steps if main.folds.get(n)]),
+        "neurons": _lines([(w, main.answer(n)) for w, n in widths if main.folds.get(n)]),
         "guess": main.guess,
         "unit": "squared error / variance" if main.regression else "share of wrong answers",
     }

@@ -77,7 +77,7 @@ class Question:
     regression : bool
     stream : callable
         From keys to a random stream.
-    found : dict
+    folds : dict
         Splits done so far, by network.
     """
 
@@ -86,7 +86,7 @@ class Question:
     y: np.ndarray
     regression: bool
     stream: Callable[..., np.random.Generator]
-    found: dict[Network, list[Fold]] = field(default_factory=dict)
+    folds: dict[Network, list[Fold]] = field(default_factory=dict)
 
     @property
     def most(self) -> int:
@@ -119,7 +119,7 @@ class Question:
 
     def ask(self, network: Network, repeats: int = 1) -> Iterator[list[Fold]]:
         """Predict and measure a network, split by split; what was done before is not done again."""
-        folds = self.found.setdefault(network, [])
+        folds = self.folds.setdefault(network, [])
         pairs = ((r, f, pair) for r in range(repeats) for f, pair in enumerate(self.splits(r)))
         for place, (repeat, fold, (fit, held)) in enumerate(pairs):
             if place >= len(folds):
@@ -167,7 +167,7 @@ class Question:
 
     def answer(self, network: Network, ridge: int = 0) -> "Answer":
         """Put together what was found about a network, at one of its ridges."""
-        folds = self.found[network]
+        folds = self.folds[network]
         table = np.array(
             [[f.predicted[ridge], f.gaussian[ridge], f.own[ridge], f.measured[ridge]] for f in folds]
         )
@@ -188,7 +188,7 @@ class Question:
                 ]
             )
         )
-        return replace(self, X=self.X[kept], y=self.y[kept], found={})
+        return replace(self, X=self.X[kept], y=self.y[kept], folds={})
 
 
 @dataclass(frozen=True)

@@ -92,16 +92,16 @@ def errors(values: Values) -> Iterator[Mapping[str, Picture]]:
     axis, began = _axis(values, _POINTS), time.process_time()
     few = _COARSE if values["activation"] == "relu" else _COARSE // 2  # others have no closed forms
     rough = [_problem(values, at, few).predict(0) for at in axis]
-    found = [_numbers(one) for one in rough]
+    numbers = [_numbers(one) for one in rough]
     coarse = f"coarse: computed in {few} dimensions at the same ratios and strengths; refining …"
-    yield _drawn(values, axis, found, coarse)
+    yield _drawn(values, axis, numbers, coarse)
     order = sorted(range(_POINTS), key=lambda i: (i % 4 != 0, i % 2 != 0, i))
     for place, i in enumerate(order):
-        found[i] = _numbers(_problem(values, axis[i]).predict(0))
+        numbers[i] = _numbers(_problem(values, axis[i]).predict(0))
         if place % 5 == 4 and place < _POINTS - 1:
-            yield _drawn(values, axis, found, coarse)
-    totals = [dict(one) for one in found]
-    yield _drawn(values, axis, found, "one draw of the first layer")
+            yield _drawn(values, axis, numbers, coarse)
+    totals = [dict(one) for one in numbers]
+    yield _drawn(values, axis, numbers, "one draw of the first layer")
     for draw in range(1, _DRAWS):
         if time.process_time() - began > _LONGEST:
             return
@@ -112,19 +112,19 @@ def errors(values: Values) -> Iterator[Mapping[str, Picture]]:
         yield _drawn(values, axis, mean, f"mean over {draw + 1} draws of the first layer")
 
 
-def _numbers(found: "xr.Dataset") -> dict[str, float]:
-    return {name: float(found[name]) for name in (*_ERRORS, "relative_test_error", "relative_train_error")}
+def _numbers(results: "xr.Dataset") -> dict[str, float]:
+    return {name: float(results[name]) for name in (*_ERRORS, "relative_test_error", "relative_train_error")}
 
 
 def _drawn(
-    values: Values, axis: Sequence[float], found: Sequence[Mapping[str, float]], note: str
+    values: Values, axis: Sequence[float], numbers: Sequence[Mapping[str, float]], note: str
 ) -> dict[str, Picture]:
     pictures = {}
     for panel, prefix, y in (
         ("errors", "", "mean squared error"),
         ("relative", "relative_", "error / Var(y)"),
     ):
-        curves = {name: [one[prefix + name] for one in found] for name in _ERRORS}
+        curves = {name: [one[prefix + name] for one in numbers] for name in _ERRORS}
         least = min(range(len(axis)), key=lambda i: curves["test_error"][i])
         marks = [Mark(x=axis[least], label=f"best η ≈ {axis[least]:.2g}", role="accent")]
         pictures[panel] = Picture(
@@ -167,7 +167,7 @@ _ARMS = {"network": "network", "hermite": "Hermite model", "conditional_gaussian
 _ROLES = {"network": "experiment", "hermite": "second", "conditional_gaussian": "accent"}
 
 
-def points(values: Values, study: Study, found: "xr.Dataset") -> dict[str, list[Trace]]:
+def points(values: Values, study: Study, results: "xr.Dataset") -> dict[str, list[Trace]]:
     """Return what was measured, for both pictures."""
     from firstlight.show.measured import measured
 
@@ -176,7 +176,7 @@ def points(values: Values, study: Study, found: "xr.Dataset") -> dict[str, list[
     for panel, observable in (("errors", "test_error"), ("relative", "relative_test_error")):
         for arm in values["arms"]:
             role: Any = _ROLES[arm]
-            one = measured(found, arm, observable, over, name=f"test error, {_ARMS[arm]}", role=role)
+            one = measured(results, arm, observable, over, name=f"test error, {_ARMS[arm]}", role=role)
             drawn[panel] += [one] if one else []
     if over == "samples":  # the picture's axis is m/n
         n = values["dimension"]

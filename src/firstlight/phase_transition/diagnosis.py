@@ -142,14 +142,14 @@ def _halve(data: UserData, state: _State, half: int, clock: Clock) -> None:
     model = train(state.z[two], state.y[two], classes, rng, check=clock.check)
     learnt = leading_directions(model, state.z[two], easy + hard)
     here, there = (directions_of(state.z[p], state.y[p], classes, easy, hard, statistic) for p in (one, two))
-    found: dict[str, float] = {}
+    overlaps: dict[str, float] = {}
     for name, a, b in zip(("easy", "hard"), here, there, strict=True):
         if a.shape[1]:
-            found |= {f"{name} statistic": overlap(a, b), f"{name} network": overlap(a, learnt)}
-    found["linear"], found["network"] = held_out_errors(
+            overlaps |= {f"{name} statistic": overlap(a, b), f"{name} network": overlap(a, learnt)}
+    overlaps["linear"], overlaps["network"] = held_out_errors(
         (state.z[two], state.y[two]), (state.z[one], state.y[one]), classes, model
     )
-    state.halves.append(found)
+    state.halves.append(overlaps)
     if half == 0:
         shown = two[:400]
         candidates = directions_of(state.z[one], state.y[one], classes, max(easy, 1), max(hard, 1), statistic)
@@ -183,8 +183,8 @@ def _finding(data: UserData, state: _State) -> Finding:
     )  # fmt: skip
 
 
-def _strength(found: Found) -> str:
-    return "found" if found.p[0] <= FOUND else "a hint" if found.p[0] <= HINT else "none"
+def _strength(signal: Found) -> str:
+    return "found" if signal.p[0] <= FOUND else "a hint" if signal.p[0] <= HINT else "none"
 
 
 def _says(state: _State) -> str:
@@ -252,10 +252,10 @@ def _advice(state: _State) -> tuple[str, ...]:
 
 
 def _predictions(state: _State) -> tuple[Prediction, ...]:
-    found = []
+    predictions = []
     if state.delta is not None and np.isfinite(state.delta[0]):
         low, high = interval(*state.delta)
-        found.append(
+        predictions.append(
             Prediction("delta_alg of the hidden part, rows per column", 1 / state.delta[0], low, high)
         )
     for name, word in (("easy", "linear"), ("hard", "hidden")):
@@ -268,20 +268,20 @@ def _predictions(state: _State) -> tuple[Prediction, ...]:
             because = (
                 less if measured < value else "the network uses these rows better than the statistic does"
             )
-            found.append(
+            predictions.append(
                 Prediction(
                     what, value, max(0.0, value - wide), min(1.0, value + wide), measured, spread, because
                 )
             )
-    return tuple(found)
+    return tuple(predictions)
 
 
 def _tables(data: UserData, state: _State) -> tuple[Table, ...]:
     rows = []
-    for kind, found in (("linear", state.easy), ("hidden", state.hard)):
-        for i, p in enumerate(found.p if found else ()):
-            shown = found.directions.shape[1] > i  # type: ignore[union-attr]
-            score = state.z @ found.directions[:, i] if shown else None  # type: ignore[union-attr]
+    for kind, signal in (("linear", state.easy), ("hidden", state.hard)):
+        for i, p in enumerate(signal.p if signal else ()):
+            shown = signal.directions.shape[1] > i  # type: ignore[union-attr]
+            score = state.z @ signal.directions[:, i] if shown else None  # type: ignore[union-attr]
             rows.append((f"{kind} {i + 1}", f"{p:.3f}", _columns(data, state, score)))
     note = "p: share of permuted labels that show as much; the first above 0.05 ends the search."
     return (
@@ -306,9 +306,9 @@ def _columns(data: UserData, state: _State, score: np.ndarray | None) -> str:
 def draw(data: Mapping[str, Any], canvas: "Canvas") -> None:
     """Draw labels over the scores of unseen rows along the leading linear and hidden direction."""
     labels = np.array(data["labels"])
-    for axes, name, found in zip(canvas.axes, ("linear", "hidden"), data["found"], strict=False):
+    for axes, name, significant in zip(canvas.axes, ("linear", "hidden"), data["found"], strict=False):
         score = np.array(data[name])
-        axes.set_xlabel(f"{name} direction" + ("" if found else " (best candidate, not significant)"))
+        axes.set_xlabel(f"{name} direction" + ("" if significant else " (best candidate, not significant)"))
         if data["classes"]:
             edges = np.linspace(score.min(), score.max(), 25).tolist()
             for c, title in enumerate(data["classes"]):

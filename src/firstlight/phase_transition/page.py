@@ -68,29 +68,29 @@ def spectrum(values: Values) -> Iterator[Mapping[str, Picture]]:
 
     problem = _problem(values)
     for draws, count, note in ((1 << 9, 40, "coarse: few nodes; refining …"), (1 << 12, 200, "")):
-        found = hessian_spectrum(problem.law, problem.student, values["delta"], draws=draws)
-        yield {"spectrum": _density(found, count, note)}
+        spectrum = hessian_spectrum(problem.law, problem.student, values["delta"], draws=draws)
+        yield {"spectrum": _density(spectrum, count, note)}
 
 
-def _range(found: "HessianSpectrum") -> tuple[float, float]:
+def _range(spectrum: "HessianSpectrum") -> tuple[float, float]:
     """Return where the eigenvalues are, with some room on both sides."""
-    low, high = found.ends
+    low, high = spectrum.ends
     room = 0.08 * (high - low)
     return low - room, high + room
 
 
-def _density(found: "HessianSpectrum", count: int, note: str) -> Picture:
+def _density(spectrum: "HessianSpectrum", count: int, note: str) -> Picture:
     import numpy as np
 
-    low, high = _range(found)
-    x = np.unique(np.r_[np.linspace(low, high, count), found.left_edge, found.right_edge])
-    y = found.density(x, width=2e-3)
-    marks = [Mark(x=found.left_edge, label=f"edge {found.left_edge:.3g}")]
+    low, high = _range(spectrum)
+    x = np.unique(np.r_[np.linspace(low, high, count), spectrum.left_edge, spectrum.right_edge])
+    y = spectrum.density(x, width=2e-3)
+    marks = [Mark(x=spectrum.left_edge, label=f"edge {spectrum.left_edge:.3g}")]
     marks += [
         Mark(x=one.value, label=f"outlier {one.value:.3g}, overlap {one.overlap:.2g}", role="positive")
-        for one in found.outliers
+        for one in spectrum.outliers
     ]
-    if not found.outliers and not note:
+    if not spectrum.outliers and not note:
         note = "no eigenvalue has left the bulk: the start does not show the hidden direction"
     return Picture(
         x="eigenvalue", y="density", note=note, marks=marks, x_range=(low, high),
@@ -110,20 +110,20 @@ def thresholds(values: Values) -> Iterator[Mapping[str, Picture]]:
     try:
         network = delta_nn(problem.law, problem.student, steps=_FOLLOWED, draws=1 << 11)
         known["δ_NN"] = network.value
-        told = f"δ_NN ± {network.residual:.2g}{'' if network.converged else ', not converged'}"
-        told = told if network.value < float("inf") else "δ_NN is infinite"
+        limit = f"δ_NN ± {network.residual:.2g}{'' if network.converged else ', not converged'}"
+        limit = limit if network.value < float("inf") else "δ_NN is infinite"
     except ValueError as error:
-        told = f"δ_NN: {error}"
-    yield {"thresholds": _line(known, f"{told}; the onset at d = {d} is being measured …")}
+        limit = f"δ_NN: {error}"
+    yield {"thresholds": _line(known, f"{limit}; the onset at d = {d} is being measured …")}
     try:
-        found = onset(problem.law, problem.student, _STEP_SIZE, d, _DESCENT,
+        measured = onset(problem.law, problem.student, _STEP_SIZE, d, _DESCENT,
                       pilot_dimension=min(d, _PILOT), runs=40)  # fmt: skip
-        said = f"onset ± {found.error:.2g}, from descents of {_DESCENT} steps at d = {min(d, _PILOT)}"
-        known[f"onset at d={d}"] = found.value
-        said = found.refused or said
+        said = f"onset ± {measured.error:.2g}, from descents of {_DESCENT} steps at d = {min(d, _PILOT)}"
+        known[f"onset at d={d}"] = measured.value
+        said = measured.refused or said
     except ValueError as error:
         said = str(error)
-    yield {"thresholds": _line(known, f"{told}; {said}")}
+    yield {"thresholds": _line(known, f"{limit}; {said}")}
 
 
 _MARKS = {"δ_alg": "second", "δ_NN": "accent"}  # the onset is measured
@@ -162,9 +162,9 @@ def training(values: Values) -> Iterator[Mapping[str, Picture]]:
 
     problem = Problem(**_training(values), samples_per_dimension=values["delta"])
     for draws, note in ((1 << 9, "coarse: few draws; refining …"), (1 << 11, "")):
-        found = problem.predict(draws=draws)
+        theory = problem.predict(draws=draws)
         traces = [
-            Trace(name=f"{label}, theory", x=found.time.values.tolist(), y=found[name].values.tolist(),
+            Trace(name=f"{label}, theory", x=theory.time.values.tolist(), y=theory[name].values.tolist(),
                   dashed=name == "train_loss")
             for name, label in _LOSSES.items()
         ]  # fmt: skip
@@ -201,8 +201,8 @@ def success(values: Values) -> Iterator[Mapping[str, Picture]]:
     chance: dict[float, float] = {}
     order = (*_DELTAS[1::2], *_DELTAS[::2])
     for place, delta in enumerate(order):
-        found = LearningProblem(**_learning(values), samples_per_dimension=delta).predict(draws=1 << 10)
-        chance[delta] = float(found.success)
+        predicted = LearningProblem(**_learning(values), samples_per_dimension=delta).predict(draws=1 << 10)
+        chance[delta] = float(predicted.success)
         last = place == len(order) - 1
         done = "" if last else f"{place + 1} of {len(order)} points …"
         x = sorted(chance)
@@ -257,23 +257,23 @@ def study(values: Values) -> Study:
     )
 
 
-def points(values: Values, study: Study, found: "xr.Dataset") -> dict[str, list[Trace]]:
+def points(values: Values, study: Study, results: "xr.Dataset") -> dict[str, list[Trace]]:
     """Return what was measured, for the picture that it belongs to."""
     from firstlight.show.measured import measured
 
     kind, size = values["experiment"], values["dimension"]
     shown: list[Trace | None]
     if kind == "spectrum":
-        bars = measured(found, "experiment", "density", "eigenvalue", name=f"eigenvalues, d = {size}")
+        bars = measured(results, "experiment", "density", "eigenvalue", name=f"eigenvalues, d = {size}")
         shown = [Trace(**{**vars(bars), "kind": "bars", "error": None})] if bars else []
     elif kind == "training":
         shown = [
-            measured(found, "experiment", name, "time", name=f"{label}, d = {size}", role=role)  # type: ignore[arg-type]
+            measured(results, "experiment", name, "time", name=f"{label}, d = {size}", role=role)  # type: ignore[arg-type]
             for (name, label), role in zip(_LOSSES.items(), ("experiment", "accent"), strict=True)
         ]
     else:
         shown = [
-            measured(found, "experiment", "success", "samples_per_dimension", name=f"descents, d = {size}")
+            measured(results, "experiment", "success", "samples_per_dimension", name=f"descents, d = {size}")
         ]
     return {kind: [one for one in shown if one is not None]}
 

@@ -108,8 +108,8 @@ def _choices(data: UserData, state: _State, step: Step, clock: Clock, asked: int
     for i in range(_RANDOM):
         clock.check()
         chosen = tuple(int(c) for c in np.sort(rng.choice(others, len(classes), replace=False)))
-        found = measured_recall(small, targets, chosen, step, data.rng("unseen", "check", 3 + i))
-        state.choice["random"].append((chosen, predicted_recall(small, targets, chosen, step), found))
+        recall = measured_recall(small, targets, chosen, step, data.rng("unseen", "check", 3 + i))
+        state.choice["random"].append((chosen, predicted_recall(small, targets, chosen, step), recall))
     yield _finding(data, state, asked)
 
 
@@ -126,14 +126,14 @@ def _two(data: UserData, state: _State) -> Finding:
 
 
 def _finding(data: UserData, state: _State, asked: int) -> Finding:
-    found = state.left_out
-    gap = float(np.mean([abs(one.predicted["recall"] - one.measured["recall"]) for one in found]))
+    left_out = state.left_out
+    gap = float(np.mean([abs(one.predicted["recall"] - one.measured["recall"]) for one in left_out]))
     speaks: Any = "yes" if gap <= 0.05 else "in part"
     why = (
         f"Predicted and measured Recall@1 of a one-step network differ by {number(gap)} on average over "
-        f"{len(found)} classes left out in turn."
+        f"{len(left_out)} classes left out in turn."
     )
-    hardest = min(found, key=lambda one: one.predicted["recall"])
+    hardest = min(left_out, key=lambda one: one.predicted["recall"])
     says = (
         f"Left out, {data.classes[hardest.place]} is the hardest to retrieve: Recall@1 "
         f"{number(hardest.predicted['recall'])} after a step on the other classes; its raw rows reach "
@@ -142,14 +142,14 @@ def _finding(data: UserData, state: _State, asked: int) -> Finding:
     return Finding(
         speaks, why, says, _measured(state), _advice(data, state), _predictions(data, state),
         _tables(data, state), Figure(_picture(data, state), draw, _caption(state), 2), _notes(data, state),
-        f"{len(found)} of {asked} classes",
+        f"{len(left_out)} of {asked} classes",
     )  # fmt: skip
 
 
 def _measured(state: _State) -> str:
-    found = state.left_out
+    left_out = state.left_out
     step, trained, raw = (
-        np.mean([getter(one) for one in found])
+        np.mean([getter(one) for one in left_out])
         for getter in (lambda one: one.measured["recall"], lambda one: one.trained, lambda one: one.raw)
     )
     text = (
@@ -160,11 +160,11 @@ def _measured(state: _State) -> str:
 
 
 def _advice(data: UserData, state: _State) -> tuple[str, ...]:
-    found = state.left_out
-    best = [one for one in found if max(one.measured["recall"], one.trained) > one.raw + 2 * _error(one)]
+    left_out = state.left_out
+    best = [one for one in left_out if max(one.measured["recall"], one.trained) > one.raw + 2 * _error(one)]
     names = ", ".join(data.classes[one.place] for one in best[:5])
     advice = [f"Training helps retrieve {names} unseen." if best else "For unseen classes keep the raw rows."]
-    raw, even = (float(np.mean([getattr(one, name) for one in found])) for name in ("raw", "standardised"))
+    raw, even = (float(np.mean([getattr(one, name) for one in left_out])) for name in ("raw", "standardised"))
     if abs(raw - even) > 0.03:
         better = "Standardise the columns" if even > raw else "Do not standardise the columns"
         advice.append(f"{better}: raw Recall@1 {number(raw)}, standardised {number(even)}.")
@@ -190,23 +190,23 @@ def _error(one: LeftOut) -> float:
 
 
 def _predictions(data: UserData, state: _State) -> tuple[Prediction, ...]:
-    found = []
+    predictions = []
     for one in state.left_out:
         value = one.predicted["recall"]
         low, high = share_bounds(np.array([value]), np.array([one.queries / 2]), 0.9)[0]
         what = f"Recall@1 of {data.classes[one.place]}, left out"
         because = "a network of finite width, or rows of unequal length"
         measured = one.measured["recall"]
-        found.append(Prediction(what, value, float(low), float(high), measured, _error(one), because))
+        predictions.append(Prediction(what, value, float(low), float(high), measured, _error(one), because))
     if state.choice:
         targets = " and ".join(data.classes[c] for c in state.choice["targets"])
         value, (measured, error) = state.choice["predicted"], mean_error(state.choice["measured"])
         low, high = share_bounds(np.array([value]), np.array([15.0 * len(state.choice["targets"])]), 0.9)[0]
         what = f"Recall@1 of {targets} after training on the chosen classes"
-        found.append(
+        predictions.append(
             Prediction(what, value, float(low), float(high), measured, error, "chosen as the largest of many")
         )
-    return tuple(found)
+    return tuple(predictions)
 
 
 def _tables(data: UserData, state: _State) -> tuple[Table, ...]:
@@ -241,13 +241,13 @@ def _tables(data: UserData, state: _State) -> tuple[Table, ...]:
 
 
 def _picture(data: UserData, state: _State) -> dict[str, Any]:
-    found = state.left_out
+    left_out = state.left_out
     return {
-        "classes": [data.classes[one.place] for one in found],
-        "raw": [one.raw for one in found],
-        "predicted": [one.predicted["recall"] for one in found],
-        "measured": [one.measured["recall"] for one in found],
-        "trained": [one.trained for one in found],
+        "classes": [data.classes[one.place] for one in left_out],
+        "raw": [one.raw for one in left_out],
+        "predicted": [one.predicted["recall"] for one in left_out],
+        "measured": [one.measured["recall"] for one in left_out],
+        "trained": [one.trained for one in left_out],
     }
 
 
@@ -282,18 +282,18 @@ def _caption(state: _State) -> str:
 
 def _notes(data: UserData, state: _State) -> tuple[str, ...]:
     notes = []
-    found = state.left_out
-    if len(found) >= 5:
+    left_out = state.left_out
+    if len(left_out) >= 5:
         columns = {
-            "one step": [one.measured["recall"] for one in found],
-            "trained network": [one.trained for one in found],
+            "one step": [one.measured["recall"] for one in left_out],
+            "trained network": [one.trained for one in left_out],
         }
         for name, values in columns.items():
             ranks = [
                 float(spearmanr(other, values).statistic)
                 if np.ptp(other) and np.ptp(values)
                 else float("nan")
-                for other in ([one.predicted["recall"] for one in found], [one.raw for one in found])
+                for other in ([one.predicted["recall"] for one in left_out], [one.raw for one in left_out])
             ]
             better = "theory" if ranks[0] >= ranks[1] else "raw neighbours"
             notes.append(

@@ -72,18 +72,18 @@ def classes(values: Values) -> Iterator[Mapping[str, Drawn]]:
     for draw in range(_DRAWS):
         drawn.append(problem.predict(draw))
         mean = xr.concat(drawn, "draw").mean("draw")
-        told = "" if draw == _DRAWS - 1 else "; refining …"
-        yield _drawn(values, mean, f"mean over {draw + 1} draws of the samples{told}")
+        more = "" if draw == _DRAWS - 1 else "; refining …"
+        yield _drawn(values, mean, f"mean over {draw + 1} draws of the samples{more}")
 
 
-def _drawn(values: Values, found: "xr.Dataset", note: str) -> dict[str, Drawn]:
-    names = _names(values, found["class"].values)
-    pictures: dict[str, Drawn] = {"plane": _plane(values, found, names, note)}
+def _drawn(values: Values, theory: "xr.Dataset", note: str) -> dict[str, Drawn]:
+    names = _names(values, theory["class"].values)
+    pictures: dict[str, Drawn] = {"plane": _plane(values, theory, names, note)}
     for panel, (after, before, caption) in _PANELS.items():
-        traces = [Trace(name="after the step, theory", x=names, y=found[after].values.tolist(), kind="bars")]
+        traces = [Trace(name="after the step, theory", x=names, y=theory[after].values.tolist(), kind="bars")]
         if before:
             traces.append(
-                Trace(name="before", x=names, y=found[before].values.tolist(), kind="points", role="bound")
+                Trace(name="before", x=names, y=theory[before].values.tolist(), kind="points", role="bound")
             )
         limits = (0.0, 1.05) if panel == "recall" else None
         pictures[panel] = Picture(x="unseen class", y=caption, traces=traces, note=note, y_range=limits)
@@ -100,10 +100,10 @@ def _names(values: Values, classes: "np.ndarray") -> list[str]:
     return [_NAMES[int(one) - 10] for one in classes]
 
 
-def _plane(values: Values, found: "xr.Dataset", names: Sequence[str], note: str) -> Plane:
+def _plane(values: Values, predicted: "xr.Dataset", names: Sequence[str], note: str) -> Plane:
     """Draw the means that can be dragged; of digits and own rows, where they lie."""
     if values["source"] != "plane":
-        return _rows_plane(values, found, names, note)
+        return _rows_plane(values, predicted, names, note)
     rows = [list(row) for row in values["means"]]
     size = values["train_norm"]
     trained = Group(
@@ -118,13 +118,13 @@ def _plane(values: Values, found: "xr.Dataset", names: Sequence[str], note: str)
     )  # fmt: skip
 
 
-def _rows_plane(values: Values, found: "xr.Dataset", names: Sequence[str], note: str) -> Plane:
+def _rows_plane(values: Values, predicted: "xr.Dataset", names: Sequence[str], note: str) -> Plane:
     import numpy as np
 
     data = _problem(values).sample(np.random.default_rng(0))
-    similarity = found.similarity.values
+    similarity = predicted.similarity.values
     labels, rest = data.unseen_labels, []
-    for one in found["class"].values:
+    for one in predicted["class"].values:
         chosen = data.unseen[labels == one]
         rest.append(float(np.linalg.norm(chosen.mean(axis=0))) if len(chosen) else np.nan)
     kept = [i for i in range(len(rest)) if np.isfinite(rest[i]) and np.isfinite(similarity[i])]
@@ -153,7 +153,7 @@ def study(values: Values) -> Study:
     )
 
 
-def points(values: Values, study: Study, found: "xr.Dataset") -> dict[str, list[Trace]]:
+def points(values: Values, study: Study, results: "xr.Dataset") -> dict[str, list[Trace]]:
     """Return what was measured of each class."""
     from firstlight.show.measured import measured
 
@@ -163,7 +163,7 @@ def points(values: Values, study: Study, found: "xr.Dataset") -> dict[str, list[
             ("theory", "theory, the networks' own samples", "theory"),
             ("network", "networks", "experiment"),
         ):
-            one = measured(found, arm, after, "class", name=name, role=role)  # type: ignore[arg-type]
+            one = measured(results, arm, after, "class", name=name, role=role)  # type: ignore[arg-type]
             if one:
                 names = _names(values, one.x)  # type: ignore[arg-type]
                 drawn.setdefault(panel, []).append(Trace(**{**vars(one), "x": names}))
