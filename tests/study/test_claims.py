@@ -278,6 +278,10 @@ def test_the_command_judges_one_theory(tmp_path, monkeypatch):
     assert "times fall &lt;with&gt; the rate" in files[1].read_text("utf-8")
     assert [row.study for row in read(files[2])] == [study.name] * 2
     assert "holds: times fall" in CliRunner().invoke(main, ["claims", "--workers", "0", *options[:2]]).stdout
+    for minutes, kept in (("0", False), ("5", True)):
+        done = CliRunner().invoke(main, ["claims", "--workers", "0", "--within", minutes, *options[:2]])
+        assert ("times fall" in done.stdout) is kept
+        assert ("unseen-classes/demo: left out, about" in done.output) is not kept
     wrong = CliRunner().invoke(main, ["claims", "--theory", "alchemy", *options[:2]])
     assert wrong.exit_code == 2
     assert "theory 'alchemy': unknown" in wrong.output

@@ -3,17 +3,24 @@
 import json
 import shlex
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from firstlight.cli.study import STORE, AsJson, StorePath, legible, resumable
+
+if TYPE_CHECKING:
+    from firstlight.study.sweep import Study
 
 
 @legible
 def claims(
     theory: Annotated[str | None, typer.Option(help="Only the claims of this theory.")] = None,
     scale: Annotated[str, typer.Option(help="quick (minutes) or paper (hours to days).")] = "quick",
+    within: Annotated[
+        float | None,
+        typer.Option(min=0, help="Leave out studies that take more minutes than this."),
+    ] = None,
     store: StorePath = STORE,
     workers: Annotated[int | None, typer.Option(min=0, help="Processes; default: one per core.")] = None,
     as_json: AsJson = False,
@@ -28,6 +35,8 @@ def claims(
     from firstlight.study.store import Store
 
     studies, done = claimed(theory, scale), []
+    if within is not None:
+        studies = [study for study in studies if _short(study, scale, within)]
     with resumable(), Store(store, write=True) as opened:
         for study in studies:
             try:
@@ -37,6 +46,7 @@ def claims(
                 typer.echo(f"{study.name}: not run, {error}", err=True)  # images or an extra are missing
         table = rows(opened, done, scale)
     words = ["firstlight", "claims", *(["--theory", theory] if theory else []), "--scale", scale]
+    words += [] if within is None else ["--within", f"{within:g}"]
     if html is not None:
         html.parent.mkdir(parents=True, exist_ok=True)
         html.write_text(page(table), encoding="utf-8")
@@ -47,3 +57,16 @@ def claims(
         return
     for row in table:
         typer.echo(f"{row.verdict}: {row.claim.text}\n    {row.claim.evidence}\n    {row.study}: {row.sizes}")
+
+
+def _short(study: "Study", scale: str, minutes: float) -> bool:
+    """Say whether a study takes at most so long, by its kept cost or a dry run; name one that does not."""
+    from firstlight.study.estimate import costs, estimate
+    from firstlight.study.problem import duration
+
+    seconds = costs().get(study.name, {}).get(scale)
+    if seconds is None:
+        seconds = estimate(study.at(scale), workers=1).seconds
+    if seconds > 60 * minutes:
+        typer.echo(f"{study.name}: left out, about {duration(seconds)}", err=True)
+    return seconds <= 60 * minutes
