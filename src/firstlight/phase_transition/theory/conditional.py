@@ -24,7 +24,7 @@ from firstlight.phase_transition.theory.symmetry import leaves, rounding
 
 _REPLICATES = 8
 _VAGUE = 20  # nodes of an easy coordinate that is known vaguely
-_BLUR_NODES, _ATOMS = 16, 64
+_BLUR_STEP, _BLUR_REACH = 0.25, 8.0  # in standard deviations of the noise
 _FLAT, _COARSELY_FLAT = 1e-14, 1e-11  # labels that level off differ by less, which a coarse version shows
 
 
@@ -163,7 +163,7 @@ def _moments(
         if h == 1:
             flat = _FLAT if fineness >= 0 else _COARSELY_FLAT
             with suppress(TooManyStretches):
-                return _on_a_line(target, place, slices, knots, flat)
+                return _on_a_line(target, place, slices, knots, flat, _BLUR_STEP / scale)
         return sampled(target, place, h, int(bins * scale**0.5), log2 + fineness, rng)
 
     if nodes is None:
@@ -191,13 +191,16 @@ def _alike(parts: list[Part]) -> list[Part]:
     ]
 
 
-def _on_a_line(target: MultiIndex, place: Callable, slices: int, knots: int, flat: float) -> Part:
+def _on_a_line(
+    target: MultiIndex, place: Callable, slices: int, knots: int, flat: float, widest: float
+) -> Part:
     cut = level_sets(
         lambda z: target.law(place(z[:, None])),
         slices,
         knots,
         lambda z: rounding(target, place(z[:, None])),
         flat,
+        widest * target.noise if target.noise else np.inf,
     )
     if target.noise:
         cut = blurred(cut, target.noise)
@@ -205,12 +208,12 @@ def _on_a_line(target: MultiIndex, place: Callable, slices: int, knots: int, fla
 
 
 def blurred(cut: Slices, noise: float) -> Slices:
-    """Add normal noise to the label: Bayes' rule over the slices.
+    """Add normal noise to the label: Bayes' rule over the slices, at evenly spaced labels.
 
     Parameters
     ----------
     cut : Slices
-        The law without noise.
+        The law without noise, in slices of a part of the noise.
     noise : float
         Standard deviation, positive. Where slices are wider than it, the noiseless moments remain.
 
@@ -224,20 +227,25 @@ def blurred(cut: Slices, noise: float) -> Slices:
     >>> print(float((noisy.mass * noisy.second**2).sum()))
     0.500
     """
-    kept = cut.mass > 1e-15
-    centre, mass = cut.y[kept], cut.mass[kept]
-    if centre.size > _ATOMS:
-        e, w = np.polynomial.hermite_e.hermegauss(_BLUR_NODES)
-    else:  # between atoms the posterior turns fast: a fine midpoint rule
-        e = np.arange(-8.0, 8.0, 0.1) + 0.05
-        w = np.exp(-0.5 * e * e)
-    y = (centre[:, None] + noise * e).ravel()
-    weight = (mass[:, None] * (w / w.sum())).ravel()
-    distance = (y[:, None] - centre) / noise
-    nearest = np.abs(distance).min(axis=1, keepdims=True)
-    posterior = mass * np.exp(0.5 * (nearest**2 - distance**2))
-    posterior /= posterior.sum(axis=1, keepdims=True)
-    return Slices(y, weight, posterior @ cut.first[kept], posterior @ cut.second[kept])
+    cut = Slices(*(part[np.argsort(cut.y)] for part in cut))
+    wide = cut.width > noise
+    y, _, mass, first, second = (part[~wide & (cut.mass > 1e-15)] for part in cut)
+    sums, step, reach = [np.zeros((4, 0))], _BLUR_STEP * noise, _BLUR_REACH * noise
+    for near in np.split(np.arange(y.size), np.flatnonzero(np.diff(y) > 2 * reach) + 1):
+        if not near.size:
+            continue
+        labels = np.arange(y[near[0]] - reach, y[near[-1]] + reach + step, step)
+        for some in np.array_split(labels, 1 + labels.size // 128):
+            part = slice(*np.searchsorted(y, [some[0] - reach, some[-1] + reach]))
+            weight = mass[part] * np.exp(-0.5 * ((some[:, None] - y[part]) / noise) ** 2)
+            sums.append(np.array([some, weight.sum(axis=1), weight @ first[part], weight @ second[part]]))
+    label, density, *moments = np.concatenate(sums, axis=1)
+    kept = density > 0
+    label, density = label[kept], density[kept]
+    share = density * (mass.sum() / density.sum()) if density.size else density
+    mean = [moment[kept] / density for moment in moments]
+    blurry = Slices(label, np.full(label.size, step), share, *mean)
+    return Slices(*(np.concatenate([one, part[wide]]) for one, part in zip(blurry, cut, strict=True)))
 
 
 def vaguely_known(

@@ -29,9 +29,10 @@ class TooManyStretches(ValueError):
 
 
 class Slices(NamedTuple):
-    """Slices of y: a representative label, the mass, and the conditional means of z and z² - 1."""
+    """Slices of y: a label within, the width, the mass, and the conditional means of z and z² - 1."""
 
     y: np.ndarray
+    width: np.ndarray
     mass: np.ndarray
     first: np.ndarray
     second: np.ndarray
@@ -43,6 +44,7 @@ def level_sets(
     knots: int = 8192,
     rounding: Function | None = None,
     flat: float = 1e-14,
+    widest: float = np.inf,
 ) -> Slices:
     """Cut the law of ``function(z)``, z standard normal, into slices.
 
@@ -60,6 +62,8 @@ def level_sets(
         Errors of φ at given z: smaller steps count as constant.
     flat : float, default 1e-14
         As do steps below this share of the label.
+    widest : float, default infinity
+        Wider slices are divided, the narrowest first, as long as there are at most 16 times `slices`.
 
     Returns
     -------
@@ -93,11 +97,16 @@ def level_sets(
     direction[np.diff(z) <= 0] = 2  # a jump: no mass
     pieces = _pieces(direction)
     atoms = _atoms(z, y, [p for p in pieces if p[2] == 0], spread)
-    rest = _slice(squashed, z, y, [p for p in pieces if abs(p[2]) == 1], slices, spread)
-    y, mass, first, second = (np.concatenate(parts) for parts in zip(atoms, rest, strict=True))
+    moving = [p for p in pieces if abs(p[2]) == 1]
+    edges = _edges(z, y, moving, slices, spread) if moving else np.zeros(1)
+    if np.isfinite(widest):
+        edges = _thinned(edges, np.ceil(np.diff(scale * np.sinh(edges)) / widest), 16 * slices)
+    rest = _slice(squashed, z, y, moving, edges)
+    y, low, high, mass, first, second = (np.concatenate(parts) for parts in zip(atoms, rest, strict=True))
     kept = mass > 0
-    y, mass, first, second = y[kept], mass[kept], first[kept], second[kept]
-    return Slices(centre + scale * np.sinh(y), mass / mass.sum(), first / mass, second / mass)
+    y, low, high = (centre + scale * np.sinh(label[kept]) for label in (y, low, high))
+    mass, first, second = mass[kept], first[kept], second[kept]
+    return Slices(y, high - low, mass / mass.sum(), first / mass, second / mass)
 
 
 def _knots(function: Function, knots: int, slack: Slack) -> tuple[np.ndarray, np.ndarray]:
@@ -200,20 +209,18 @@ def _moments(low: np.ndarray, high: np.ndarray) -> tuple[np.ndarray, np.ndarray,
 
 
 def _atoms(z: np.ndarray, y: np.ndarray, pieces: list, spread: float) -> tuple[np.ndarray, ...]:
+    """Return label (thrice: the middle and both ends) and sums of the moments of what is constant."""
     if not pieces:
-        return tuple(np.zeros((4, 0)))
+        return tuple(np.zeros((6, 0)))
     value = np.array([y[a] for a, _, _ in pieces])
     parts = _moments(np.array([z[a] for a, _, _ in pieces]), np.array([z[b] for _, b, _ in pieces]))
     _, label = np.unique(np.round(value / (1e-9 * spread)), return_inverse=True)
     totals = [np.bincount(label, part) for part in parts]
-    return np.bincount(label, value) / np.bincount(label), *totals
+    return *(np.bincount(label, value) / np.bincount(label),) * 3, *totals
 
 
-def _slice(
-    function: Function, z: np.ndarray, y: np.ndarray, pieces: list, slices: int, spread: float
-) -> tuple[np.ndarray, ...]:
-    if not pieces:
-        return tuple(np.zeros((4, 0)))
+def _edges(z: np.ndarray, y: np.ndarray, pieces: list, slices: int, spread: float) -> np.ndarray:
+    """Return where slices of what varies begin and end."""
     middle = np.concatenate([0.5 * (y[a:b] + y[a + 1 : b + 1]) for a, b, _ in pieces])
     weight = np.concatenate([_moments(z[a:b], z[a + 1 : b + 1])[0] for a, b, _ in pieces])
     order = np.argsort(middle)
@@ -224,7 +231,24 @@ def _slice(
     ends = np.unique([y[i] for a, b, _ in pieces for i in (a, b)])
     distances = spread * np.geomspace(1e-8, 0.1, max(slices // 64, 2) if ends.size <= _ENDS else 0)
     close = (ends + np.concatenate([-distances, [0.0], distances])[:, None]).clip(ends[0], ends[-1])
-    edges = np.unique(np.concatenate([np.interp(wanted, levels, middle[order]), close.ravel()]))
+    return np.unique(np.concatenate([np.interp(wanted, levels, middle[order]), close.ravel()]))
+
+
+def _thinned(edges: np.ndarray, parts: np.ndarray, most: int) -> np.ndarray:
+    """Divide slices into so many parts, those of the fewest first, as long as there are at most `most`."""
+    parts = np.maximum(parts, 1)
+    order = np.argsort(parts, kind="stable")
+    parts[order[np.cumsum(parts[order]) > most]] = 1
+    count = parts.astype(int)
+    within = np.arange(count.sum()) - np.repeat(np.cumsum(count) - count, count)
+    start, step = np.repeat(edges[:-1], count), np.repeat(np.diff(edges) / parts, count)
+    return np.append(start + step * within, edges[-1])
+
+
+def _slice(
+    function: Function, z: np.ndarray, y: np.ndarray, pieces: list, edges: np.ndarray
+) -> tuple[np.ndarray, ...]:
+    """Return middle and both ends of the slices, and the sums of their moments."""
     totals = np.zeros((3, edges.size - 1))
     for a, b, sign in pieces:
         if ndtr(z[b]) - ndtr(z[a]) < _TINY and len(pieces) > _ENDS:
@@ -233,7 +257,7 @@ def _slice(
         inner, outer = np.searchsorted(edges, np.sort(y[[a, b]]))
         cut = _inverse(function, y[a : b + 1][::sign], z[a : b + 1][::sign], edges[inner : outer + 1])
         totals[:, inner:outer] += sign * np.array(_moments(cut[:-1], cut[1:]))
-    return 0.5 * (edges[1:] + edges[:-1]), *totals
+    return 0.5 * (edges[1:] + edges[:-1]), edges[:-1], edges[1:], *totals
 
 
 def _inverse(function: Function, y: np.ndarray, z: np.ndarray, labels: np.ndarray) -> np.ndarray:
