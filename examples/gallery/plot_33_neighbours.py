@@ -14,14 +14,14 @@ X, y = load_digits(return_X_y=True)
 data = unseen_classes.standardised(
     unseen_classes.split_classes(X[:700], y[:700], [0, 1])
 )
-found = (
+recall = (
     unseen_classes.analyse(data, unseen_classes.Step())
     .pair_recall.to_series()
     .nsmallest(8)
 )
 figure, axes = plt.subplots(figsize=(6, 4), layout="constrained")
 axes.barh(
-    [name.replace(" - ", " and ") for name in found.index], 1 - found.to_numpy()
+    [name.replace(" - ", " and ") for name in recall.index], 1 - recall.to_numpy()
 )
 axes.invert_yaxis()
 axes.set(

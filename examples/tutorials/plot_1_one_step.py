@@ -90,7 +90,7 @@ print(f"gap {both.test_error_gap.item():+.1%}: {both.test_error_verdict.item()}"
 import warnings
 
 strong = problem(200, alpha=0.0, beta=0.9, label_direction="spikes")
-with warnings.catch_warnings(record=True) as heard:
+with warnings.catch_warnings(record=True) as caught:
     warnings.simplefilter("always")
     polynomial = np.mean(
         [
@@ -108,7 +108,7 @@ conditional = np.mean(
 print(
     f"network {network:.3f}, polynomial of degree 4 {polynomial:.3f}, conditional Gaussian model {conditional:.3f}"
 )
-print("warned:", str(heard[0].message)[:110] if heard else "no")
+print("warned:", str(caught[0].message)[:110] if caught else "no")
 
 # %%
 # **Exercise.** In the picture the error depends on the penalty most where the width is near the number of samples. Which

@@ -84,8 +84,8 @@ small = phase_transition.LearningProblem(
     theory_steps=96,
 )
 limit = phase_transition.delta_nn(target, student, steps=32)
-found = np.mean([small.simulate(rng=seed).success.item() for seed in range(16)])
-print(f"delta_NN = {limit.value:.2f}; at 2.25, {found:.0%} of 16 descents succeed")
+share = np.mean([small.simulate(rng=seed).success.item() for seed in range(16)])
+print(f"delta_NN = {limit.value:.2f}; at 2.25, {share:.0%} of 16 descents succeed")
 print(f"theory for this dimension: {small.predict().success.item():.0%}")
 
 # %%

@@ -157,8 +157,8 @@ def keys_of(thing: Any) -> tuple[str, ...]:
         close = get_close_matches(name, known, n=3, cutoff=0.5)
         hint = f"did you mean {' or '.join(close)}?" if close else f"known names: {', '.join(known)}"
         raise ValueError(f"name = {thing!r}: nothing to cite by that name; {hint}")
-    found = getattr(thing, "references", None)
-    keys = (found,) if isinstance(found, str) else found
+    references = getattr(thing, "references", None)
+    keys = (references,) if isinstance(references, str) else references
     if not isinstance(keys, (tuple, list)):
         raise ValueError(
             f"{thing!r}: has no references; give a key, a theory's name or an object with `references`"

@@ -134,7 +134,7 @@ def falls(found):
 
 def test_a_study_tells_its_claims():
     study = replace(demo.STUDY, claims=falls)
-    found = demo.found()
+    found = demo.results()
     assert [claim.verdict for claim in claims_of(study, found)] == ["holds", "does not hold"]
     assert claims_of(demo.STUDY, found) == []
     upside_down = found.assign(mean=-found["mean"])
@@ -238,7 +238,7 @@ def test_within_a_border(low, high, verdict, factor):
 
 def test_rows_are_kept_and_told_from_other_versions(tmp_path, monkeypatch):
     study = replace(demo.STUDY, claims=falls)
-    table = rows_of(study, demo.found(), hours=0.5)
+    table = rows_of(study, demo.results(), hours=0.5)
     assert [row.claim.verdict for row in table] == ["holds", "does not hold"]
     assert table[0].sizes == "rate = 0.5 to 2 (3 values)"
     back = read(save(table, tmp_path / "deep" / "claims.json", "firstlight claims"))

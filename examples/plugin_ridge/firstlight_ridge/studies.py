@@ -10,9 +10,9 @@ from firstlight.study.spec import FigureSpec, Scale
 from firstlight.study.sweep import Study
 
 
-def descent(found: xr.Dataset) -> Sequence[Claim]:
+def descent(results: xr.Dataset) -> Sequence[Claim]:
     """Judge by the fits: with little ridge, is the error larger at n = d than at half as many samples?"""
-    error = found["test_error"].sel(arm="simulation").isel(ridge=0)
+    error = results["test_error"].sel(arm="simulation").isel(ridge=0)
     few = error["samples"][0]  # d / 2 at both scales
     rise = over_trials(error.sel(samples=2 * few) - error.sel(samples=few))
     return [judged("more samples can hurt", [Estimate("error at n = d, less that at n = d / 2", *rise)])]

@@ -68,19 +68,19 @@ for _theory in registry.theories().values():
 
 def main() -> None:
     """Run the command line; bad input ends in one line on standard error and exit code 2."""
-    told = _tell_broken(0)
+    named = _tell_broken(0)
     try:
         app()
     except (ValueError, OSError, MemoryError) as error:
         print(f"error: {error or 'not enough memory'}", file=sys.stderr)
         sys.exit(2)
     finally:
-        _tell_broken(told)  # studies are read by the commands that need them
+        _tell_broken(named)  # studies are read by the commands that need them
 
 
-def _tell_broken(told: int) -> int:
+def _tell_broken(named: int) -> int:
     """Name the theories that cannot be used, all but the first few that were named already; count them."""
     failed = registry.broken()
-    for one in failed[told:]:
+    for one in failed[named:]:
         print(f"theory {one.name} of {one.package} is left out: {one.error}", file=sys.stderr)
     return len(failed)

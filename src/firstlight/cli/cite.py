@@ -23,7 +23,7 @@ def cite(
         raise typer.Exit(2) from None
     if as_json:
         known = entries()
-        found = {key: {"type": known[key].kind, **dict(known[key].fields)} for key in keys}
-        typer.echo(json.dumps(found, indent=2, ensure_ascii=False))
+        plain = {key: {"type": known[key].kind, **dict(known[key].fields)} for key in keys}
+        typer.echo(json.dumps(plain, indent=2, ensure_ascii=False))
     else:
         typer.echo(bibtex(keys))

@@ -38,15 +38,15 @@ def diagnose(
     number = file.suffix.lower() == ".npy" and labels.lstrip("-").isdigit()
     table = load(file, int(labels) if number else labels, without=without or ())
     assert table.labels is not None
-    found = diagnose(
+    result = diagnose(
         table.features, table.labels, task=task, standardise=standardise, seconds=seconds,  # type: ignore[arg-type]
         names=table.names, source=file.name, rng=seed, say=_progress,
     )  # fmt: skip
     if sys.stderr.isatty():
         typer.echo("\r\x1b[K", nl=False, err=True)
-    typer.echo(found.to_json() if as_json else text(found))
+    typer.echo(result.to_json() if as_json else text(result))
     if html is not None:
-        typer.echo(f"wrote {found.to_html(html)}", err=True)
+        typer.echo(f"wrote {result.to_html(html)}", err=True)
 
 
 def _progress(said: str, clock: "Clock") -> None:

@@ -171,20 +171,20 @@ def _dry_run(study: "Study", small: "Study", path: Path, workers: int | None, as
 
     if path.exists():
         with Store(path) as store:
-            found = estimate(study, store, workers, small)
+            forecast = estimate(study, store, workers, small)
     else:
-        found = estimate(study, None, workers, small)
-    typer.echo(json.dumps(asdict(found), indent=2) if as_json else f"{study.name}: {found}")
+        forecast = estimate(study, None, workers, small)
+    typer.echo(json.dumps(asdict(forecast), indent=2) if as_json else f"{study.name}: {forecast}")
 
 
 def _report(study: "Study", scale: str, store: "Store", outcome: "Outcome", as_json: bool) -> None:
     from firstlight.study.run import dataset
     from firstlight.study.summary import conclusions
 
-    found = dataset(study, store, scale=scale)
+    results = dataset(study, store, scale=scale)
     if as_json:
-        said = {"study": study.name, "scale": scale, **asdict(outcome), **conclusions(study, found)}
-        typer.echo(json.dumps({**said, "fingerprint": found.attrs["fingerprint"]}, indent=2))
+        said = {"study": study.name, "scale": scale, **asdict(outcome), **conclusions(study, results)}
+        typer.echo(json.dumps({**said, "fingerprint": results.attrs["fingerprint"]}, indent=2))
         return
     done = f"{outcome.computed} computed, {outcome.kept} kept, {outcome.failed} failed"
     typer.echo(f"{study.name} ({scale}): {done} in {outcome.seconds:.1f} s, in {store.path}")
@@ -192,14 +192,14 @@ def _report(study: "Study", scale: str, store: "Store", outcome: "Outcome", as_j
         typer.echo(f"{outcome.deaths} workers died; their trials were done again", err=True)
     for message in outcome.messages:
         typer.echo(f"failed: {message}", err=True)
-    _conclude(study, found)
+    _conclude(study, results)
 
 
-def _conclude(study: "Study", found: "xr.Dataset") -> None:
+def _conclude(study: "Study", results: "xr.Dataset") -> None:
     """Print the verdict, and each published claim with what decided it."""
     from firstlight.study.summary import conclusions
 
-    said = conclusions(study, found)
+    said = conclusions(study, results)
     typer.echo(said["verdict"])
     for claim in said["claims"]:
         typer.echo(f"claim {claim['verdict']}: {claim['text']}\n    {claim['evidence']}")
@@ -255,15 +255,15 @@ def show(
     from firstlight.study.summary import conclusions, table
 
     study = _study(name, scale, trials, seed)
-    with _found(study, scale, store) as (opened, found):
+    with _found(study, scale, store) as (opened, results):
         failed = failures(study, opened)
-    frame = table(study, found)
+    frame = table(study, results)
     if as_json:
         rows = json.loads(frame.to_json(orient="records", double_precision=15))
-        said = {"attrs": found.attrs, "rows": rows, "failures": failed, **conclusions(study, found)}
+        said = {"attrs": results.attrs, "rows": rows, "failures": failed, **conclusions(study, results)}
         typer.echo(json.dumps(said, indent=2))
         return
-    missing = int((found["status"] == "missing").sum())
+    missing = int((results["status"] == "missing").sum())
     typer.echo(f"{study.name} ({scale}): {study.description}")
     typer.echo(
         frame.to_string(index=False, float_format="{:.4g}".format, na_rep="-") if len(frame) else "nothing"
@@ -272,8 +272,8 @@ def show(
         where = ", ".join(f"{axis} = {value!r}" for axis, value in failure["point"].items())
         typer.echo(f"failed: {failure['arm']}, trial {failure['trial']} at {where}: {failure['message']}")
     if missing:
-        typer.echo(f"{missing} records are missing; run: {found.attrs['command']}")
-    _conclude(study, found)
+        typer.echo(f"{missing} records are missing; run: {results.attrs['command']}")
+    _conclude(study, results)
 
 
 @app.command()
@@ -292,8 +292,8 @@ def figure(
     from firstlight.show.save import save
 
     study = _study(name, scale, trials, seed)
-    with _found(study, scale, store) as (_, found):
-        for path in save(study, found, output):
+    with _found(study, scale, store) as (_, results):
+        for path in save(study, results, output):
             typer.echo(path)
 
 
@@ -312,5 +312,5 @@ def export(
     from firstlight.study.summary import export as write
 
     study = _study(name, scale, trials, seed)
-    with _found(study, scale, store) as (_, found):
-        typer.echo(write(study, found, to, output))
+    with _found(study, scale, store) as (_, results):
+        typer.echo(write(study, results, to, output))

@@ -234,8 +234,8 @@ def _install(new: Path, target: Path, scratch: Path) -> None:
 
 def _verify(name: str, arrays: list[np.ndarray], what: str) -> None:
     for file, array, expected in zip(idx.FILES, arrays, KNOWN[name].checksums, strict=True):
-        found = hashlib.sha256(np.ascontiguousarray(array).data).hexdigest()
-        if found != expected:
+        digest = hashlib.sha256(np.ascontiguousarray(array).data).hexdigest()
+        if digest != expected:
             raise ValueError(
-                f"{what} is not {KNOWN[name].title}: SHA-256 of {file} is {found}, not {expected}"
+                f"{what} is not {KNOWN[name].title}: SHA-256 of {file} is {digest}, not {expected}"
             )

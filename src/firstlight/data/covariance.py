@@ -108,13 +108,13 @@ class Spiked(ByValue):
         if gram is None:
             # `left @ left.T` on one and the same array is what makes NumPy use the symmetric kernel
             gram = left @ left.T if right is None else left @ right.T
-        found = np.empty(gram.shape)
+        forms = np.empty(gram.shape)
         step = max(1, _CACHE // max(1, gram.shape[1]))
         for start in range(0, len(gram), step):  # while the spikes of a few rows are in the cache
             rows = slice(start, start + step)
-            np.multiply(gram[rows], self.scale, out=found[rows])
-            found[rows] += inside[rows] @ across
-        return found
+            np.multiply(gram[rows], self.scale, out=forms[rows])
+            forms[rows] += inside[rows] @ across
+        return forms
 
     def colour(self, white: np.ndarray) -> np.ndarray:
         """Turn rows of independent standard normals into rows with covariance Σ, in place if contiguous."""

@@ -158,12 +158,12 @@ _Parts = tuple[np.ndarray, list[str] | None, np.ndarray | None]
 def _read_npz(path: Path, labels: Which, unlabelled: bool, without: Sequence[str]) -> _Parts:
     try:
         with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
-            found = {name: archive[name] for name in archive.files}
+            members = {name: archive[name] for name in archive.files}
     except Exception as error:  # a damaged archive can fail in many ways, none of them the user's concern
         raise _numpy_refusal(error) from None
-    arrays = {name: array for name, array in found.items() if isinstance(array, np.ndarray)}
+    arrays = {name: array for name, array in members.items() if isinstance(array, np.ndarray)}
     if not arrays:  # what is no array comes as bytes
-        raise _Refusal(f"holds no arrays, only {_listed(list(found)) or 'nothing'}")
+        raise _Refusal(f"holds no arrays, only {_listed(list(members)) or 'nothing'}")
     vectors = [name for name in arrays if arrays[name].ndim == 1]
     label = _pick(labels, unlabelled, list(arrays), vectors, "array")
     rest = [name for name in arrays if name != label]
@@ -267,13 +267,13 @@ def _pick(
         close = difflib.get_close_matches(str(labels), names, n=1)
         hint = f", did you mean {close[0]!r}?" if close else ""
         raise _Refusal(f"{field} = {labels!r}: there is no such {kind}{hint}; it has {_listed(names)}")
-    found = [name for name in LABEL_NAMES if name in names] or (fallback if len(fallback) == 1 else [])
-    if not found:
+    candidates = [name for name in LABEL_NAMES if name in names] or (fallback if len(fallback) == 1 else [])
+    if not candidates:
         raise _Refusal(
             f"no {kind} for the labels; name one {' or '.join(LABEL_NAMES)}, or give labels=... "
             f"or unlabelled=True; it has {_listed(names)}"
         )
-    return found[0]
+    return candidates[0]
 
 
 def _numbers(columns: dict[str, np.ndarray]) -> np.ndarray:

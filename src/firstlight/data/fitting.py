@@ -55,8 +55,8 @@ class LabelledRows(ByValue):
         """Draw `sizes[c]` rows of each class c, into `out` if given: rows and their classes."""
         members = [np.flatnonzero(self.classes == c) for c in range(len(sizes))]
         chosen = np.concatenate([rng.choice(m, size) for m, size in zip(members, sizes, strict=True)])
-        found = self.rows[chosen] if out is None else np.take(self.rows, chosen, axis=0, out=out)
-        return found, np.repeat(np.arange(len(sizes)), sizes)
+        drawn = self.rows[chosen] if out is None else np.take(self.rows, chosen, axis=0, out=out)
+        return drawn, np.repeat(np.arange(len(sizes)), sizes)
 
 
 def fitted_covariance(rows: np.ndarray) -> Dense:

@@ -77,8 +77,8 @@ def _read(path: Path) -> tuple[np.ndarray, np.ndarray, tuple[str, ...]]:
     if not path.exists():
         raise ValueError(f"table = {path.stem!r}: is not kept on this machine; bring the file once more")
     try:
-        with np.load(path, allow_pickle=False) as found:
-            table = labelled(found["features"], found["labels"])
+        with np.load(path, allow_pickle=False) as archive:
+            table = labelled(archive["features"], archive["labels"])
     except (OSError, KeyError, BadZipFile):
         raise ValueError(
             f"table = {path.stem!r}: is damaged; remove {path.name} and bring the file again"

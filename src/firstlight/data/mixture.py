@@ -190,10 +190,10 @@ def _laws(covariances: Any) -> tuple[Covariance, ...]:
     """Return one law for each class; a refusal says which class it is."""
     if not isinstance(covariances, (Sequence, np.ndarray)) or isinstance(covariances, (str, bytes)):
         raise refusal("covariances", covariances, "be a sequence, one for each class")
-    found: list[Covariance] = []
+    laws: list[Covariance] = []
     for c, given in enumerate(covariances if np.ndim(np.asarray(covariances, object)) else ()):
         try:
-            found.append(given if isinstance(given, (Spiked, Dense)) else Dense(given))
+            laws.append(given if isinstance(given, (Spiked, Dense)) else Dense(given))
         except ValueError as error:
             raise ValueError(f"covariances[{c}]: {error}") from error
-    return tuple(found)
+    return tuple(laws)

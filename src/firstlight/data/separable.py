@@ -193,10 +193,10 @@ def separable(
 
 
 def _pair(name: str, values: Any, **limits: float) -> tuple[float, ...]:
-    found = check_numbers(name, values, **limits)
-    if len(found) != 2 or found[0] > found[1]:
+    numbers = check_numbers(name, values, **limits)
+    if len(numbers) != 2 or numbers[0] > numbers[1]:
         raise refusal(name, values, "be two numbers, the second not the smaller one")
-    return found
+    return numbers
 
 
 def _unit(v: np.ndarray) -> np.ndarray:

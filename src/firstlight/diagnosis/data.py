@@ -103,13 +103,13 @@ class UserData:
         members = [self.X[self.y == c] for c in range(len(self.classes))]
         means = [rows.mean(axis=0) for rows in members]
         large = [c for c, rows in enumerate(members) if len(rows) >= least]
-        found = []
+        pairs = []
         for i, a in enumerate(large):
             for b in large[i + 1 :]:
                 along = means[a] - means[b]
                 spread = np.sqrt(0.5 * ((members[a] @ along).var() + (members[b] @ along).var()))
-                found.append((float(along @ along / max(spread, 1e-300)), a, b))
-        return [(a, b) for _, a, b in sorted(found)[:most]]
+                pairs.append((float(along @ along / max(spread, 1e-300)), a, b))
+        return [(a, b) for _, a, b in sorted(pairs)[:most]]
 
 
 def user_data(
@@ -178,18 +178,18 @@ def user_data(
 
 def _labels(y: ArrayLike, rows: int) -> np.ndarray:
     try:
-        found = np.asarray(y)
+        labels = np.asarray(y)
     except ValueError:
         raise ValueError("y: must be numbers or texts, one for each row") from None
-    if found.dtype.kind == "O" and all(isinstance(one, str) for one in found.ravel()):
-        found = found.astype(str)
-    if found.shape != (rows,):
-        raise ValueError(f"y: shape {found.shape}, must be ({rows},), one label for each row of X")
-    if found.dtype.kind not in "biufU":
-        raise ValueError(f"y: of type {found.dtype}, must be numbers or texts")
-    if found.dtype.kind == "f" and not np.isfinite(found).all():
-        raise ValueError(f"y: {int((~np.isfinite(found)).sum())} labels are missing or infinite")
-    return found
+    if labels.dtype.kind == "O" and all(isinstance(one, str) for one in labels.ravel()):
+        labels = labels.astype(str)
+    if labels.shape != (rows,):
+        raise ValueError(f"y: shape {labels.shape}, must be ({rows},), one label for each row of X")
+    if labels.dtype.kind not in "biufU":
+        raise ValueError(f"y: of type {labels.dtype}, must be numbers or texts")
+    if labels.dtype.kind == "f" and not np.isfinite(labels).all():
+        raise ValueError(f"y: {int((~np.isfinite(labels)).sum())} labels are missing or infinite")
+    return labels
 
 
 def _task(labels: np.ndarray, task: Task) -> tuple[str, tuple[str, ...]]:

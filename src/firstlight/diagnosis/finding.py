@@ -157,12 +157,12 @@ class Finding:
         >>> Finding("no", "one column only").to_dict()["speaks"]
         'no'
         """
-        found = {name: getattr(self, name) for name in ("speaks", "why", "says", "measured", "progress")}
-        found |= {name: list(getattr(self, name)) for name in ("advice", "notes")}
-        found["predictions"] = [
+        plain = {name: getattr(self, name) for name in ("speaks", "why", "says", "measured", "progress")}
+        plain |= {name: list(getattr(self, name)) for name in ("advice", "notes")}
+        plain["predictions"] = [
             asdict(one) | {"gap": one.gap, "agrees": one.agrees, "verdict": one.verdict}
             for one in self.predictions
         ]
-        found["tables"] = [asdict(table) for table in self.tables]
-        found["figure"] = None if self.figure is None else dict(self.figure.data)
-        return found
+        plain["tables"] = [asdict(table) for table in self.tables]
+        plain["figure"] = None if self.figure is None else dict(self.figure.data)
+        return plain

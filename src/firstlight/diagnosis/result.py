@@ -128,7 +128,7 @@ class Diagnosis:
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain lists, texts and numbers, fit for JSON; NaN becomes None."""
         n, d = self.data.shape
-        found = {
+        plain = {
             "source": self.data.source, "rows": n, "rows_given": self.data.rows, "columns": d,
             "classes": dict(zip(self.data.classes, self.data.counts.tolist(), strict=True)),
             "standardised": self.data.standardised, "seed": self.data.seed, "notes": list(self.data.notes),
@@ -139,7 +139,7 @@ class Diagnosis:
                 for one in self.sections
             },
         }  # fmt: skip
-        return _plain(found)
+        return _plain(plain)
 
     def to_json(self) -> str:
         """Return `to_dict` as JSON."""

@@ -93,12 +93,12 @@ def _turns(data: UserData, clock: Clock, sections: dict[str, Section]) -> Iterat
                     warnings.simplefilter(
                         "ignore"
                     )  # sizes far from theory's limit: findings say what matters
-                    found = next(waiting[name], None)
-                if found is None:
+                    finding = next(waiting[name], None)
+                if finding is None:
                     sections[name] = sections[name].finished()
                     del waiting[name]
                 else:
-                    sections[name] = sections[name].with_finding(found)
+                    sections[name] = sections[name].with_finding(finding)
             except OutOfTime:
                 raise
             except Exception as error:  # one theory's failure, ours or a plug-in's, must not take the page
@@ -109,8 +109,8 @@ def _turns(data: UserData, clock: Clock, sections: dict[str, Section]) -> Iterat
 
 def _findings(reference: registry.Reference, data: UserData, clock: Clock) -> Iterator[Finding]:
     """Call a theory's function when its turn comes: it returns a Finding, or yields ever better ones."""
-    found: Any = registry.resolve(reference, "diagnose")(data, clock)
-    for one in [found] if isinstance(found, Finding) else found:
+    findings: Any = registry.resolve(reference, "diagnose")(data, clock)
+    for one in [findings] if isinstance(findings, Finding) else findings:
         if not isinstance(one, Finding):
             raise TypeError(f"diagnose must return or yield Findings, not {type(one).__name__}")
         yield one

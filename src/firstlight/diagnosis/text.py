@@ -22,19 +22,19 @@ def text(diagnosis: "Diagnosis") -> str:
 
 
 def _section(section: "Section") -> list[str]:
-    found = section.finding
-    if found is None:
+    finding = section.finding
+    if finding is None:
         return [f"{section.title}: {section.state}"]
-    lines = [f"{section.title}. Does it speak about your data? {found.speaks.upper()}"]
-    lines += _wrapped([one for one in (found.why, found.says, found.measured) if one], "  ")
-    for one in found.predictions:
+    lines = [f"{section.title}. Does it speak about your data? {finding.speaks.upper()}"]
+    lines += _wrapped([one for one in (finding.why, finding.says, finding.measured) if one], "  ")
+    for one in finding.predictions:
         measured = with_error(one.measured, one.error) if one.checked else "not checked"
         lines.append(
             f"    {one.what}: {number(one.predicted)}{interval(one.low, one.high)}; measured {measured}"
         )
         if one.agrees is False:
             lines.append(f"      {one.verdict}")
-    lines += _wrapped(found.advice, "  -> ")
+    lines += _wrapped(finding.advice, "  -> ")
     return lines + ([] if section.complete else [f"  ({section.state})"])
 
 

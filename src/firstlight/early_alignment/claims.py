@@ -68,9 +68,9 @@ MONOTONE = Statement(
 )  # fmt: skip
 
 
-def digits(found: xr.Dataset) -> list[Claim]:
+def digits(results: xr.Dataset) -> list[Claim]:
     """Judge a study of two digits: pairs of images, cosines when the loss begins to fall, rank at the end."""
-    descent = found.sel(arm="descent").isel(samples=-1)  # the largest sample
+    descent = results.sel(arm="descent").isel(samples=-1)  # the largest sample
     fallen = _fallen(descent["loss"])
     ends = (("plus", "₊"), ("minus", "₋"))
 
@@ -92,9 +92,9 @@ def digits(found: xr.Dataset) -> list[Claim]:
     ]
 
 
-def phases(found: xr.Dataset) -> list[Claim]:
+def phases(results: xr.Dataset) -> list[Claim]:
     """Judge ``early-alignment/toy``: how much turning and growing is done when the loss begins to fall."""
-    descent = found.sel(arm="descent").isel(data=0)
+    descent = results.sel(arm="descent").isel(data=0)
     before = _fallen(descent["loss"]).cumsum("time") == 0
     known = _fallen(descent["loss"]).any("time")
     parts = []
@@ -110,47 +110,49 @@ def phases(found: xr.Dataset) -> list[Claim]:
     return [judged(PHASES, parts)]
 
 
-def times(found: xr.Dataset) -> list[Claim]:
+def times(results: xr.Dataset) -> list[Claim]:
     """Judge a study of alignment times by the theorem's bound and by the sharper one."""
-    measured = found["alignment_time"].sel(arm="flow")
-    ratios = {arm: measured / found["alignment_time"].sel(arm=arm) for arm in ("paper", "sharp")}
+    measured = results["alignment_time"].sel(arm="flow")
+    ratios = {arm: measured / results["alignment_time"].sel(arm=arm) for arm in ("paper", "sharp")}
     bounds = [
         judged(statement, [_largest("time over bound", ratios[arm], border=1.0)])
         for statement, arm in ((TIME, "paper"), (SHARP, "sharp"))
     ]
-    if "wrong_switches" not in found:
+    if "wrong_switches" not in results:
         return bounds
-    wrong = found["wrong_switches"].sel(arm="flow")
+    wrong = results["wrong_switches"].sel(arm="flow")
     return [*bounds, judged(MONOTONE, [_largest("share of switches", wrong, border=0.01)])]
 
 
-def scales(found: xr.Dataset) -> list[Claim]:
+def scales(results: xr.Dataset) -> list[Claim]:
     """Judge ``early-alignment/time-vs-scale``: bounds, and from which ε on the limit ε → 0 is reached."""
-    time = found["alignment_time"].sel(log_scale=-6.0)
+    time = results["alignment_time"].sel(log_scale=-6.0)
     gap = time.sel(arm="flow") / time.sel(arm="exact") - 1
     part = Estimate("gap at log ε = -6", *over_trials(abs(gap)), border=_CLOSE)
-    return [*times(found), judged(NEEDED, [part])]
+    return [*times(results), judged(NEEDED, [part])]
 
 
-def needed_scale(found: xr.Dataset) -> list[Claim]:
+def needed_scale(results: xr.Dataset) -> list[Claim]:
     """Judge ``early-alignment/needed-scale``: a start as small as the theorem wants it."""
-    time = found["alignment_time"]
+    time = results["alignment_time"]
     ratio = time.sel(arm="flow") / time.sel(arm="paper")
     return [judged(SCALE, [_largest("time over bound", ratio, border=1.0)])]
 
 
-def rate(found: xr.Dataset) -> list[Claim]:
+def rate(results: xr.Dataset) -> list[Claim]:
     """Judge ``early-alignment/loss-rate`` at every time after the bound has begun to fall."""
-    bound = found["loss"].sel(arm="rate")
+    bound = results["loss"].sel(arm="rate")
     later = bound < 0.99 * bound.max("time")
     return [
-        judged(LOSS, [_largest("loss over bound", (found["loss"].sel(arm="flow") / bound).where(later), 1.0)])
+        judged(
+            LOSS, [_largest("loss over bound", (results["loss"].sel(arm="flow") / bound).where(later), 1.0)]
+        )
     ]
 
 
-def rank(found: xr.Dataset) -> list[Claim]:
+def rank(results: xr.Dataset) -> list[Claim]:
     """Judge ``early-alignment/low-rank`` at its last time, at the separability where the rank is largest."""
-    return [_rank(found["stable_rank"].sel(arm="flow").isel(time=-1))]
+    return [_rank(results["stable_rank"].sel(arm="flow").isel(time=-1))]
 
 
 def _rank(values: xr.DataArray) -> Claim:

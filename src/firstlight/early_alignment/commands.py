@@ -35,8 +35,8 @@ def animate(
         step_size=5e-3, horizon=horizon, observations=frames,
     )  # fmt: skip
     file.parent.mkdir(parents=True, exist_ok=True)
-    found = problem.simulate(seed, method="descent", neurons=True)
-    typer.echo(f"wrote {animate(file, found, *problem.draw(seed)[:2], frames=frames)}")
+    results = problem.simulate(seed, method="descent", neurons=True)
+    typer.echo(f"wrote {animate(file, results, *problem.draw(seed)[:2], frames=frames)}")
 
 
 @app.command()

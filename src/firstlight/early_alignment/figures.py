@@ -22,7 +22,7 @@ _CURVES = (
 )
 
 
-def toy(study: Study, found: xr.Dataset) -> "Figure":
+def toy(study: Study, results: xr.Dataset) -> "Figure":
     """Draw the toy: neurons at the start, aligned and fitted above; the rates and the loss in time below.
 
     For studies of a problem in the plane.
@@ -30,7 +30,7 @@ def toy(study: Study, found: xr.Dataset) -> "Figure":
     experiment, theory = (
         next(name for name, arm in study.arms.items() if arm.kind == kind) for kind in ("simulate", "predict")
     )
-    first = found.isel(dict.fromkeys(study.axes, 0))
+    first = results.isel(dict.fromkeys(study.axes, 0))
     trained, exact = first.sel(arm=experiment).isel(trial=0), first.sel(arm=theory).isel(trial=0)
     X, y = study.build(study.point(0)).draw(0)[:2]  # type: ignore[attr-defined]
     moments, neurons = _moments(trained), _once_more(study, experiment)
@@ -49,14 +49,14 @@ def toy(study: Study, found: xr.Dataset) -> "Figure":
     return drawn
 
 
-def animate(file: str | Path, found: xr.Dataset, X: np.ndarray, y: np.ndarray, *, frames: int = 60) -> Path:
+def animate(file: str | Path, results: xr.Dataset, X: np.ndarray, y: np.ndarray, *, frames: int = 60) -> Path:
     """Write a GIF of neurons in the plane, from one run that kept them.
 
     Parameters
     ----------
     file : str or Path
         Where to write; it should end in ``.gif``.
-    found : Dataset
+    results : Dataset
         From ``problem.simulate(rng, neurons=True)`` of a problem in the plane.
     X, y : ndarray of shape (n, 2) and (n,)
         The problem's data.
@@ -77,22 +77,22 @@ def animate(file: str | Path, found: xr.Dataset, X: np.ndarray, y: np.ndarray, *
     """
     from matplotlib.animation import PillowWriter
 
-    if found.sizes.get("coordinate") != 2:
+    if results.sizes.get("coordinate") != 2:
         raise ValueError("found: needs the variable 'direction' with two coordinates, from neurons=True")
     file = Path(file)
     with style.use():
         drawn = style.new(1, 2, width=4.2, height=4.0)
         writer = PillowWriter(fps=12)
         with writer.saving(drawn, str(file), dpi=80):
-            for k in np.unique(np.linspace(0, found.sizes["time"] - 1, frames).round().astype(int)):
+            for k in np.unique(np.linspace(0, results.sizes["time"] - 1, frames).round().astype(int)):
                 for ax in drawn.axes:
                     ax.clear()
                 _plane(drawn.axes[0], X, y)
-                _neurons(drawn.axes[0], found.isel(time=k))
-                drawn.axes[0].set_title(f"t = {float(found.time[k]):.1f}")
-                drawn.axes[1].plot(found.time, found.loss, color="#bbbbbb")
-                drawn.axes[1].plot(found.time[: k + 1], found.loss[: k + 1], color=style.COLOURS[0])
-                drawn.axes[1].set(xlabel="time", title="loss", ylim=(0, 1.05 * float(found.loss.max())))
+                _neurons(drawn.axes[0], results.isel(time=k))
+                drawn.axes[0].set_title(f"t = {float(results.time[k]):.1f}")
+                drawn.axes[1].plot(results.time, results.loss, color="#bbbbbb")
+                drawn.axes[1].plot(results.time[: k + 1], results.loss[: k + 1], color=style.COLOURS[0])
+                drawn.axes[1].set(xlabel="time", title="loss", ylim=(0, 1.05 * float(results.loss.max())))
                 writer.grab_frame()
                 drawn.set_layout_engine("none")  # as it is now: laying out every frame would double the time
     return file

@@ -177,13 +177,13 @@ class Problem(Setting):
         path, start = self._path(X, y, W, v)
         quiet = self.times[self.times <= path.quiet_until(start, 1e-2, self.horizon)]
         states = [(u, start + growth, v) for u, growth, v in zip(*path.state(quiet), strict=True)]
-        found = self._table(X, y, quiet, states, neurons).reindex(time=self.times)
+        results = self._table(X, y, quiet, states, neurons).reindex(time=self.times)
         settled = settling_time(path)
-        found["alignment_time"] = settled if np.isfinite(settled) else np.nan
+        results["alignment_time"] = settled if np.isfinite(settled) else np.nan
         for name, fate in (("plus", 1), ("minus", -1), ("dead", 0)):
-            found[f"fate_{name}"] = float((path.fate == fate).mean())
-        found["converged"] = bool(path.complete.all())
-        return found
+            results[f"fate_{name}"] = float((path.fate == fate).mean())
+        results["converged"] = bool(path.complete.all())
+        return results
 
     def _limit(self, X: np.ndarray, y: np.ndarray) -> xr.Dataset:
         end = limits(X, y)
@@ -191,21 +191,21 @@ class Problem(Setting):
             decay = np.where(
                 self.times > math.e, end.loss_coefficient / (self.times * np.log(self.times)), np.nan
             )
-        found = xr.Dataset({"loss": ("time", decay)}, {"time": self.times})
-        found["log_loss"] = np.log(found.loss)
+        results = xr.Dataset({"loss": ("time", decay)}, {"time": self.times})
+        results["log_loss"] = np.log(results.loss)
         for name, sign, direction in (("plus", 1, end.direction_plus), ("minus", -1, end.direction_minus)):
             center = X[y == sign].sum(axis=0)
             cosine = direction @ center / np.linalg.norm(center) if center.any() else np.nan
-            found[f"cosine_{name}"] = ("time", np.full(len(self.times), cosine))
-        found["stable_rank"] = ("time", np.full(len(self.times), end.stable_rank))
-        return found.assign(converged=bool(np.isfinite(end.stable_rank)))
+            results[f"cosine_{name}"] = ("time", np.full(len(self.times), cosine))
+        results["stable_rank"] = ("time", np.full(len(self.times), end.stable_rank))
+        return results.assign(converged=bool(np.isfinite(end.stable_rank)))
 
     def _bound(self, X: np.ndarray, y: np.ndarray, W: np.ndarray, v: np.ndarray, method: str) -> xr.Dataset:
         """Return a bound on the alignment time, or on the loss, where it holds for this start."""
-        found = geometry(X, y, W, np.where(v < 0, -1, 1))
-        promised = bounds(found, len(v), self.log_scale, loss=self.loss, reduction=self.reduction)
+        data = geometry(X, y, W, np.where(v < 0, -1, 1))
+        promised = bounds(data, len(v), self.log_scale, loss=self.loss, reduction=self.reduction)
         path, start = self._path(X, y, W, v)
-        note = found.obstacle
+        note = data.obstacle
         if not note and self.start == "gaussian":
             note = "start = 'gaussian': the bounds need a balanced one"
         elif not note and not settles_quietly(path, start):
@@ -226,8 +226,8 @@ class Problem(Setting):
         values = margin_loss(self.loss).value(y, hidden)
         first = float(values.sum() if self.reduction == "sum" else values.mean())
         loss = first / (1 + alpha * first * np.maximum(self.times - t2, 0))
-        found = xr.Dataset({"loss": ("time", loss)}, {"time": self.times})
-        return found.assign(log_loss=np.log(found.loss))
+        results = xr.Dataset({"loss": ("time", loss)}, {"time": self.times})
+        return results.assign(log_loss=np.log(results.loss))
 
     def simulate(
         self,
@@ -267,14 +267,14 @@ class Problem(Setting):
         X, y, W, v = self.draw(rng)
         if method == "descent":
             options = {"batch_size": batch_size, "train_second": train_second, "neurons": neurons, "rng": rng}
-            found = self._descend(X, y, W, v, **options).assign(wrong_switches=np.nan)
+            results = self._descend(X, y, W, v, **options).assign(wrong_switches=np.nan)
         elif method == "flow":
-            found = self._flow(X, y, W, v, tolerance, neurons)
+            results = self._flow(X, y, W, v, tolerance, neurons)
         else:
             raise ValueError(f"method = {method!r}: must be 'flow' or 'descent'")
         for name in ("plus", "minus", "dead"):
-            found[f"fate_{name}"] = found[name].isel(time=-1, drop=True)
-        return found.assign(_about(X, y))
+            results[f"fate_{name}"] = results[name].isel(time=-1, drop=True)
+        return results.assign(_about(X, y))
 
     def _flow(
         self, X: np.ndarray, y: np.ndarray, W: np.ndarray, v: np.ndarray, tolerance: float, neurons: bool
@@ -289,12 +289,12 @@ class Problem(Setting):
             X, y, W, first, v, self.times, loss=self.loss, reduction=self.reduction, tolerance=tolerance
         )
         states = [(*one, v) for one in zip(run.directions, run.log_norms, strict=True)]
-        found = self._table(X, y, self.times, states, neurons)
+        results = self._table(X, y, self.times, states, neurons)
         # Known only if every neuron has arrived within the horizon, and the integrator at its end.
         known = run.converged and arrived(run.directions[-1], v, X, y, run.soft)
-        found["alignment_time"] = max(run.last_flip, 0.0) if known else np.nan
-        found["wrong_switches"] = _wrong_switches(run.directions, v, X, y)
-        return found.assign(converged=run.converged)
+        results["alignment_time"] = max(run.last_flip, 0.0) if known else np.nan
+        results["wrong_switches"] = _wrong_switches(run.directions, v, X, y)
+        return results.assign(converged=run.converged)
 
     def _descend(
         self, X: np.ndarray, y: np.ndarray, W: np.ndarray, v: np.ndarray, **options: Any
@@ -318,15 +318,15 @@ class Problem(Setting):
             )
         scale = float(np.exp(self.log_scale))
         second = scale * v if options["train_second"] else np.sign(v)
-        found = descent(
+        results = descent(
             X, y, scale * W, second, step_size=self.step_size, loss=self.loss, observations=steps, **options
         )
-        found = found.assign_coords(time=self.times)  # which is η × iteration, to half a step
-        settled = (found.plus + found.minus + found.dead).values
+        results = results.assign_coords(time=self.times)  # which is η × iteration, to half a step
+        settled = (results.plus + results.minus + results.dead).values
         late = np.flatnonzero(settled < 1 - 1e-9)
         when = 0 if not len(late) else late[-1] + 1
-        found["alignment_time"] = float(found.time[when]) if when < len(settled) else np.nan
-        return found
+        results["alignment_time"] = float(results.time[when]) if when < len(settled) else np.nan
+        return results
 
     def _table(
         self,
@@ -360,21 +360,21 @@ class Problem(Setting):
     def assumptions(self) -> tuple[Assumption, ...]:
         """Return the theorem's assumptions, checked on the data and start that seed 0 draws."""
         X, y, W, v = self.draw(0)
-        found = geometry(X, y, W, np.where(v < 0, -1, 1))
-        promised = bounds(found, len(v), self.log_scale, loss=self.loss, reduction=self.reduction)
+        data = geometry(X, y, W, np.where(v < 0, -1, 1))
+        promised = bounds(data, len(v), self.log_scale, loss=self.loss, reduction=self.reduction)
         scale = Assumption("small start", "not checkable", "needs orthogonally separable data")
-        if not found.obstacle:
+        if not data.obstacle:
             need = promised.required_log_scale["path"]
             detail = f"log epsilon = {self.log_scale:.6g}, the theorem needs at most {need:.6g}"
             scale = Assumption("small start", "holds" if self.log_scale <= need else "fails", detail)
         return (
             Assumption(
-                "orthogonal separability", "holds" if found.separable else "fails", f"mu = {found.mu:.4g}"
+                "orthogonal separability", "holds" if data.separable else "fails", f"mu = {data.mu:.4g}"
             ),
             Assumption(
                 "no start on the other class's ray",
-                "holds" if found.zeta2 > 0 else "fails",
-                f"zeta2 = {found.zeta2:.4g}",
+                "holds" if data.zeta2 > 0 else "fails",
+                f"zeta2 = {data.zeta2:.4g}",
             ),
             Assumption(
                 "balanced start",

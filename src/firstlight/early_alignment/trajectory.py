@@ -113,16 +113,16 @@ def flow(
     see = Observer(X, y, chosen.log_value, chosen.log_slope, reduction == "mean", targets)
     measure = see.moments if method == "classes" else lambda u, rho: see(u, rho, s)
     seen = [measure(*one) if np.isfinite(one[0]).all() else {} for one in run.states]
-    found = table(times, stack(seen)).assign(converged=not run.note)
-    found.attrs |= {
+    results = table(times, stack(seen)).assign(converged=not run.note)
+    results.attrs |= {
         "t1": _settled(path, t_max) if labels != [None] else _aligned(path, joint, run),
         "t2": _fitted(run, y),
         "switch_time": min(switches.values()),
         "switch_output": float(np.exp(path.log_output(min(switches.values()), start))),
         "evaluations": run.evaluations,
-        "note": _stopped(found, run.note) if run.note else "",
+        "note": _stopped(results, run.note) if run.note else "",
     }
-    return found.sel(time=shown)
+    return results.sel(time=shown)
 
 
 def check_scale(log_scale: float, room: float) -> None:
@@ -158,9 +158,9 @@ def _parts(path: AlignmentPath, joint: float, t_max: float, form: str) -> list[i
     return [None]
 
 
-def _stopped(found: xr.Dataset, why: str) -> str:
+def _stopped(results: xr.Dataset, why: str) -> str:
     """Say how far an integration came that did not reach its end, and why."""
-    last = float(found.time[np.isfinite(found.loss)].max())
+    last = float(results.time[np.isfinite(results.loss)].max())
     return f"stopped after t = {last:.4g}: {why}. Later outputs are NaN"
 
 

@@ -36,8 +36,8 @@ def rank_agreement(
 
     Examples
     --------
-    >>> found = rank_agreement([1, 2, 3, 4, 5], [1, 4, 9, 16, 25])
-    >>> float(found.spearman), float(found.kendall_w), float(found.pearson)
+    >>> agreement = rank_agreement([1, 2, 3, 4, 5], [1, 4, 9, 16, 25])
+    >>> float(agreement.spearman), float(agreement.kendall_w), float(agreement.pearson)
     (1.000, 1.000, 0.981)
     """
     if not 0 < level < 1:
@@ -110,9 +110,9 @@ def _mean(parts: np.ndarray) -> np.ndarray:
 def _dataset(centre: np.ndarray, samples: np.ndarray, level: float, undefined: int) -> xr.Dataset:
     known = samples[~np.isnan(samples).any(axis=1)]
     tail = 50 * (1 - level)
-    found: dict[str, tuple] = {"undefined": ((), undefined)}
+    variables: dict[str, tuple] = {"undefined": ((), undefined)}
     for place, name in enumerate(("spearman", "pearson", "kendall_w")):
         bounds = np.percentile(known[:, place], [tail, 100 - tail]) if len(known) else [np.nan, np.nan]
-        found[name] = ((), centre[place])
-        found[f"{name}_interval"] = ("bound", bounds)
-    return xr.Dataset(found, {"bound": ["low", "high"]}, {"level": level})
+        variables[name] = ((), centre[place])
+        variables[f"{name}_interval"] = ("bound", bounds)
+    return xr.Dataset(variables, {"bound": ["low", "high"]}, {"level": level})

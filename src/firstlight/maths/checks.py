@@ -87,10 +87,10 @@ def check_increasing(name: str, values: Any) -> tuple[float, ...]:
     (1.0, 2.5)
     """
     given = np.asarray(values, dtype=object)
-    found = tuple(map(_float, given.tolist())) if given.ndim == 1 else ()
-    if not found or not all(low < high < inf for low, high in pairwise((0.0, *found))):
+    numbers = tuple(map(_float, given.tolist())) if given.ndim == 1 else ()
+    if not numbers or not all(low < high < inf for low, high in pairwise((0.0, *numbers))):
         raise refusal(name, values, "be finite numbers above 0, increasing")
-    return found
+    return numbers
 
 
 def check_reals(name: str, values: ArrayLike, shape: str) -> np.ndarray:
@@ -120,17 +120,17 @@ def check_array(name: str, values: ArrayLike, shape: tuple[int | str, ...]) -> n
     ValueError: bulk: shape (2,), must be (d, d)
     """
     wanted = f"({', '.join(map(str, shape))}{',' * (len(shape) == 1)})"
-    found = check_reals(name, values, wanted)
-    sizes = dict(zip(shape, found.shape, strict=False))  # a word that comes twice is one size
+    array = check_reals(name, values, wanted)
+    sizes = dict(zip(shape, array.shape, strict=False))  # a word that comes twice is one size
     fits = all(
         given == (sizes[size] or 1) if isinstance(size, str) else given == size
-        for size, given in zip(shape, found.shape, strict=False)
+        for size, given in zip(shape, array.shape, strict=False)
     )
-    if found.ndim != len(shape) or not fits:
-        raise ValueError(f"{name}: shape {found.shape}, must be {wanted}")
-    if not np.isfinite(found).all():
+    if array.ndim != len(shape) or not fits:
+        raise ValueError(f"{name}: shape {array.shape}, must be {wanted}")
+    if not np.isfinite(array).all():
         raise ValueError(f"{name}: holds NaN or infinity, every entry must be finite")
-    return found
+    return array
 
 
 def check_columns(name: str, values: ArrayLike, rows: int) -> np.ndarray:
@@ -142,10 +142,10 @@ def check_columns(name: str, values: ArrayLike, rows: int) -> np.ndarray:
     (2, 1)
     """
     wanted = f"({rows},) or ({rows}, outputs)"
-    found = check_reals(name, values, wanted)
-    if found.ndim not in (1, 2) or len(found) != rows or found.size == 0:
-        raise ValueError(f"{name}: shape {found.shape}, must be {wanted}")
-    return check_array(name, found.reshape(rows, -1), (rows, "outputs"))
+    array = check_reals(name, values, wanted)
+    if array.ndim not in (1, 2) or len(array) != rows or array.size == 0:
+        raise ValueError(f"{name}: shape {array.shape}, must be {wanted}")
+    return check_array(name, array.reshape(rows, -1), (rows, "outputs"))
 
 
 def check_matrix(name: str, values: ArrayLike) -> np.ndarray:
@@ -243,14 +243,14 @@ def as_numbers(values: Any) -> np.ndarray | None:
     (array([1., 2.]), None, None, None)
     """
     try:
-        found = np.asarray(values)
-        if found.dtype.kind == "O":  # integers beyond 64 bits are numbers too
-            found = np.asarray([_float(value) for value in found.ravel()]).reshape(found.shape)
-            return found if not np.isnan(found).any() else None
+        array = np.asarray(values)
+        if array.dtype.kind == "O":  # integers beyond 64 bits are numbers too
+            array = np.asarray([_float(value) for value in array.ravel()]).reshape(array.shape)
+            return array if not np.isnan(array).any() else None
     except (TypeError, ValueError):  # ragged
         return None
     with np.errstate(over="ignore"):  # more than a float64 holds is infinite
-        return np.asarray(found, dtype=float) if found.dtype.kind in "iuf" else None
+        return np.asarray(array, dtype=float) if array.dtype.kind in "iuf" else None
 
 
 def _float(value: Any) -> float:

@@ -81,8 +81,15 @@ class Comparison(xr.Dataset):
             style = "_" if along is None else "-"
             drawn = {"color": colour if several else THEORY, "label": "theory" if label else None}
             ax.plot(place, line, style, markersize=30, **drawn)  # type: ignore[arg-type]
-            told = "experiment" if label else None
-            ax.errorbar(place, mean, np.nan_to_num(sem), fmt="o", capsize=2, color=colour, label=told)
+            ax.errorbar(
+                place,
+                mean,
+                np.nan_to_num(sem),
+                fmt="o",
+                capsize=2,
+                color=colour,
+                label="experiment" if label else None,
+            )
         if along is None or place is not x:
             ax.set_xticks(place, [""] if along is None else [str(one) for one in x])
         ax.set(xlabel=str(along).replace("_", " ") if along else "", ylabel=name.replace("_", " "))

@@ -159,8 +159,8 @@ def threshold(
 
     Examples
     --------
-    >>> found = threshold(lambda x: x**2 > 2, 0, 10, tolerance=1e-9)
-    >>> found.value, found.converged
+    >>> result = threshold(lambda x: x**2 > 2, 0, 10, tolerance=1e-9)
+    >>> result.value, result.converged
     (1.414214, True)
     """
     _check_bracket(low, high)

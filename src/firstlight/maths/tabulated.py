@@ -48,11 +48,11 @@ def tabulated(first: Function, second: Function, kinks: Sequence[float]) -> tupl
         index = np.minimum(along.astype(int), (np.append(offset[1:], table.shape[1]) - offset)[cell] - 1)
         return table[:, offset[cell] + index], (along - index) * step[cell]
 
-    def with_far(found: np.ndarray, z: np.ndarray, exact: Function) -> np.ndarray:
+    def with_far(values: np.ndarray, z: np.ndarray, exact: Function) -> np.ndarray:
         far = np.abs(z) > _REACH
         if far.any():
-            found[far] = exact(z[far])
-        return found
+            values[far] = exact(z[far])
+        return values
 
     def slope(z: np.ndarray) -> np.ndarray:
         (a, b, c, d), u = place(z)

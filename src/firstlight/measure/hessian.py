@@ -234,8 +234,8 @@ def extreme_eigenpairs(
     basis = min(size, max(4 * count, 20))
 
     def lanczos(inner: LinearOperator) -> EigenPairs:
-        found = extreme_eigh(inner, count, which, start, ncv=basis, tol=tolerance)[1]
-        return _refined(operator, found, neurons)
+        vectors = extreme_eigh(inner, count, which, start, ncv=basis, tol=tolerance)[1]
+        return _refined(operator, vectors, neurons)
 
     quick = isinstance(operator, HessianOperator) and tolerance >= _SINGLE
     pairs = lanczos(operator.single if quick else operator)

@@ -123,11 +123,11 @@ def recall_at_k(
 
 
 def _summary(k: int, hits: np.ndarray, data: Labelled, alone: np.ndarray) -> Recall:
-    found = np.bincount(data.index, np.where(alone, 0.0, hits))
-    by_class = np.where(data.counts > 1, found / data.counts, np.nan)
+    hits_of_class = np.bincount(data.index, np.where(alone, 0.0, hits))
+    by_class = np.where(data.counts > 1, hits_of_class / data.counts, np.nan)
     queries = int((~alone).sum())
     return Recall(
-        int(k), hits, data.classes, by_class, float(found.sum() / queries), queries, int(alone.sum())
+        int(k), hits, data.classes, by_class, float(hits_of_class.sum() / queries), queries, int(alone.sum())
     )
 
 

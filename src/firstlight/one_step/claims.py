@@ -73,83 +73,83 @@ SHARE, ALIGNMENT, RANK = (
 )  # fmt: skip
 
 
-def width(found: xr.Dataset) -> list[Claim]:
+def width(results: xr.Dataset) -> list[Claim]:
     """Judge ``one-step/width``: test and training error along k/m."""
-    return _alike(found, "k/m", "Figures 1a, 6")
+    return _alike(results, "k/m", "Figures 1a, 6")
 
 
-def alpha(found: xr.Dataset) -> list[Claim]:
+def alpha(results: xr.Dataset) -> list[Claim]:
     """Judge ``one-step/alpha``: the Hermite model, and data spread against learning rate."""
     return [
-        *_alike(found, "α", "Figure 1b"),
-        *_effect(SPREAD, found, "alpha", 1.0, 0.0, "above"),
+        *_alike(results, "α", "Figure 1b"),
+        *_effect(SPREAD, results, "alpha", 1.0, 0.0, "above"),
     ]
 
 
-def beta(found: xr.Dataset) -> list[Claim]:
+def beta(results: xr.Dataset) -> list[Claim]:
     """Judge ``one-step/beta``: the Hermite model where it has a degree (β < 0.8), and the effect of β."""
-    below = found.sel(beta=found["beta"] < 0.8)
-    top = float(found["beta"].max())
+    below = results.sel(beta=results["beta"] < 0.8)
+    top = float(results["beta"].max())
     return [
         *_alike(below, "β", "Figures 1c, 5", hue="alpha"),
-        *_effect(STRENGTH, found, "beta", top, 0.0, "below", hue="alpha"),
+        *_effect(STRENGTH, results, "beta", top, 0.0, "below", hue="alpha"),
     ]
 
 
-def share(found: xr.Dataset) -> list[Claim]:
+def share(results: xr.Dataset) -> list[Claim]:
     """Judge ``one-step/mixture-ratio``: the middle of the sweep against its end."""
-    shares = found["share"].values
+    shares = results["share"].values
     ends = float(shares[len(shares) // 2]), float(shares[0])
     return [
-        *_alike(found, "the mixture ratio", "Figure 2a"),
-        *_effect(SHARE, found, "share", *ends, "beyond"),
+        *_alike(results, "the mixture ratio", "Figure 2a"),
+        *_effect(SHARE, results, "share", *ends, "beyond"),
     ]
 
 
-def spike_alignment(found: xr.Dataset) -> list[Claim]:
+def spike_alignment(results: xr.Dataset) -> list[Claim]:
     """Judge ``one-step/spike-alignment``: aligned spikes against orthogonal ones."""
-    values = found["spike_alignment"].values
+    values = results["spike_alignment"].values
     none = float(values[np.abs(values).argmin()])
     return [
-        *_alike(found, "the alignment", "Figure 2b"),
-        *_effect(ALIGNMENT, found, "spike_alignment", 1.0, none, "beyond"),
+        *_alike(results, "the alignment", "Figure 2b"),
+        *_effect(ALIGNMENT, results, "spike_alignment", 1.0, none, "beyond"),
     ]
 
 
-def rank(found: xr.Dataset) -> list[Claim]:
+def rank(results: xr.Dataset) -> list[Claim]:
     """Judge ``one-step/rank``: many spikes against one."""
-    most = float(found["rank"].max())
+    most = float(results["rank"].max())
     return [
-        *_alike(found, "the rank", "Figure 2c"),
-        *_effect(RANK, found, "rank", most, 1.0, "beyond"),
+        *_alike(results, "the rank", "Figure 2c"),
+        *_effect(RANK, results, "rank", most, 1.0, "beyond"),
     ]
 
 
-def square(found: xr.Dataset) -> list[Claim]:
+def square(results: xr.Dataset) -> list[Claim]:
     """Judge ``one-step/alpha-beta-map``: labels along the spikes, where Var(y) hardly changes."""
-    error = xr.apply_ufunc(np.log, found[_RAW].sel(arm="network"))
+    error = xr.apply_ufunc(np.log, results[_RAW].sel(arm="network"))
     change = error.sel(alpha=1.0) - error.sel(alpha=0.0)
     parts = [
         Estimate(f"β = {strength:.2g}", *over_trials(change.sel(beta=strength)))
-        for strength in found["beta"].values
+        for strength in results["beta"].values
         if strength >= 0.4
     ]
     return [judged(SPREAD_ALIGNED, parts)]
 
 
-def degree(found: xr.Dataset) -> list[Claim]:
+def degree(results: xr.Dataset) -> list[Claim]:
     """Judge ``one-step/degree``: the theorem's degree, one less, and the conditional Gaussian model."""
-    strengths = [float(value) for value in found["beta"].values if value < 0.8]
+    strengths = [float(value) for value in results["beta"].values if value < 0.8]
     enough, less = [], []
     for strength in strengths:
         needed = ceil(strength / (1 - strength))
-        at = found.sel(beta=[strength])
+        at = results.sel(beta=[strength])
         label = f"β = {strength:g}, degree"
         enough.append(_gap(f"{label} {needed}", at, _RAW, f"degree_{needed}", "within", _SAME))
         if needed > 1:
             smaller = 1 if needed == 3 else needed - 1
             less.append(_gap(f"{label} {smaller}", at, _RAW, f"degree_{smaller}", "beyond", _SAME))
-    below = found.sel(beta=strengths)
+    below = results.sel(beta=strengths)
     return [
         judged(SUFFICES, enough, every=True),
         judged(NEEDED, less, every=True),
@@ -157,29 +157,29 @@ def degree(found: xr.Dataset) -> list[Claim]:
     ]
 
 
-def images(found: xr.Dataset) -> list[Claim]:
+def images(results: xr.Dataset) -> list[Claim]:
     """Judge a study of two classes of images: Hermite model and prediction beside the network."""
     return [
-        judged(IMAGES, _gaps(found, _RAW, "hermite")),
-        judged(IMAGES_THEORY, _gaps(found, _RAW, "deterministic")),
+        judged(IMAGES, _gaps(results, _RAW, "hermite")),
+        judged(IMAGES_THEORY, _gaps(results, _RAW, "deterministic")),
     ]
 
 
-def _alike(found: xr.Dataset, axis: str, figure: str, hue: str = "activation") -> list[Claim]:
+def _alike(results: xr.Dataset, axis: str, figure: str, hue: str = "activation") -> list[Claim]:
     """Judge whether the Hermite model has the network's test and training error."""
     claims = []
     for name, word in ((_RAW, "test error"), ("train_error", "training error")):
         text = f"network and Hermite model have the same {word} along {axis}"
         said = Statement(text, _SOURCE, figure, _GAP, _GAP_RULE)
-        claims.append(judged(said, _gaps(found, name, "hermite", hue)))
+        claims.append(judged(said, _gaps(results, name, "hermite", hue)))
     return claims
 
 
-def _gaps(found: xr.Dataset, name: str, model: str, hue: str = "activation") -> list[Estimate]:
+def _gaps(results: xr.Dataset, name: str, model: str, hue: str = "activation") -> list[Estimate]:
     """Judge relative gaps of a model to the network: their mean over the sweep, and the largest."""
     parts = []
-    for value in found[hue].values if hue in found.dims else [None]:
-        one = found if value is None else found.sel({hue: value})
+    for value in results[hue].values if hue in results.dims else [None]:
+        one = results if value is None else results.sel({hue: value})
         label = "gap" if value is None else f"gap, {_word(hue, value)}"
         parts.append(_gap(f"mean {label}", one, name, model, "within", _SAME))
         ratio = _relative(one, name, model).mean("trial")
@@ -192,21 +192,21 @@ def _gaps(found: xr.Dataset, name: str, model: str, hue: str = "activation") -> 
     return parts
 
 
-def _relative(found: xr.Dataset, name: str, model: str) -> xr.DataArray:
+def _relative(results: xr.Dataset, name: str, model: str) -> xr.DataArray:
     """Return each trial's gap over the network's mean error there; ratios of single trials are skewed."""
-    network = found[name].sel(arm="network")
-    return (found[name].sel(arm=model) - network) / network.mean("trial")
+    network = results[name].sel(arm="network")
+    return (results[name].sel(arm=model) - network) / network.mean("trial")
 
 
-def _gap(label: str, found: xr.Dataset, name: str, model: str, side: Side, border: float) -> Estimate:
-    gaps = _relative(found, name, model)
+def _gap(label: str, results: xr.Dataset, name: str, model: str, side: Side, border: float) -> Estimate:
+    gaps = _relative(results, name, model)
     one = gaps.mean([dim for dim in gaps.dims if dim != "trial"])
     return Estimate(label, *over_trials(one), border=border, side=side)
 
 
 def _effect(
     statement: Statement,
-    found: xr.Dataset,
+    results: xr.Dataset,
     axis: str,
     there: float,
     here: float,
@@ -217,12 +217,12 @@ def _effect(
     claims = []
     border = _MATTERS if side == "beyond" else 0.0
     for name, word in ((_RAW, "raw error"), (_FAIR, "error over Var(y)")):
-        error = xr.apply_ufunc(np.log, found[name].sel(arm="network"))
+        error = xr.apply_ufunc(np.log, results[name].sel(arm="network"))
         ends = (error.sel({axis: value}, method="nearest", drop=True) for value in (there, here))
         change = next(ends) - next(ends)
         parts = [
             Estimate(_word(hue, value), *over_trials(change.sel({hue: value})), border=border, side=side)
-            for value in found[hue].values
+            for value in results[hue].values
         ]
         claims.append(judged(replace(statement, text=f"{statement.text} ({word})"), parts))
     return claims

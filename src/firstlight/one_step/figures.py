@@ -15,19 +15,21 @@ if TYPE_CHECKING:
 _TICKS = (-100, -30, -10, -5, 0, 5, 10, 30, 100, 300, 1000, 3000, 10_000)
 
 
-def _paired_gap(found: xr.Dataset, arm: str, reference: str = "network") -> tuple[xr.DataArray, xr.DataArray]:
+def _paired_gap(
+    results: xr.Dataset, arm: str, reference: str = "network"
+) -> tuple[xr.DataArray, xr.DataArray]:
     """Relative gap of an arm's test error to the network's in percent, over paired trials: mean and s.e.m."""
-    ours, theirs = found.test_error.sel(arm=arm), found.test_error.sel(arm=reference)
+    ours, theirs = results.test_error.sel(arm=arm), results.test_error.sel(arm=reference)
     return trial_mean(100 * (ours - theirs) / theirs.mean("trial"))
 
 
-def square(study: Study, found: xr.Dataset) -> "Figure":
+def square(study: Study, results: xr.Dataset) -> "Figure":
     """Draw the network's error over the (α, β) square, theory's, and the gap of the degree-1 model.
 
     For studies with axes ``alpha`` and ``beta`` and arms ``network``, ``linear`` and a prediction.
     """
-    error = found.test_error.mean("trial")
-    gap = np.abs(_paired_gap(found, "linear")[0]).clip(max=100)
+    error = results.test_error.mean("trial")
+    gap = np.abs(_paired_gap(results, "linear")[0]).clip(max=100)
     panels = [
         ("network: test error", error.sel(arm="network"), None),
         ("theory: test error", error.sel(arm=study.reference), None),
@@ -48,16 +50,16 @@ def square(study: Study, found: xr.Dataset) -> "Figure":
     return drawn
 
 
-def degrees(study: Study, found: xr.Dataset) -> "Figure":
+def degrees(study: Study, results: xr.Dataset) -> "Figure":
     """Draw the gap of each surrogate to the network, over its degree; the conditional Gaussian as a line.
 
     For studies with an axis ``beta`` and arms ``network``, ``degree_1``, ``degree_2``, ...,
     ``conditional_gaussian``.
     """
     arms = {int(arm.removeprefix("degree_")): arm for arm in study.arms if arm.startswith("degree_")}
-    gaps = {degree: _paired_gap(found, arm) for degree, arm in arms.items()}
-    level = _paired_gap(found, "conditional_gaussian")
-    betas = found.beta.values
+    gaps = {degree: _paired_gap(results, arm) for degree, arm in arms.items()}
+    level = _paired_gap(results, "conditional_gaussian")
+    betas = results.beta.values
     drawn = style.new(1, len(betas), width=3.2, height=3.2)
     for ax, beta in zip(drawn.axes, betas, strict=True):
         mean = np.array([float(gaps[degree][0].sel(beta=beta).squeeze()) for degree in arms])

@@ -153,17 +153,17 @@ class Question:
     def _measured(
         self, network: Network, fit: np.ndarray, held: np.ndarray, repeat: int, fold: int
     ) -> np.ndarray:
-        found = []
+        errors = []
         for ridge in network.ridges:
             rng = self.stream(self.name, "experiment", repeat, fold)
-            found.append(
+            errors.append(
                 trained_error(
                     (self.X[fit], self.y[fit]), (self.X[held], self.y[held]), samples=network.samples,
                     width=network.width, step_size=network.step_size, ridge=ridge, trainings=TRAININGS,
                     rng=rng, regression=self.regression,
                 )
             )  # fmt: skip
-        return np.array(found)
+        return np.array(errors)
 
     def answer(self, network: Network, ridge: int = 0) -> "Answer":
         """Put together what was found about a network, at one of its ridges."""

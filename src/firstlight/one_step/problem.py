@@ -220,15 +220,15 @@ class Problem(Setting):
             self, generator(rng), method=method, degree=top, risk=risk, test_samples=test_samples,
             data=None if data_rng is None else generator(data_rng),
         )  # fmt: skip
-        found = dataset(self, values, convention)
-        left = float(found.relative_test_error.min())
+        results = dataset(self, values, convention)
+        left = float(results.relative_test_error.min())
         if method == "conditional_gaussian" and left < RESOLVED:
             warnings.warn(
                 f"model = 'conditional_gaussian': {left:.1g} of the labels' variance is left, "
                 f"and the model resolves {RESOLVED:g} of it",
                 stacklevel=2,
             )
-        return found
+        return results
 
     def train(self, rng: RNGLike | SeedLike = None, *, data_rng: RNGLike | SeedLike = None) -> TrainedNetwork:
         """Return the network that `simulate` trains from the same rng: both layers, read-out, features.
@@ -303,12 +303,12 @@ class Problem(Setting):
             check_count("draws", draws)
             check_count("nodes", nodes, 64)
             with threadpool_limits(1, "blas"):  # threads cost more than they bring on matrices this small
-                found = asymptotic(
+                results = asymptotic(
                     self.mixture, self.labels, self.sigma, width=self.width, sizes=sizes,
                     gradient_samples=self.step_samples, step_size=self.step_size, ridges=self.ridges,
                     rng=rng, draws=int(draws), nodes=int(nodes),
                 )  # fmt: skip
-            return averaged([dataset(self, values, convention, asked, method=method) for values in found])
+            return averaged([dataset(self, values, convention, asked, method=method) for values in results])
         chosen = choose_equivalent(self.mixture) if equivalent == "auto" else equivalent
         stream = Streams(rng, None if data_rng is None else generator(data_rng))
         # Up to this size our threads gain more than those of BLAS, which would spin beside them.
@@ -329,7 +329,7 @@ class Problem(Setting):
         ratios = (k / n, m / n)
         traces = self.mixture.traces
         spread = float(np.ptp(traces) / traces.mean())
-        found = [
+        assumptions = [
             Assumption(
                 "proportional sizes", "holds" if min(ratios) >= 0.02 and max(ratios) <= 50 else "fails",
                 f"k/n = {ratios[0]:.3g}, m/n = {ratios[1]:.3g}",
@@ -345,14 +345,14 @@ class Problem(Setting):
         if self.spiked:
             degrees = degrees_of(self)
             size = max(degrees.ratios)
-            found.append(
+            assumptions.append(
                 Assumption(
                     "a polynomial surrogate exists at this size",
                     "holds" if degrees.faithful else "fails",
                     f"degree {degrees.needed} needed, {degrees.reliable} reliable, largest ratio {size:.3g}",
                 )
             )
-        return tuple(found)
+        return tuple(assumptions)
 
     def cost(self, kind: str, **options: Any) -> Cost:
         """Leading terms of the work and memory of one call."""

@@ -81,33 +81,33 @@ def _lowers(what: str) -> Statement:
     )  # fmt: skip
 
 
-def lowers_batch(found: xr.Dataset) -> list[Claim]:
+def lowers_batch(results: xr.Dataset) -> list[Claim]:
     """Judge ``phase-transition/batch-and-success``."""
-    return [_earlier(found, "batch", "SGD")]
+    return [_earlier(results, "batch", "SGD")]
 
 
-def lowers_momentum(found: xr.Dataset) -> list[Claim]:
+def lowers_momentum(results: xr.Dataset) -> list[Claim]:
     """Judge ``phase-transition/momentum-and-success``."""
-    return [_earlier(found, "momentum", "heavy-ball momentum")]
+    return [_earlier(results, "momentum", "heavy-ball momentum")]
 
 
-def lowers_width(found: xr.Dataset) -> list[Claim]:
+def lowers_width(results: xr.Dataset) -> list[Claim]:
     """Judge ``phase-transition/width-and-success``."""
-    return [_earlier(found, "width", "width")]
+    return [_earlier(results, "width", "width")]
 
 
-def _earlier(found: xr.Dataset, axis: str, what: str) -> Claim:
-    wins = found["success"].sel(arm="descent").sum("samples_per_dimension", skipna=False)
-    spacing = float(np.diff(np.log(found["samples_per_dimension"].values)).mean())
+def _earlier(results: xr.Dataset, axis: str, what: str) -> Claim:
+    wins = results["success"].sel(arm="descent").sum("samples_per_dimension", skipna=False)
+    spacing = float(np.diff(np.log(results["samples_per_dimension"].values)).mean())
     shift = -spacing * (wins.isel({axis: -1}) - wins.isel({axis: 0}))
-    values = found[axis].values
+    values = results[axis].values
     label = f"log ratio of onsets, {axis} {values[-1]:g} over {values[0]:g}"
     return judged(_lowers(what), [Estimate(label, *over_trials(shift), side="below")])
 
 
-def spectral(found: xr.Dataset) -> list[Claim]:
+def spectral(results: xr.Dataset) -> list[Claim]:
     """Judge ``phase-transition/spectral-method`` below and above the threshold."""
-    overlap, ratios = found["overlap"].sel(arm="estimator"), found["delta_over_alg"].sel(arm="theory")
+    overlap, ratios = results["overlap"].sel(arm="estimator"), results["delta_over_alg"].sel(arm="theory")
     sizes, place = overlap["dimension"].values, ratios.mean(["trial", "dimension"])
     below, above = [], []
     for ratio in overlap["samples_per_dimension"].values:
@@ -121,9 +121,9 @@ def spectral(found: xr.Dataset) -> list[Claim]:
     return [judged(FAILS_BELOW, below), judged(SUCCEEDS_ABOVE, above)]
 
 
-def above_algorithmic(found: xr.Dataset) -> list[Claim]:
+def above_algorithmic(results: xr.Dataset) -> list[Claim]:
     """Judge ``phase-transition/above-algorithmic`` at the network whose ratio is the smallest."""
-    theory = found.sel(arm="theory").isel(trial=0)
+    theory = results.sel(arm="theory").isel(trial=0)
     ratio, error = theory["delta_nn"] / theory["delta_alg"], 2 * theory["delta_nn_sem"] / theory["delta_alg"]
     if not np.isfinite(ratio).any():
         return [judged(ABOVE_ALG, [Estimate("smallest ratio", np.nan, np.nan, np.nan, border=1.0)])]
@@ -132,9 +132,9 @@ def above_algorithmic(found: xr.Dataset) -> list[Claim]:
     return [judged(ABOVE_ALG, [Estimate("smallest ratio", value, value - half, value + half, border=1.0)])]
 
 
-def phases(found: xr.Dataset) -> list[Claim]:
+def phases(results: xr.Dataset) -> list[Claim]:
     """Judge ``phase-transition/two-phases`` at its last delta: what is learnt when, and the plateau."""
-    descent = found.sel(arm="descent").isel(samples_per_dimension=-1)
+    descent = results.sel(arm="descent").isel(samples_per_dimension=-1)
     easy, hard = descent["easy_cosine"], descent["hard_cosine"]
     learnt = hard.max("time") > _FOUND  # a network that finds nothing has no second phase
     late = _half_time(hard)
@@ -161,16 +161,16 @@ def phases(found: xr.Dataset) -> list[Claim]:
     ]
 
 
-def onset(found: xr.Dataset) -> list[Claim]:
+def onset(results: xr.Dataset) -> list[Claim]:
     """Judge a study of delta_NN: where descents of finite size succeed, and what the threshold depends on."""
-    [axis] = [str(dim) for dim in found["delta_nn"].dims if dim not in ("arm", "trial")]
-    onsets, values = found["delta_nn"], found[axis].values
+    [axis] = [str(dim) for dim in results["delta_nn"].dims if dim not in ("arm", "trial")]
+    onsets, values = results["delta_nn"], results[axis].values
     descents = onsets.sel(arm="descent")
     parts, finite = [], []
     for value in values:
         at, name = {axis: value}, f"{axis.replace('_', ' ')} = {_word(value)}"
         limit, sized = (float(onsets.sel(arm=arm, **at).isel(trial=0)) for arm in ("limit", "finite"))
-        error = float(found["delta_nn_sem"].sel(arm="limit", **at).isel(trial=0))
+        error = float(results["delta_nn_sem"].sel(arm="limit", **at).isel(trial=0))
         parts.append(_over(f"{name}, limit {limit:.3g}", descents.sel(at), limit, _NEAR, error))
         finite.append(_over(f"{name}, V(t) {sized:.3g}", descents.sel(at), sized, _PREDICTED))
     change = xr.apply_ufunc(np.log, descents.sel({axis: values[-1]}) / descents.sel({axis: values[0]}))
@@ -203,18 +203,18 @@ _PROPERTIES = {
 }
 
 
-def delay(found: xr.Dataset) -> list[Claim]:
+def delay(results: xr.Dataset) -> list[Claim]:
     """Judge ``phase-transition/escape-time``: each trial's slope in log d."""
-    time = found["escape_time"].sel(arm="descent")
+    time = results["escape_time"].sel(arm="descent")
     size = np.log(time["dimension"].astype(float))
     size = size - size.mean()
     slope = (time.transpose("trial", "dimension") * size).sum("dimension", skipna=False) / (size**2).sum()
     return [judged(DELAY, [Estimate("steps per unit of log d", *over_trials(slope))])]
 
 
-def grokking(found: xr.Dataset) -> list[Claim]:
+def grokking(results: xr.Dataset) -> list[Claim]:
     """Judge ``phase-transition/grokking`` at its largest size."""
-    descent = found.sel(arm="descent").isel(dimension=-1)
+    descent = results.sel(arm="descent").isel(dimension=-1)
     train, test = (_half_time(-descent[name]) for name in ("train_error", "test_error"))
     return [
         judged(

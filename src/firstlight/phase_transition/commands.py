@@ -45,8 +45,8 @@ def _plain(value: Any) -> Any:
     return value
 
 
-def _doubt(found: Any) -> str:
-    return "" if found.converged else "; NOT converged"
+def _doubt(threshold: Any) -> str:
+    return "" if threshold.converged else "; NOT converged"
 
 
 def _refuse(error: Exception) -> typer.Exit:
@@ -60,17 +60,18 @@ def delta_alg(target: Target, noise: Noise = 0.0, seed: Seed = 0, as_json: Json 
     from firstlight.phase_transition.theory.alg import delta_alg
 
     try:
-        found = delta_alg(_law(target, noise), seed)
+        threshold = delta_alg(_law(target, noise), seed)
     except ValueError as error:
         raise _refuse(error) from None
     facts = {
-        "target": target, "noise": noise, "delta_alg": found.value, "error": found.residual,
-        "converged": found.converged, "route": found.route, "directions": found.directions,
-        "easy": found.known,
+        "target": target, "noise": noise, "delta_alg": threshold.value, "error": threshold.residual,
+        "converged": threshold.converged, "route": threshold.route, "directions": threshold.directions,
+        "easy": threshold.known,
     }  # fmt: skip
     lines = [
-        f"delta_alg = {found.value:.6g} ± {found.residual:.2g}   ({found.route}{_doubt(found)})",
-        f"directions learnt there: {found.directions.shape[1]}, easy before: {found.known.shape[1]}",
+        f"delta_alg = {threshold.value:.6g} ± {threshold.residual:.2g}   "
+        f"({threshold.route}{_doubt(threshold)})",
+        f"directions learnt there: {threshold.directions.shape[1]}, easy before: {threshold.known.shape[1]}",
     ]
     _show(as_json, facts, lines)
 
@@ -153,33 +154,33 @@ def delta_nn(
 
     try:
         student = _student(activation, second_layer, init_scale, loss, ridge, offset)
-        found = delta_nn(
+        threshold = delta_nn(
             _law(target, noise), student, step_size, steps, criterion=criterion, draws=draws, rng=seed
         )
         sized = None
         if dimension:
             pilot = min(dimension, 200)
             sized = onset(
-                _law(target, noise), student, found.step_size, dimension, steps, pilot_dimension=pilot,
+                _law(target, noise), student, threshold.step_size, dimension, steps, pilot_dimension=pilot,
                 rng=seed,
             )  # fmt: skip
     except ValueError as error:
         raise _refuse(error) from None
     facts = {
-        "target": target, "delta_nn": found.value, "error": found.residual, "route": found.route,
-        "converged": found.converged, "criterion": criterion, "delta_alg": found.delta_alg,
-        "step_size": found.step_size, "times": found.times, "delta_nn_at_time": found.curve,
-        "edge_at_time": found.edges,
+        "target": target, "delta_nn": threshold.value, "error": threshold.residual, "route": threshold.route,
+        "converged": threshold.converged, "criterion": criterion, "delta_alg": threshold.delta_alg,
+        "step_size": threshold.step_size, "times": threshold.times, "delta_nn_at_time": threshold.curve,
+        "edge_at_time": threshold.edges,
         **({} if sized is None else {"finite_size": _onset_facts(sized, dimension, steps)}),
     }  # fmt: skip
     lines = [
-        f"delta_NN = {found.value:.5g} ± {found.residual:.2g}   "
-        f"({found.route}; a reconstruction{_doubt(found)})",
-        f"delta_alg = {found.delta_alg:.5g}",
+        f"delta_NN = {threshold.value:.5g} ± {threshold.residual:.2g}   "
+        f"({threshold.route}; a reconstruction{_doubt(threshold)})",
+        f"delta_alg = {threshold.delta_alg:.5g}",
         *([] if sized is None else [_onset_line(sized, dimension, steps)]),
         *(
             f"  T = {t:4d}: {x:.4g}, bulk edge {z:.3g}"
-            for t, x, z in zip(found.times, found.curve, found.edges, strict=True)
+            for t, x, z in zip(threshold.times, threshold.curve, threshold.edges, strict=True)
         ),
     ]
     _show(as_json, facts, lines)
@@ -212,24 +213,24 @@ def onset(
     try:
         student = _student(activation, second_layer, init_scale, loss, ridge, offset)
         training = Training(step_size, momentum=momentum, batch=batch)
-        found = onset(
+        result = onset(
             _law(target, noise), student, training, dimension, steps, level=level, method=method, rng=seed
         )
     except ValueError as error:
         raise _refuse(error) from None
-    facts = {"target": target, **_onset_facts(found, dimension, steps)}
-    _show(as_json, facts, [_onset_line(found, dimension, steps)])
+    facts = {"target": target, **_onset_facts(result, dimension, steps)}
+    _show(as_json, facts, [_onset_line(result, dimension, steps)])
 
 
-def _onset_facts(found: Any, dimension: int, steps: int) -> dict[str, Any]:
+def _onset_facts(result: Any, dimension: int, steps: int) -> dict[str, Any]:
     return {
-        "dimension": dimension, "steps": steps, "onset": found.value, "error": found.error,
-        "route": found.route, "refused": found.refused, "freedom": found.freedom, **found.details,
+        "dimension": dimension, "steps": steps, "onset": result.value, "error": result.error,
+        "route": result.route, "refused": result.refused, "freedom": result.freedom, **result.details,
     }  # fmt: skip
 
 
-def _onset_line(found: Any, dimension: int, steps: int) -> str:
-    if found.refused:
-        return f"no onset is given: {found.refused}"
+def _onset_line(result: Any, dimension: int, steps: int) -> str:
+    if result.refused:
+        return f"no onset is given: {result.refused}"
     size = f"{dimension} dimensions, {steps} steps"
-    return f"onset = {found.value:.4g} ± {found.error:.2g} samples per dimension   ({found.route}; {size})"
+    return f"onset = {result.value:.4g} ± {result.error:.2g} samples per dimension   ({result.route}; {size})"

@@ -12,10 +12,10 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-def limit(study: Study, found: xr.Dataset) -> "Figure":
+def limit(study: Study, results: xr.Dataset) -> "Figure":
     """Draw delta_NN(T) against T, and against the bulk's edge with the line to its limit."""
     axis = next(iter(study.axes))
-    theory = found.sel(arm=study.reference).isel(trial=0)
+    theory = results.sel(arm=study.reference).isel(trial=0)
     drawn = style.new(1, 2)
     for colour, value in zip(style.COLOURS, theory[axis].values, strict=False):
         one = theory.sel({axis: value})
@@ -37,15 +37,15 @@ def limit(study: Study, found: xr.Dataset) -> "Figure":
     return drawn
 
 
-def spectra(study: Study, found: xr.Dataset) -> "Figure":
+def spectra(study: Study, results: xr.Dataset) -> "Figure":
     """Draw the Hessian's density, theory over eigenvalues, with the lowest of each."""
-    ends = found.boundary.values
+    ends = results.boundary.values
     middle = 0.5 * (ends[1:] + ends[:-1])
-    density = found.share_below.diff("boundary") / np.diff(ends)
+    density = results.share_below.diff("boundary") / np.diff(ends)
     experiment = next(name for name, arm in study.arms.items() if arm.kind == "simulate")
     looks = {experiment: (style.COLOURS[0], "v", "eigenvalues"), study.reference: ("#333333", "^", "theory")}
-    drawn = style.new(found.samples_per_dimension.size, found.width.size, width=3.4, height=2.5)
-    deltas, widths = found.samples_per_dimension.values, found.width.values
+    drawn = style.new(results.samples_per_dimension.size, results.width.size, width=3.4, height=2.5)
+    deltas, widths = results.samples_per_dimension.values, results.width.values
     panels = ((delta, width) for delta in deltas for width in widths)
     for ax, (delta, width) in zip(drawn.axes, panels, strict=True):
         for arm, (colour, marker, label) in looks.items():
@@ -55,7 +55,7 @@ def spectra(study: Study, found: xr.Dataset) -> "Figure":
                 ax.stairs(curve, ends, fill=True, color=colour, alpha=0.35, label=label)
             else:
                 ax.plot(middle, curve, color=colour, label=label)
-            lowest = found.smallest_eigenvalue.sel(where).mean("trial")
+            lowest = results.smallest_eigenvalue.sel(where).mean("trial")
             ax.plot(lowest, 0, marker, color=colour, clip_on=False, label=f"lowest of {label}")
         ax.set(xlabel="eigenvalue")
         ax.set_title(f"m = {width}, δ = {delta:g}", fontsize=9)
@@ -63,7 +63,7 @@ def spectra(study: Study, found: xr.Dataset) -> "Figure":
     return drawn
 
 
-def learning(study: Study, found: xr.Dataset) -> "Figure":
+def learning(study: Study, results: xr.Dataset) -> "Figure":
     """Draw how often descent succeeds, V(t)'s prediction and onset at each size, delta_alg and delta_NN."""
     from firstlight.phase_transition import delta_nn
 
@@ -72,16 +72,16 @@ def learning(study: Study, found: xr.Dataset) -> "Figure":
     experiment = next(name for name, arm in study.arms.items() if arm.kind == "simulate")
     drawn = style.new(width=6.4, height=3.8)
     ax = drawn.axes[0]
-    for colour, marker, d in zip(style.COLOURS, style.MARKERS, found.dimension.values, strict=False):
-        runs = found.success.sel(dimension=d, arm=experiment)
+    for colour, marker, d in zip(style.COLOURS, style.MARKERS, results.dimension.values, strict=False):
+        runs = results.success.sel(dimension=d, arm=experiment)
         mean, count = runs.mean("trial"), runs.notnull().sum("trial")
         error = np.sqrt(mean * (1 - mean) / count)
         ax.errorbar(
-            found.samples_per_dimension, mean, error, fmt=marker, color=colour, label=f"descent, d = {d}"
+            results.samples_per_dimension, mean, error, fmt=marker, color=colour, label=f"descent, d = {d}"
         )
-        theory = found.success.sel(dimension=d, arm=study.reference).isel(trial=0)
-        ax.plot(found.samples_per_dimension, theory, color=colour, label=f"V(t), d = {d}")
-        if (onset := _half(found.samples_per_dimension.values, theory.values)) is not None:
+        theory = results.success.sel(dimension=d, arm=study.reference).isel(trial=0)
+        ax.plot(results.samples_per_dimension, theory, color=colour, label=f"V(t), d = {d}")
+        if (onset := _half(results.samples_per_dimension.values, theory.values)) is not None:
             ax.axvline(onset, ymax=0.5, color=colour, linewidth=0.8, label=f"onset {onset:.2f}, d = {d}")
     ax.axvline(limits.delta_alg, color="#888888", linestyle=":", label="$δ_{alg}$")
     if np.isfinite(limits.value):

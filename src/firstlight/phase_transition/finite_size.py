@@ -103,8 +103,8 @@ def onset(
     --------
     >>> student = Student("tanh_squared", 1.0, 0.8)
     >>> target = "sign(abs(z1) - 1.4820733)"
-    >>> found = onset(target, student, 0.25, 80, 40, pilot_dimension=40, runs=24)
-    >>> bool(1 < found.value < 4), found.route, found.refused
+    >>> result = onset(target, student, 0.25, 80, 40, pilot_dimension=40, runs=24)
+    >>> bool(1 < result.value < 4), result.route, result.refused
     (True, 'pilot', '')
     """
     law, student, training, rng = (
@@ -156,26 +156,31 @@ def _from_theory(
     floor = conditional_threshold(as_informative(law), search.labels.easy_basis, rng).value
     if not np.isfinite(floor):
         return _refused("theory", search.basis.shape[1], _NEVER)
-    found = search.run(dimension, floor)
-    roots = {"linear": found.linear, "free": found.free, "plateau": found.plateau, "scatter": found.scatter}
-    value = float(np.sqrt(found.linear * found.free))
-    apart = 0.5 * abs(found.linear - found.free)
+    solved = search.run(dimension, floor)
+    roots = {
+        "linear": solved.linear,
+        "free": solved.free,
+        "plateau": solved.plateau,
+        "scatter": solved.scatter,
+    }
+    value = float(np.sqrt(solved.linear * solved.free))
+    apart = 0.5 * abs(solved.linear - solved.free)
     if np.isnan(value):
         why = "no root on the grid of samples per dimension: V(t) never grows enough; try the pilot"
     elif search.labels.easy.shape[1]:
         why = (
             "an easy direction is present: an outlier near zero decides, and theory was 15 to 40 per cent off"
         )
-    elif found.plateau < level:
-        why = _plateau(found.plateau)
-    elif 2 * apart > 0.3 * value or found.scatter > 0.5:
+    elif solved.plateau < level:
+        why = _plateau(solved.plateau)
+    elif 2 * apart > 0.3 * value or solved.scatter > 0.5:
         why = (
-            f"small and finite overlaps tell {found.linear:.3g} and {found.free:.3g}, two scrambles differ "
-            f"by {found.scatter:.0%}: use the pilot"
+            f"small and finite overlaps tell {solved.linear:.3g} and {solved.free:.3g}, two scrambles differ "
+            f"by {solved.scatter:.0%}: use the pilot"
         )
     else:
-        return Onset(value, float(np.hypot(_THEORY * value, apart)), found.freedom, "theory", "", roots)
-    return _refused("theory", found.freedom, why, **roots)
+        return Onset(value, float(np.hypot(_THEORY * value, apart)), solved.freedom, "theory", "", roots)
+    return _refused("theory", solved.freedom, why, **roots)
 
 
 class _Pilot:

@@ -64,17 +64,17 @@ class LearningProblem(TrainedModel):
             it lies far beyond theory_steps), and their standard errors success_sem, escape_time_sem.
         """
         rng = generator(rng)
-        found = success_chance(
+        chance = success_chance(
             label_law(self.law, rng), self.student, self.samples_per_dimension, self.training,
             self.dimension, self.steps, followed=self.theory_steps, draws=draws, level=SUCCESS, rng=rng,
         )  # fmt: skip
         return xr.Dataset(
             {
-                "success": found.value if found.converged else np.nan,
-                "success_sem": found.residual,
-                "escape_time": found.escape_time,
-                "escape_time_sem": found.escape_time_error,
-                "converged": found.converged,
+                "success": chance.value if chance.converged else np.nan,
+                "success_sem": chance.residual,
+                "escape_time": chance.escape_time,
+                "escape_time_sem": chance.escape_time_error,
+                "converged": chance.converged,
             }
         )
 

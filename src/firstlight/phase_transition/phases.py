@@ -33,13 +33,13 @@ class PhasesProblem(Problem):
     def predict(self, rng: RNGLike | SeedLike = 0, *, draws: int = 1 << 12) -> xr.Dataset:
         """Return easy_cosine and smallest_eigenvalue over ``time``, with the hard overlap held at zero."""
         held = Problem(**{item.name: getattr(self, item.name) for item in fields(self)})
-        found = replace(held, hold_hard=True).predict(rng, draws=draws)
+        predicted = replace(held, hold_hard=True).predict(rng, draws=draws)
         names = {"cosine": "easy_cosine", "smallest_eigenvalue": "smallest_eigenvalue"}
-        kept = {new: found[old] for old, new in names.items()}
-        kept |= {f"{new}_sem": found[f"{old}_sem"] for old, new in names.items()}
-        unknown = xr.full_like(found["cosine"], np.nan)
+        kept = {new: predicted[old] for old, new in names.items()}
+        kept |= {f"{new}_sem": predicted[f"{old}_sem"] for old, new in names.items()}
+        unknown = xr.full_like(predicted["cosine"], np.nan)
         return xr.Dataset({**kept, "gradient_norm": unknown, "hard_cosine": unknown}).assign(
-            converged=found["converged"]
+            converged=predicted["converged"]
         )
 
     def simulate(self, rng: RNGLike | SeedLike = None, **options: Any) -> xr.Dataset:
@@ -70,11 +70,11 @@ class PhasesProblem(Problem):
             )  # fmt: skip
             low = extreme_eigenpairs(H, self.student.width, 1, tolerance=1e-4).values[0]
             gradient = np.linalg.norm(self.network.gradient(*data, at).rows)
-            easy, hard = (((path.overlap[i] @ basis) ** 2).sum() for basis in self.directions)
-            rows.append((gradient, low, easy, hard))
-        gradients, lowest, learnt, found = np.array(rows).T
+            along = (((path.overlap[i] @ basis) ** 2).sum() for basis in self.directions)
+            rows.append((gradient, low, *along))
+        gradients, lowest, easy, hard = np.array(rows).T
         columns = {
-            "gradient_norm": gradients, "smallest_eigenvalue": lowest, "easy_cosine": learnt / size,
-            "hard_cosine": found / size,
+            "gradient_norm": gradients, "smallest_eigenvalue": lowest, "easy_cosine": easy / size,
+            "hard_cosine": hard / size,
         }  # fmt: skip
         return xr.Dataset({name: ("time", values) for name, values in columns.items()}, {"time": path.times})

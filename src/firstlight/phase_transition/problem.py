@@ -94,8 +94,8 @@ class Problem(TrainedModel):
             return _mean([table for table, _ in parts], all(complete for _, complete in parts))
         start = None if self.hold_hard else np.zeros((self.student.width, self.law.directions))
         path = self._path(rng, draws, SCRAMBLES, start)
-        found = _mean([_predicted(run) for run in path.runs], path.complete)
-        return found.assign(self._predicted_spectra(path)) if self.spectrum and self.hold_hard else found
+        results = _mean([_predicted(run) for run in path.runs], path.complete)
+        return results.assign(self._predicted_spectra(path)) if self.spectrum and self.hold_hard else results
 
     def _path(
         self, rng: RNGLike | SeedLike, draws: int, scrambles: int = 1, start: np.ndarray | None = None
@@ -123,16 +123,16 @@ class Problem(TrainedModel):
         sizes = np.minimum(sizes, 0.7 * self.init_scale)  # overlaps cannot exceed the rows
         unit = along[0].reshape(self.student.width, -1) @ self.directions.hard.T
         free = [self._path(seed, draws, start=size * unit) for size in sizes]
-        found = xr.concat([_predicted(path) for path in free], "start").mean("start")
+        results = xr.concat([_predicted(path) for path in free], "start").mean("start")
         easy = (held.overlap[at] ** 2).sum(axis=(1, 2))
-        found = found.assign(cosine=found.cosine.where(late, (easy + hard) / (rest + hard)))
-        return found, held.complete and all(path.complete for path in free)
+        results = results.assign(cosine=results.cosine.where(late, (easy + hard) / (rest + hard)))
+        return results, held.complete and all(path.complete for path in free)
 
     def _predicted_spectra(self, path: DmftPath) -> dict[str, Any]:
         """Return spectra of all samples, with standard errors from those of each scramble alone."""
-        found = _spectra(_spectrum_rows(path))
+        spectra = _spectra(_spectrum_rows(path))
         parts = xr.concat([xr.Dataset(_spectra(_spectrum_rows(run))) for run in path.runs], "scramble")
-        return {**found, **standard_errors(parts, "scramble")}
+        return {**spectra, **standard_errors(parts, "scramble")}
 
     def simulate(self, rng: RNGLike | SeedLike = None) -> xr.Dataset:
         """Train one network of finite size.
@@ -161,10 +161,10 @@ class Problem(TrainedModel):
         )  # fmt: skip
         norm = np.einsum("taa->ta", path.gram)
         cosine = (path.overlap**2).sum(axis=(1, 2)) / norm.sum(axis=1)
-        found = _table(path.times, path, slice(None), norm, cosine, self.training)
+        results = _table(path.times, path, slice(None), norm, cosine, self.training)
         if self.spectrum and self.hold_hard:
-            found = found.assign(self._measured_spectra(path, drawn))
-        return found
+            results = results.assign(self._measured_spectra(path, drawn))
+        return results
 
     def _measured_spectra(self, path: DescentPath, drawn: MultiIndexSample) -> dict[str, Any]:
         rows, m = [], self.student.width

@@ -35,13 +35,13 @@ class Ranking(Shown):
     def __str__(self) -> str:
         lines = []
         for place, name in enumerate(self.names):
-            found = self.thresholds[name]
+            threshold = self.thresholds[name]
             what = (
-                found
-                if isinstance(found, str)
-                else f"{found.value:.4g} ± {found.residual:.2g} ({found.route})"
+                threshold
+                if isinstance(threshold, str)
+                else f"{threshold.value:.4g} ± {threshold.residual:.2g} ({threshold.route})"
             )
-            known = isinstance(found, str) or found.converged
+            known = isinstance(threshold, str) or threshold.converged
             order = ", below the next" if place < len(self.settled) and self.settled[place] else ""
             lines.append(f"{name}: {what}{'' if known else ', not converged'}{order}")
         return "\n".join(lines)
@@ -73,28 +73,28 @@ def rank(
 
     Examples
     --------
-    >>> found = rank("z1**2", {"relu": Student("relu"), "leaky": Student("leaky_relu")})
-    >>> found.settled, found.thresholds["relu"][:33]
+    >>> thresholds = rank("z1**2", {"relu": Student("relu"), "leaky": Student("leaky_relu")})
+    >>> thresholds.settled, thresholds.thresholds["relu"][:33]
     ((False,), 'activation = relu: has kinks at (')
     """
     if not isinstance(students, Mapping) or len(students) < 2:
         raise refusal("students", students, "name at least two networks")
-    found: dict[str, NetworkThreshold | str] = {}
+    thresholds: dict[str, NetworkThreshold | str] = {}
     for name, student in students.items():
         try:
-            found[name] = delta_nn(target, student, training, steps, draws=draws, rng=rng)
+            thresholds[name] = delta_nn(target, student, training, steps, draws=draws, rng=rng)
         except ValueError as error:
-            found[name] = str(error)
-    ends = {name: _ends(one) for name, one in found.items()}
-    names = tuple(sorted(found, key=lambda name: ends[name][1]))
+            thresholds[name] = str(error)
+    ends = {name: _ends(one) for name, one in thresholds.items()}
+    names = tuple(sorted(thresholds, key=lambda name: ends[name][1]))
     settled = tuple(bool(ends[a][2] < ends[b][0]) for a, b in pairwise(names))
-    return Ranking(names, found, settled)
+    return Ranking(names, thresholds, settled)
 
 
-def _ends(found: NetworkThreshold | str) -> tuple[float, float, float]:
+def _ends(threshold: NetworkThreshold | str) -> tuple[float, float, float]:
     """Return a threshold, and it less and plus twice its error; what is not known comes last."""
-    if isinstance(found, str) or not found.converged:
+    if isinstance(threshold, str) or not threshold.converged:
         return -np.inf, np.nextafter(np.inf, 0), np.inf
-    if np.isinf(found.value):
+    if np.isinf(threshold.value):
         return np.inf, np.inf, np.inf
-    return found.value - 2 * found.residual, found.value, found.value + 2 * found.residual
+    return threshold.value - 2 * threshold.residual, threshold.value, threshold.value + 2 * threshold.residual

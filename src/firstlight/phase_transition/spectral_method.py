@@ -74,8 +74,8 @@ class SpectralProblem(ByValue):
         labels, second = _binned(self.law.law(z[:, None]), z**2)
         nearest = np.searchsorted(0.5 * (labels[1:] + labels[:-1]), drawn.y)
         best = 1 - 1 / second[nearest]
-        _, found = spectral_estimator(drawn.X, drawn.y, lambda y: best)
-        overlap = float((found[:, 0] @ drawn.directions[:, 0]) ** 2)
+        _, vectors = spectral_estimator(drawn.X, drawn.y, lambda y: best)
+        overlap = float((vectors[:, 0] @ drawn.directions[:, 0]) ** 2)
         return xr.Dataset({"overlap": overlap, "delta_over_alg": np.nan})
 
     def cost(self, kind: str, **options: object) -> Cost:

@@ -79,16 +79,16 @@ class SpectrumProblem(Model):
             outliers beyond them), hidden_eigenvalue and hidden_overlap (the lowest outlier in the hard
             directions; NaN and 0 if there is none).
         """
-        found = hessian_spectrum(self.law, self.student, self.samples_per_dimension, draws=draws, rng=rng)
-        left = [o for o in found.outliers if o.side == "left"]
+        spectrum = hessian_spectrum(self.law, self.student, self.samples_per_dimension, draws=draws, rng=rng)
+        left = [o for o in spectrum.outliers if o.side == "left"]
         hidden = (left[0].value, left[0].overlap) if left else (np.nan, 0.0)
         edges = self._edges
         inner = edges[:-1, None] + np.diff(edges)[:, None] * np.array([1, 3, 5, 7]) / 8
         return self._dataset(
-            found.density(inner, width=2e-3).mean(axis=1),
-            *found.ends,
+            spectrum.density(inner, width=2e-3).mean(axis=1),
+            *spectrum.ends,
             hidden,
-        ).assign(converged=not (found.left_pinned or found.right_pinned))
+        ).assign(converged=not (spectrum.left_pinned or spectrum.right_pinned))
 
     def simulate(self, rng: RNGLike | SeedLike = None) -> xr.Dataset:
         """Draw data and a network, and compute all eigenvalues of its Hessian.

@@ -62,15 +62,15 @@ class AlgProblem(ByValue):
 
     def predict(self, rng: RNGLike | SeedLike = 0) -> xr.Dataset:
         """Compute delta_alg, infinite if nothing is ever told, and its inverse, the `signal`; with errors."""
-        found = delta_alg(MultiIndex(self.target, noise=self.noise), rng)
+        threshold = delta_alg(MultiIndex(self.target, noise=self.noise), rng)
         return xr.Dataset(
             {
-                "delta_alg": found.value,
-                "error": found.residual,
-                "signal": found.signal,
-                "signal_sem": found.signal_error,
-                "directions": found.directions.shape[1],
-                "converged": found.converged,
+                "delta_alg": threshold.value,
+                "error": threshold.residual,
+                "signal": threshold.signal,
+                "signal_sem": threshold.signal_error,
+                "directions": threshold.directions.shape[1],
+                "converged": threshold.converged,
             }
         )
 
@@ -168,19 +168,19 @@ class ThresholdProblem(TrainedModel):
         if method == "finite":
             return self._finite(generator(rng), draws)
         chosen = self.training if self.step_size else None
-        found = delta_nn(self.law, self.student, chosen, self.theory_steps, draws=draws, rng=rng)
-        good = found.converged
+        threshold = delta_nn(self.law, self.student, chosen, self.theory_steps, draws=draws, rng=rng)
+        good = threshold.converged
         return xr.Dataset(
             {
-                "delta_nn": found.value if good and np.isfinite(found.value) else np.nan,
-                "delta_nn_sem": found.residual if good and np.isfinite(found.value) else np.nan,
-                "delta_alg": found.delta_alg,
-                "threshold": ("time", found.curve),
-                "edge": ("time", found.edges),
+                "delta_nn": threshold.value if good and np.isfinite(threshold.value) else np.nan,
+                "delta_nn_sem": threshold.residual if good and np.isfinite(threshold.value) else np.nan,
+                "delta_alg": threshold.delta_alg,
+                "threshold": ("time", threshold.curve),
+                "edge": ("time", threshold.edges),
                 "converged": bool(good),
             },
-            {"time": found.times},
-            attrs={"route": found.route},
+            {"time": threshold.times},
+            attrs={"route": threshold.route},
         )
 
     def simulate(self, rng: RNGLike | SeedLike = None) -> xr.Dataset:

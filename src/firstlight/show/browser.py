@@ -19,14 +19,14 @@ _DASHES = ("solid", "dash", "dot", "dashdot")
 _SYMBOLS = ("circle", "square", "triangle-up", "diamond", "triangle-down", "cross", "x", "star")
 
 
-def panels(study: Study, found: xr.Dataset) -> list[dict[str, Any]]:
+def panels(study: Study, results: xr.Dataset) -> list[dict[str, Any]]:
     """Return the panels of a study's figure as plotly figures.
 
     Parameters
     ----------
     study : Study
         At its scale.
-    found : Dataset
+    results : Dataset
         As `firstlight.study.run` returns it.
 
     Returns
@@ -37,15 +37,15 @@ def panels(study: Study, found: xr.Dataset) -> list[dict[str, Any]]:
     Examples
     --------
     >>> from firstlight.study import demo
-    >>> [panel["layout"]["yaxis"]["title"]["text"] for panel in panels(demo.STUDY, demo.found())]
+    >>> [panel["layout"]["yaxis"]["title"]["text"] for panel in panels(demo.STUDY, demo.results())]
     ['mean', 'variance']
     """
     if study.figure.draw is not None or study.figure.y is not None:
         return []
-    summary, visited = summarise(study, found), planned(found)
+    summary, visited = summarise(study, results), planned(results)
     return [
         _panel(study, summary, visited, title, name, where)
-        for title, name, where in figures.panels(study, found)
+        for title, name, where in figures.panels(study, results)
     ]
 
 
@@ -89,8 +89,8 @@ def plain_label(text: str) -> str:
     '1/δ<sub>alg</sub> of x<sup>2</sup>'
     """
 
-    def formula(found: re.Match[str]) -> str:
-        symbols = re.sub(r"\\([A-Za-z]+)", lambda name: html.unescape(f"&{name[1]};"), found[1])
+    def formula(match: re.Match[str]) -> str:
+        symbols = re.sub(r"\\([A-Za-z]+)", lambda name: html.unescape(f"&{name[1]};"), match[1])
         for mark, tag in (("_", "sub"), ("^", "sup")):
             symbols = re.sub(rf"\{mark}(?:{{([^}}]*)}}|(.))", rf"<{tag}>\1\2</{tag}>", symbols)
         return symbols

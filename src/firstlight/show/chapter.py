@@ -52,7 +52,7 @@ class Chapter:
     Examples
     --------
     >>> from firstlight.study import demo
-    >>> compose(demo.STUDY, demo.found()).title
+    >>> compose(demo.STUDY, demo.results()).title
     'demo/rate'
     """
 
@@ -104,25 +104,25 @@ def chapter(
     ...     chapter(demo.STUDY, "quick", f"{folder}/study.sqlite", workers=0).assumptions
     ['holds: many samples (samples = 1000)']
     """
-    found = run(study, store, scale=scale, workers=workers)
-    if bool((found["status"] == "failed").all()):
+    results = run(study, store, scale=scale, workers=workers)
+    if bool((results["status"] == "failed").all()):
         if isinstance(store, Store):
             reasons = failures(study.at(scale), store)
         else:
             with Store(store) as opened:
                 reasons = failures(study.at(scale), opened)
         raise RuntimeError(f"every trial failed: {reasons[0]['message']}")
-    return compose(study.at(scale), found)
+    return compose(study.at(scale), results)
 
 
-def compose(study: Study, found: xr.Dataset) -> Chapter:
+def compose(study: Study, results: xr.Dataset) -> Chapter:
     """Put a chapter together from what was found.
 
     Parameters
     ----------
     study : Study
         At its scale.
-    found : Dataset
+    results : Dataset
         As `run` or `dataset` returns it.
 
     Returns
@@ -132,25 +132,25 @@ def compose(study: Study, found: xr.Dataset) -> Chapter:
     Examples
     --------
     >>> from firstlight.study import demo
-    >>> len(compose(demo.STUDY, demo.found()).table)
+    >>> len(compose(demo.STUDY, demo.results()).table)
     6
     """
     problem = study.build(study.point(0))
-    said = verdict(study, found)
-    if failed := int((found["status"] == "failed").sum()):
+    said = verdict(study, results)
+    if failed := int((results["status"] == "failed").sum()):
         said = f"{failed} trials failed\n{said}"
     return Chapter(
         title=study.name,
         description=study.description,
-        figure=figure(study, found),
-        table=_short(table(study, found)),
+        figure=figure(study, results),
+        table=_short(table(study, results)),
         verdict=said,
         assumptions=[str(assumption) for assumption in _assumptions(problem)],
         citation=cite(problem) if getattr(problem, "references", ()) else "",
-        command=str(found.attrs.get("command", "")),
-        rows=rows_of(study, found),
-        panels=panels(study, found),
-        tally=tally(study, found),
+        command=str(results.attrs.get("command", "")),
+        rows=rows_of(study, results),
+        panels=panels(study, results),
+        tally=tally(study, results),
     )
 
 

@@ -23,14 +23,14 @@ _LINES = ("-", "--", ":", "-.")
 _POINTS = 25  # a curve of many points is thinned to about that many; the table has all
 
 
-def figure(study: Study, found: xr.Dataset) -> "Figure":
+def figure(study: Study, results: xr.Dataset) -> "Figure":
     """Draw a study.
 
     Parameters
     ----------
     study : Study
         At its scale; its `figure` says what goes where.
-    found : Dataset
+    results : Dataset
         As `firstlight.study.run` returns it.
 
     Returns
@@ -40,30 +40,30 @@ def figure(study: Study, found: xr.Dataset) -> "Figure":
     Examples
     --------
     >>> from firstlight.study import demo
-    >>> len(figure(demo.STUDY, demo.found()).axes)
+    >>> len(figure(demo.STUDY, demo.results()).axes)
     2
     """
     with style.use():
         if study.figure.draw is not None:
-            drawn: Figure = resolve(study.figure.draw, "figure.draw")(study, found)
+            drawn: Figure = resolve(study.figure.draw, "figure.draw")(study, results)
         else:
-            drawn = _heat_maps(study, found) if study.figure.y is not None else _curves(study, found)
+            drawn = _heat_maps(study, results) if study.figure.y is not None else _curves(study, results)
         width = drawn.get_figwidth()
         # Letters of these sizes are about 1/13 and 1/18 inch wide.
         title = textwrap.fill(study.figure.title or study.description, int(13 * width))
         drawn.suptitle(title, fontsize=11)
-        below = textwrap.fill(caption(study, found), int(18 * width))
+        below = textwrap.fill(caption(study, results), int(18 * width))
         drawn.supxlabel(below, fontsize=7.5, color="#666666")
     return drawn
 
 
-def caption(study: Study, found: xr.Dataset) -> str:
+def caption(study: Study, results: xr.Dataset) -> str:
     """Say what stands behind a figure: sizes, trials, seed.
 
     Parameters
     ----------
     study : Study
-    found : Dataset
+    results : Dataset
 
     Returns
     -------
@@ -77,20 +77,20 @@ def caption(study: Study, found: xr.Dataset) -> str:
     """
     shown = {name: value for name, value in study.fixed.items() if isinstance(value, (int, float, str))}
     sizes = [f"{name} = {_text(value)}" for name, value in shown.items() if not isinstance(value, bool)]
-    failed = int((found["status"] == "failed").sum()) if "status" in found else 0
+    failed = int((results["status"] == "failed").sum()) if "status" in results else 0
     grey = ["grey: no value"] if study.figure.y is not None else []
     words = [f"{study.trials} trials, seed {study.seed}"] + ([f"{failed} failed"] if failed else [])
     return f"{study.name}: " + "; ".join(([", ".join(sizes)] if sizes else []) + words + grey)
 
 
-def _shown(study: Study, found: xr.Dataset) -> list[str]:
+def _shown(study: Study, results: xr.Dataset) -> list[str]:
     """Return the observables that change along the horizontal axis; a single number is for the table."""
-    chosen = [name for name in study.observables or observables(found) if name in observables(found)]
+    chosen = [name for name in study.observables or observables(results) if name in observables(results)]
     if not chosen:
         raise ValueError(f"{study.name}: the store holds nothing to draw; run the study first")
-    along = [name for name in chosen if across(study) in found[name].dims]
+    along = [name for name in chosen if across(study) in results[name].dims]
     if not along:
-        dims = ", ".join(str(dim) for dim in found[chosen[0]].dims)
+        dims = ", ".join(str(dim) for dim in results[chosen[0]].dims)
         raise ValueError(f"figure.x = {across(study)!r}: observable {chosen[0]} has only {dims}")
     return along
 
@@ -100,23 +100,23 @@ def across(study: Study) -> str:
     return study.figure.x or next(iter(study.axes))
 
 
-def panels(study: Study, found: xr.Dataset) -> list[tuple[str, str, dict[str, Any]]]:
+def panels(study: Study, results: xr.Dataset) -> list[tuple[str, str, dict[str, Any]]]:
     """Return (title, observable, selection) of each panel."""
-    spec, names = study.figure, _shown(study, found)
+    spec, names = study.figure, _shown(study, results)
     if spec.panels is None:
         return [(spec.label(name) if len(names) > 1 else "", name, {}) for name in names]
     return [
         (f"{spec.label(spec.panels)} = {_text(value)}", name, {spec.panels: value})
         for name in names
-        for value in found[spec.panels].values.tolist()
+        for value in results[spec.panels].values.tolist()
     ]
 
 
-def _curves(study: Study, found: xr.Dataset) -> "Figure":
-    shown = panels(study, found)
+def _curves(study: Study, results: xr.Dataset) -> "Figure":
+    shown = panels(study, results)
     columns = 2 if len(shown) == 4 else min(len(shown), 3)
     drawn = style.new(-(-len(shown) // columns), columns, width=6.4 if columns == 1 else 4.6)
-    summary, visited = summarise(study, found), planned(found)
+    summary, visited = summarise(study, results), planned(results)
     colours: dict[str, str] = {}
     for ax, (title, name, where) in zip(drawn.axes, shown, strict=False):
         mean, sem = (summary[f"{name}_{part}"].sel(where) for part in ("mean", "sem"))
@@ -269,11 +269,11 @@ def _word_ticks(ax: "Axes", width: float) -> None:
             label.set(rotation=40, horizontalalignment="right", rotation_mode="anchor")
 
 
-def _heat_maps(study: Study, found: xr.Dataset) -> "Figure":
+def _heat_maps(study: Study, results: xr.Dataset) -> "Figure":
     """Draw one map per observable and arm over the two axes; an observable's maps share their colours."""
-    spec, names = study.figure, _shown(study, found)
+    spec, names = study.figure, _shown(study, results)
     x, y = across(study), str(spec.y)
-    summary = summarise(study, found)
+    summary = summarise(study, results)
     drawn = style.new(len(names), len(study.arms))
     grid = iter(drawn.axes)
     for name in names:

@@ -91,7 +91,7 @@ def coloured(text: str, theme: str) -> str:
     >>> coloured('{"color": "@theory@"}', "light")
     '{"color": "#22344f"}'
     """
-    return re.sub("@([a-z]+)@", lambda found: COLOURS[theme].get(found[1], found[0]), text)
+    return re.sub("@([a-z]+)@", lambda match: COLOURS[theme].get(match[1], match[0]), text)
 
 
 def trace(one: Trace, theme: Theme = "light") -> dict[str, Any]:

@@ -9,7 +9,7 @@ from firstlight.study.judge import trial_mean
 
 
 def measured(
-    found: xr.Dataset,
+    results: xr.Dataset,
     arm: str,
     observable: str,
     over: str,
@@ -22,7 +22,7 @@ def measured(
 
     Parameters
     ----------
-    found : Dataset
+    results : Dataset
         As `firstlight.study.run` returns it.
     arm, observable : str
     over : str
@@ -39,13 +39,13 @@ def measured(
     Examples
     --------
     >>> from firstlight.study import demo
-    >>> points = measured(demo.found(), "experiment", "mean", "rate", name="trials")
+    >>> points = measured(demo.results(), "experiment", "mean", "rate", name="trials")
     >>> points.kind, len(points.x)
     ('points', 3)
     """
-    if observable not in found:
+    if observable not in results:
         return None
-    mean, sem = trial_mean(found[observable].sel(arm=arm, **where))
+    mean, sem = trial_mean(results[observable].sel(arm=arm, **where))
     other = [dim for dim in mean.dims if dim != over]
     mean, sem = mean.squeeze(other, drop=True), sem.squeeze(other, drop=True)
     known = mean.notnull().values

@@ -13,13 +13,13 @@ from firstlight.study.sweep import Study
 FORMATS = ("png", "svg", "pdf")
 
 
-def save(study: Study, found: xr.Dataset, folder: str | os.PathLike[str]) -> list[Path]:
+def save(study: Study, results: xr.Dataset, folder: str | os.PathLike[str]) -> list[Path]:
     """Write a study's figure as PNG, SVG and PDF, with its numbers beside it as CSV.
 
     Parameters
     ----------
     study : Study
-    found : Dataset
+    results : Dataset
     folder : path_like
         Made if it is not there.
 
@@ -33,13 +33,13 @@ def save(study: Study, found: xr.Dataset, folder: str | os.PathLike[str]) -> lis
     >>> import tempfile
     >>> from firstlight.study import demo
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     [path.name for path in save(demo.STUDY, demo.found(), folder)]
+    ...     [path.name for path in save(demo.STUDY, demo.results(), folder)]
     ['demo-rate-quick.png', 'demo-rate-quick.svg', 'demo-rate-quick.pdf', 'demo-rate-quick.csv']
     """
     target = Path(folder)
     target.mkdir(parents=True, exist_ok=True)
-    stem = f"{study.name.replace('/', '-')}-{found.attrs.get('scale', 'quick')}"
-    drawn, paths = figure(study, found), []
+    stem = f"{study.name.replace('/', '-')}-{results.attrs.get('scale', 'quick')}"
+    drawn, paths = figure(study, results), []
     with style.use():
         for kind in FORMATS:
             part = target / f".{stem}.{os.getpid()}.part"
@@ -47,6 +47,6 @@ def save(study: Study, found: xr.Dataset, folder: str | os.PathLike[str]) -> lis
             drawn.savefig(part, format=kind, metadata=stamp)
             paths.append(part.replace(target / f"{stem}.{kind}"))
     part = target / f".{stem}.{os.getpid()}.part"
-    table(study, found).to_csv(part, index=False)
+    table(study, results).to_csv(part, index=False)
     paths.append(part.replace(target / f"{stem}.csv"))
     return paths

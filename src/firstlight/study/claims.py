@@ -223,22 +223,22 @@ def overall(verdicts: Sequence[Verdict]) -> Verdict:
     >>> overall(["holds", "undecided"]), overall(["undecided", "does not hold"])
     ('holds in part', 'does not hold')
     """
-    found = set(verdicts)
-    if found == {HOLDS}:
+    words = set(verdicts)
+    if words == {HOLDS}:
         return HOLDS
-    if found & {HOLDS, IN_PART}:
+    if words & {HOLDS, IN_PART}:
         return IN_PART
-    return FAILS if FAILS in found else UNDECIDED
+    return FAILS if FAILS in words else UNDECIDED
 
 
-def claims_of(study: "Study", found: xr.Dataset) -> list[Claim]:
+def claims_of(study: "Study", results: xr.Dataset) -> list[Claim]:
     """Judge the claims of a study by what was found.
 
     Parameters
     ----------
     study : Study
         At its scale.
-    found : Dataset
+    results : Dataset
         As `run` or `dataset` returns it.
 
     Returns
@@ -251,16 +251,16 @@ def claims_of(study: "Study", found: xr.Dataset) -> list[Claim]:
     >>> from dataclasses import replace
     >>> from firstlight.maths.intervals import rank_correlation
     >>> from firstlight.study import demo
-    >>> def shorter(found):
-    ...     rank = rank_correlation(*xr.broadcast(found["rate"], found["mean"].sel(arm="experiment")))
+    >>> def shorter(results):
+    ...     rank = rank_correlation(*xr.broadcast(results["rate"], results["mean"].sel(arm="experiment")))
     ...     return [judged("waiting times fall with the rate", [Estimate("Spearman", *rank, side="below")])]
-    >>> [claim.verdict for claim in claims_of(replace(demo.STUDY, claims=shorter), demo.found())]
+    >>> [claim.verdict for claim in claims_of(replace(demo.STUDY, claims=shorter), demo.results())]
     ['holds']
     """
-    if study.claims is None or not bool((found["status"] == "ok").any()):
+    if study.claims is None or not bool((results["status"] == "ok").any()):
         return []
     try:
-        made = list(resolve(study.claims, "claims")(found))
+        made = list(resolve(study.claims, "claims")(results))
     except (KeyError, ValueError) as error:
         raise ValueError(f"claims of {study.name} need what it does not have: {error.args[0]}") from error
     if wrong := [one for one in made if not isinstance(one, Claim)]:

@@ -60,8 +60,8 @@ def collect(study: Study, store: Store, points: Iterable[Point] | None = None) -
     blocks = _decode(store, addresses, places, status.reshape(-1))
     dims = ("arm", *axes, "trial")
     coords = {"arm": list(study.arms), **{name: list(values) for name, values in axes.items()}}
-    found = xr.Dataset({"status": (dims, _WORDS[status])}, coords={**coords, "trial": range(shape[-1])})
-    return _assemble(found, blocks, dims, shape)
+    results = xr.Dataset({"status": (dims, _WORDS[status])}, coords={**coords, "trial": range(shape[-1])})
+    return _assemble(results, blocks, dims, shape)
 
 
 def _axes(study: Study, points: Sequence[Point]) -> dict[str, list[Any]]:
@@ -99,8 +99,8 @@ def _decode(store: Store, addresses: Sequence[bytes], places: np.ndarray, status
             group[0].extend(where[address])
             group[1].extend([body] * len(where[address]))
     blocks = []
-    for layout, (found, bodies) in groups.items():
-        block = _Block(np.array(found))
+    for layout, (cells, bodies) in groups.items():
+        block = _Block(np.array(cells))
         for name, is_coord, dims, attrs, values in unpack_many(layout, bodies):
             (block.coords if is_coord else block.variables)[name] = (dims, attrs, values)
         blocks.append(block)
@@ -108,7 +108,7 @@ def _decode(store: Store, addresses: Sequence[bytes], places: np.ndarray, status
 
 
 def _assemble(
-    found: xr.Dataset, blocks: Sequence[_Block], dims: tuple[str, ...], shape: tuple[int, ...]
+    results: xr.Dataset, blocks: Sequence[_Block], dims: tuple[str, ...], shape: tuple[int, ...]
 ) -> xr.Dataset:
     index = _own_index(blocks)
     if clash := set(index) & set(dims):
@@ -127,9 +127,9 @@ def _assemble(
         values = np.full((int(np.prod(shape)), *(len(index[dim]) for dim in own)), blank, dtype)
         for block in having:
             _fill(values, block, block.variables[name][2], _positions(block, own, index))
-        found[name] = ((*dims, *own), values.reshape(*shape, *values.shape[1:]), attrs)
+        results[name] = ((*dims, *own), values.reshape(*shape, *values.shape[1:]), attrs)
     named = {dim for block in blocks for dim in block.coords}
-    return found.assign_coords({dim: values for dim, values in index.items() if dim in named})
+    return results.assign_coords({dim: values for dim, values in index.items() if dim in named})
 
 
 def _own_index(blocks: Sequence[_Block]) -> dict[str, np.ndarray]:

@@ -62,8 +62,8 @@ def compare(
     Examples
     --------
     >>> from firstlight.study.demo import Exponential
-    >>> found = compare(Exponential(rate=2.0, samples=20_000), trials=8, rng=0)
-    >>> float(found["mean_predicted"]), str(found["mean_verdict"].values), found["mean"].dims
+    >>> comparison = compare(Exponential(rate=2.0, samples=20_000), trials=8, rng=0)
+    >>> float(comparison["mean_predicted"]), str(comparison["mean_verdict"].values), comparison["mean"].dims
     (0.5, 'agrees', ('trial',))
     """
     check_count("trials", trials, 1)
@@ -81,13 +81,13 @@ def compare(
         predicted = predicted if paired else _averaged(predicted)
     else:
         predicted = converged_only(problem.predict(stream(seed, "predict"), **(predict or {})))
-    found = _side_by_side(simulated, predicted, tolerance, absolute)
+    comparison = _side_by_side(simulated, predicted, tolerance, absolute)
     options = {"predict": dict(predict or {}), "simulate": dict(simulate or {}), "paired": paired}
     settings = {"trials": trials, "tolerance": tolerance, "absolute": absolute, **options}
     call = ", ".join(f"{name}={value!r}" for name, value in settings.items())
     command = f"firstlight.compare(problem, rng={seed}, {call})"
     attrs = provenance({"problem": problem, **settings}, seed, command)
-    return Comparison(found.data_vars, found.coords, attrs)
+    return Comparison(comparison.data_vars, comparison.coords, attrs)
 
 
 def seed_of(rng: RNGLike | SeedLike) -> int:
@@ -162,7 +162,7 @@ def _side_by_side(
     if not names:
         theirs, ours = list(predicted.data_vars), list(simulated.data_vars)
         raise ValueError(f"simulate returned {ours}, predict {theirs}: no observable in common")
-    found = xr.Dataset()
+    table = xr.Dataset()
     for name in names:
         values, theory = simulated[name], predicted[name]
         own = {dim: size for dim, size in theory.sizes.items() if dim != "trial"}
@@ -170,13 +170,13 @@ def _side_by_side(
             raise ValueError(
                 f"observable {name}: simulate has {dict(values.sizes)}, predict {dict(theory.sizes)}"
             )
-        found[name], found[f"{name}_predicted"] = values, theory
+        table[name], table[f"{name}_predicted"] = values, theory
         error = None if "trial" in theory.dims else predicted.get(f"{name}_sem")
         if error is not None:
-            found[f"{name}_predicted_sem"] = error
+            table[f"{name}_predicted_sem"] = error
         for part, column in judge(values, theory, error, tolerance=tolerance, absolute=absolute).items():
-            found[f"{name}_{part}"] = column
-    return found
+            table[f"{name}_{part}"] = column
+    return table
 
 
 def _bar(items: Iterable[Any], total: int) -> Iterator[Any]:

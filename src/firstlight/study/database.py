@@ -130,5 +130,5 @@ def check_header(connection: sqlite3.Connection, path: Path) -> int:
 
 def check_pages(connection: sqlite3.Connection, path: Path) -> None:
     """Never write into a damaged file: what it still holds should stay as it is."""
-    if (found := value(connection, "PRAGMA quick_check(1)")) != "ok":
-        raise StoreError(f"{path}: is damaged ({found}); nothing was written, choose another --store")
+    if (answer := value(connection, "PRAGMA quick_check(1)")) != "ok":
+        raise StoreError(f"{path}: is damaged ({answer}); nothing was written, choose another --store")

@@ -74,7 +74,7 @@ STUDY = Study(
 
 
 @lru_cache(maxsize=1)
-def found() -> xr.Dataset:
+def results() -> xr.Dataset:
     """Run the demonstration in this process, and forget its store.
 
     Returns
@@ -83,7 +83,7 @@ def found() -> xr.Dataset:
 
     Examples
     --------
-    >>> found()["mean"].dims
+    >>> results()["mean"].dims
     ('arm', 'rate', 'trial')
     """
     from firstlight.study.run import run

@@ -108,7 +108,7 @@ def estimate(
     small = [] if probe is None else _first_trials(probe, sample(probe))
     needs = []
     for name in study.arms:
-        mine, extra = ([task for task in found if task.arm == name] for found in (first, small))
+        mine, extra = ([task for task in tasks if task.arm == name] for tasks in (first, small))
         lacking = [study.count(name) - done[name, tuple(task.point.values())] for task in mine]
         needs.append(_need(mine, lacking, extra))
     missing = share * sum(need.missing for need in needs)
@@ -120,7 +120,7 @@ def estimate(
         waiting += _startup([need.cheapest for need in needs], sum(need.shortest for need in needs))
     used = min(slots, max(round(missing), 1))  # a worker without work stays small
     processes = 1 + (used if workers != 0 else 0)
-    told = all(need.told for need in needs)
+    known = all(need.known for need in needs)
     return Estimate(
         points=study.size + refined(study),
         records=(study.size + refined(study)) * (study.records // study.size),
@@ -128,7 +128,7 @@ def estimate(
         seconds=max(busy, longest) + waiting,
         memory=processes * _resident() + used * max(need.peak for need in needs),
         disk=share * sum(need.disk for need in needs),
-        note="calibrated by small trials" if told else "no cost model: every point taken to cost the same",
+        note="calibrated by small trials" if known else "no cost model: every point taken to cost the same",
     )
 
 
@@ -143,7 +143,7 @@ class _Need:
     cheapest: Task
     peak: float
     disk: float
-    told: bool
+    known: bool
 
 
 def _first_trials(study: Study, points: list[Point]) -> list[Task]:
@@ -155,10 +155,10 @@ def _need(first: list[Task], lacking: list[int], extra: list[Task]) -> _Need:
     """Add up an arm's missing trials, of which `first` holds one at each point; `extra` only calibrates."""
     said = [cost_of(task.problem(), task.kind, task.options) for task in first]
     loads = [cost or Cost(1.0, 1.0) for cost in said]
-    told = None not in said
+    known = None not in said
     probes = list(zip(loads, first, strict=True))
-    if told:
-        probes += [(_told(task), task) for task in extra]
+    if known:
+        probes += [(_stated(task), task) for task in extra]
     fit = _calibrate([(load.flops, load.bytes, task) for load, task in probes])
     seconds = [fit.fixed + fit.slope * load.flops for load in loads]
     left = [item for item in zip(lacking, seconds, loads, strict=True) if item[0]]
@@ -170,11 +170,11 @@ def _need(first: list[Task], lacking: list[int], extra: list[Task]) -> _Need:
         cheapest=min(probes, key=lambda probe: probe[0].flops)[1],
         peak=fit.memory * max((load.bytes for _, _, load in left), default=0.0),
         disk=fit.body * sum(lacking),
-        told=told,
+        known=known,
     )
 
 
-def _told(task: Task) -> Cost:
+def _stated(task: Task) -> Cost:
     cost = cost_of(task.problem(), task.kind, task.options)
     assert cost is not None, "a Problem that tells its cost at one scale tells it at every scale"
     return cost
@@ -331,8 +331,8 @@ def costs() -> dict[str, dict[str, float]]:
     >>> 0 < costs()["one-step/width"]["quick"] < costs()["one-step/width"]["paper"]
     True
     """
-    found: dict[str, dict[str, float]] = {}
+    seconds: dict[str, dict[str, float]] = {}
     for theory in registry.theories().values():
         file = costs_file(theory)
-        found |= json.loads(file.read_text("utf-8")) if file is not None and file.is_file() else {}
-    return found
+        seconds |= json.loads(file.read_text("utf-8")) if file is not None and file.is_file() else {}
+    return seconds

@@ -122,25 +122,25 @@ def rows(store: Store, studies: Iterable[Study] | None = None, scale: str = "qui
     ['does not hold']
     """
     seconds = {name: spent for name, (_, _, spent) in store.counts().items()}
-    found = []
+    judged = []
     for study in claimed(scale=scale) if studies is None else studies:
         chosen = study.at(scale)
-        found += rows_of(chosen, dataset(chosen, store, scale=scale), seconds.get(study.name, 0) / 3600)
-    return found
+        judged += rows_of(chosen, dataset(chosen, store, scale=scale), seconds.get(study.name, 0) / 3600)
+    return judged
 
 
-def rows_of(study: Study, found: xr.Dataset, hours: float = 0.0) -> list[Row]:
+def rows_of(study: Study, results: xr.Dataset, hours: float = 0.0) -> list[Row]:
     """Judge the claims of one study, at its scale, by what was found.
 
     Examples
     --------
     >>> from firstlight.study import demo
-    >>> rows_of(demo.STUDY, demo.found())
+    >>> rows_of(demo.STUDY, demo.results())
     []
     """
     theory = study.name.split("/")[0].replace("-", "_")
-    scale, command = (str(found.attrs.get(name, "")) for name in ("scale", "command"))
-    claims = claims_of(study, found)
+    scale, command = (str(results.attrs.get(name, "")) for name in ("scale", "command"))
+    claims = claims_of(study, results)
     made = version(study) if claims else 0
     return [
         Row(
@@ -194,12 +194,12 @@ def version(study: Study) -> int:
     return int(maker.version)
 
 
-def save(found: Sequence[Row], path: str | PathLike[str], command: str) -> Path:
+def save(rows: Sequence[Row], path: str | PathLike[str], command: str) -> Path:
     """Keep a table as a file: numbers, intervals, sizes, seeds, versions, command, hours.
 
     Parameters
     ----------
-    found : sequence of Row
+    rows : sequence of Row
     path : path_like
         Its folder is made.
     command : str
@@ -218,9 +218,9 @@ def save(found: Sequence[Row], path: str | PathLike[str], command: str) -> Path:
     """
     target = Path(path)
     target.parent.mkdir(parents=True, exist_ok=True)
-    spent = {row.study: row.hours for row in found}
+    spent = {row.study: row.hours for row in rows}
     made = {"command": command, "machine": machine(), "hours": round(sum(spent.values()), 3)}
-    table = {**made, "rows": [row.plain() for row in found]}
+    table = {**made, "rows": [row.plain() for row in rows]}
     text = json.dumps(_rounded(table), indent=1, ensure_ascii=False, allow_nan=False)
     target.write_text(text + "\n", encoding="utf-8")
     return target
@@ -248,12 +248,12 @@ def _row(one: dict[str, Any]) -> Row:
     return Row(claim=Claim(text, verdict.split(":")[0], evidence, said, tuple(parts)), **one)
 
 
-def stale(found: Iterable[Row]) -> list[str]:
+def stale(rows: Iterable[Row]) -> list[str]:
     """Say which rows were made by another version of their theory, or by a study that is no more.
 
     Parameters
     ----------
-    found : iterable of Row
+    rows : iterable of Row
 
     Returns
     -------
@@ -266,7 +266,7 @@ def stale(found: Iterable[Row]) -> list[str]:
     []
     """
     known, lines = registry.studies(), dict[str, None]()
-    for row in found:
+    for row in rows:
         if row.study not in known:
             lines[f"{row.study}: there is no such study"] = None
         elif row.version != (now := version(known[row.study])):

@@ -115,7 +115,7 @@ class Broken:
 @cache
 def _installed() -> tuple[dict[str, Theory], dict[str, str], list[Broken]]:
     """Load every entry point once: theories and packages by name, ours first, and what failed."""
-    found: dict[str, Theory] = {}
+    theories: dict[str, Theory] = {}
     packages: dict[str, str] = {}
     failed: list[Broken] = []
     for point in sorted(entry_points(group=GROUP), key=_place):
@@ -126,12 +126,12 @@ def _installed() -> tuple[dict[str, Theory], dict[str, str], list[Broken]]:
             theory = point.load()
             if not isinstance(theory, Theory):
                 raise TypeError(f"{point.value} is no Theory")
-            if theory.name in found:
+            if theory.name in theories:
                 raise ValueError(f"the name {theory.name!r} is taken by {packages[theory.name]}")
-            found[theory.name], packages[theory.name] = theory, package
+            theories[theory.name], packages[theory.name] = theory, package
         except (Exception, SystemExit) as error:  # whatever a plug-in does must not break the others
             failed.append(Broken(point.name, package, f"{type(error).__name__}: {error}"))
-    return found, packages, failed
+    return theories, packages, failed
 
 
 def _place(point: EntryPoint) -> tuple[bool, str]:
@@ -214,21 +214,21 @@ def resolve(reference: Reference, what: str = "problem") -> Callable[..., Any]:
     >>> resolve("math:sqrt")(4)
     2.0
     """
-    found = _located(reference, what) if isinstance(reference, str) else reference
-    if not callable(found):
+    resolved = _located(reference, what) if isinstance(reference, str) else reference
+    if not callable(resolved):
         raise ValueError(f"{what} = {reference!r}: is not callable")
-    return found
+    return resolved
 
 
 def _located(reference: str, what: str) -> Any:
     module, _, qualname = reference.partition(":")
     try:
-        found: Any = import_module(module)
+        located: Any = import_module(module)
         for part in qualname.split("."):
-            found = getattr(found, part)
+            located = getattr(located, part)
     except (ImportError, AttributeError) as error:
         raise ValueError(f"{what} = {reference!r}: {error}") from error
-    return found
+    return located
 
 
 def problem(name: object) -> tuple[Theory, Reference]:
@@ -304,18 +304,18 @@ def studies() -> "dict[str, Study]":
     >>> all(name == study.name for name, study in studies().items())
     True
     """
-    found: dict[str, Study] = {}
+    catalogue: dict[str, Study] = {}
     for theory in theories().values():
         try:
             own: Sequence[Study] = _located(theory.studies, "studies")
             if wrong := [study.name for study in own if not study.name.startswith(f"{theory.slug}/")]:
                 raise ValueError(f"name = {wrong[0]!r}: must begin with {theory.slug}/")
-            found |= {study.name: study for study in own}
+            catalogue |= {study.name: study for study in own}
         except (Exception, SystemExit) as error:
             if package(theory.name).startswith("firstlight "):
                 raise
             mark_broken(theory.name, error)
-    return found
+    return catalogue
 
 
 def study(name: str) -> "Study":

@@ -182,8 +182,8 @@ def dataset(study: Study, store: Store, *, scale: str = "quick") -> xr.Dataset:
     ...     dataset(STUDY, store).attrs["study"]
     'demo/rate'
     """
-    found = collect(study, store, visited(study, store))
-    return found.assign_attrs(attributes(study, scale), fingerprint=fingerprint(found))
+    results = collect(study, store, visited(study, store))
+    return results.assign_attrs(attributes(study, scale), fingerprint=fingerprint(results))
 
 
 def next_points(study: Study, store: Store, points: Sequence[Point]) -> list[Point]:
@@ -220,10 +220,10 @@ def next_points(study: Study, store: Store, points: Sequence[Point]) -> list[Poi
     rule = study.refine
     if rule is None:
         return []
-    found = collect(study, store, points)
-    if rule.observable not in found:
+    results = collect(study, store, points)
+    if rule.observable not in results:
         return []
-    mean, _ = trial_mean(found[rule.observable].sel(arm=rule.arm))
+    mean, _ = trial_mean(results[rule.observable].sel(arm=rule.arm))
     if set(mean.dims) - set(study.axes):
         raise ValueError(f"refine.observable = {rule.observable!r}: must be one number per trial")
     others = [name for name in study.axes if name != rule.axis]

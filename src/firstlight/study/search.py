@@ -140,8 +140,8 @@ class Search:
 
     def _predict(self, problem: Any) -> tuple[float, float]:
         if not is_conditional(problem, self.predict):
-            found = converged_only(problem.predict(stream(self.seed, "predict"), **self.predict))
-            return self._scalar(found, self.objective), self._scalar(found, f"{self.objective}_sem")
+            predicted = converged_only(problem.predict(stream(self.seed, "predict"), **self.predict))
+            return self._scalar(predicted, self.objective), self._scalar(predicted, f"{self.objective}_sem")
         drawn = [
             self._scalar(
                 converged_only(problem.predict(stream(self.seed, "trial", i), **self.predict)), self.objective
@@ -150,18 +150,20 @@ class Search:
         ]
         return float(np.mean(drawn)), float(np.std(drawn, ddof=1) / _DRAWS**0.5)
 
-    def _scalar(self, found: xr.Dataset, name: str) -> float:
-        if name not in found:
+    def _scalar(self, predicted: xr.Dataset, name: str) -> float:
+        if name not in predicted:
             if name != self.objective:
                 return np.nan
-            names = [str(one) for one in found.data_vars if not str(one).endswith("_sem")]
+            names = [str(one) for one in predicted.data_vars if not str(one).endswith("_sem")]
             raise _Unpredicted(
                 f"objective = {name!r}: not predicted; this theory predicts {', '.join(names)}"
             )
         try:
-            values = found[name].sel({k: x for k, x in self.at.items() if k in found[name].dims}).squeeze()
+            values = (
+                predicted[name].sel({k: x for k, x in self.at.items() if k in predicted[name].dims}).squeeze()
+            )
         except KeyError:
-            raise _Unpredicted(f"at = {self.at}: {name} is known at {_places(found[name])}") from None
+            raise _Unpredicted(f"at = {self.at}: {name} is known at {_places(predicted[name])}") from None
         if values.ndim:
             raise _Unpredicted(f"at = {self.at}: {name} depends on {_places(values)}; say where to take it")
         return float(values)
@@ -188,8 +190,8 @@ class Search:
                 f"over: theory predicts {self.objective} nowhere on the grid"
                 + (f"; the last refusal was: {self.refused}" if self.refused else ", or did not converge")
             )
-        found = [self._refined(start, numbers) for start in likely if math.isfinite(self.loss(start))]
-        return min(found, key=lambda pair: self.loss(pair[0]))
+        ends = [self._refined(start, numbers) for start in likely if math.isfinite(self.loss(start))]
+        return min(ends, key=lambda pair: self.loss(pair[0]))
 
     def _refined(self, start: Values, numbers: list[int]) -> tuple[Values, bool]:
         if not numbers:
@@ -211,12 +213,12 @@ class Search:
         away = np.where(u > 0.5, -0.6, 0.6) * spacing
         simplex = np.vstack([u, u + np.diag(away)])
         options = {"initial_simplex": simplex, "xatol": 2e-3, "fatol": 1e-5 * abs(self.loss(start)) + 1e-300}
-        found = minimize(
+        minimum = minimize(
             asked, u, method="Nelder-Mead", bounds=[(0, 1)] * len(u),
             options={**options, "maxfev": 60 * len(u)},
         )  # fmt: skip
         whole = [i for i in numbers if self.variables[i].kind == "integer"]
-        return self._stepped(best[0], whole), bool(found.success)
+        return self._stepped(best[0], whole), bool(minimum.success)
 
     def _stepped(self, values: Values, whole: list[int]) -> Values:
         """Try the neighbouring integers until none is better."""
@@ -248,7 +250,7 @@ class Search:
     def _within(self, best: Values, i: int, share: float) -> tuple[float, float]:
         one, here = self.variables[i], self.variables[i].unit(best[i])
         most = self.loss(best) + share * abs(self.loss(best))
-        found = []
+        kept = []
         for end in (0.0, 1.0):
             inside, outside = here, here
             for x in sorted((u for u in np.linspace(0, 1, _CURVE) if (u - here) * (end - 0.5) > 0),
@@ -261,8 +263,8 @@ class Search:
                 middle = 0.5 * (inside + outside)
                 good = self.loss(self.along(best, i, one.at(middle))) <= most
                 inside, outside = (middle, outside) if good else (inside, middle)
-            found.append(one.at(inside))
-        return found[0], found[1]
+            kept.append(one.at(inside))
+        return kept[0], kept[1]
 
     def check(self, best: Values, trials: int) -> Claim:
         """Simulate at the optimum and beside it, on the same streams."""

@@ -115,8 +115,8 @@ class Store:
     def _identities(self) -> list[tuple[int, int]]:
         """Return which files now have the names of the store, its log and its lock."""
         real = os.path.realpath(self.path)
-        found = [os.stat(f"{real}{ending}") for ending in ("", "-wal", ".lock")]
-        return [(status.st_dev, status.st_ino) for status in found]
+        files = [os.stat(f"{real}{ending}") for ending in ("", "-wal", ".lock")]
+        return [(status.st_dev, status.st_ino) for status in files]
 
     def _check_present(self) -> None:
         """Refuse to write on into a file that nobody can find any more."""

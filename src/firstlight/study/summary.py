@@ -21,7 +21,7 @@ KINDS = ("nc", "parquet", "csv")
 _PARTS = ("gap", "gap_sem", "z", "verdict", "trials_needed")
 
 
-def observables(found: xr.Dataset) -> list[str]:
+def observables(results: xr.Dataset) -> list[str]:
     """Return the numeric variables of a study's Dataset, without its book-keeping.
 
     Examples
@@ -29,21 +29,21 @@ def observables(found: xr.Dataset) -> list[str]:
     >>> observables(xr.Dataset({"error": ("trial", [0.5]), "status": ("trial", ["ok"])}))
     ['error']
     """
-    beside = {"converged", "status", *(f"{name}_sem" for name in found.data_vars)}
+    beside = {"converged", "status", *(f"{name}_sem" for name in results.data_vars)}
     return [
         str(name)
-        for name, values in found.data_vars.items()
+        for name, values in results.data_vars.items()
         if name not in beside and values.dtype.kind in "biuf"
     ]
 
 
-def summarise(study: Study, found: xr.Dataset) -> xr.Dataset:
+def summarise(study: Study, results: xr.Dataset) -> xr.Dataset:
     """Average over trials, and judge every experiment against the reference arm and those that it names.
 
     Parameters
     ----------
     study : Study
-    found : Dataset
+    results : Dataset
         As `run` returns it.
 
     Returns
@@ -56,22 +56,22 @@ def summarise(study: Study, found: xr.Dataset) -> xr.Dataset:
     Examples
     --------
     >>> from firstlight.study import demo
-    >>> summarise(demo.STUDY, demo.found())["mean_verdict"].dims
+    >>> summarise(demo.STUDY, demo.results())["mean_verdict"].dims
     ('experiment', 'rate')
     """
-    result = xr.Dataset(attrs=found.attrs)
-    for name in observables(found):
-        mean, sem = trial_mean(found[name])
-        if f"{name}_sem" in found:  # a single prediction's own error
-            sem = sem.fillna(found[f"{name}_sem"].mean("trial"))
+    result = xr.Dataset(attrs=results.attrs)
+    for name in observables(results):
+        mean, sem = trial_mean(results[name])
+        if f"{name}_sem" in results:  # a single prediction's own error
+            sem = sem.fillna(results[f"{name}_sem"].mean("trial"))
         result[f"{name}_mean"], result[f"{name}_sem"] = mean, sem
         judged = []
         for arm, other in study.comparisons.values():
             paired = study.arms[other].kind == "simulate" or study.conditional(other)
             judged.append(
                 judge(
-                    found[name].sel(arm=arm, drop=True),
-                    (found[name] if paired else mean).sel(arm=other, drop=True),
+                    results[name].sel(arm=arm, drop=True),
+                    (results[name] if paired else mean).sel(arm=other, drop=True),
                     None if paired else sem.sel(arm=other, drop=True).fillna(0),
                     tolerance=study.tolerance,
                     absolute=study.allowance(name),
@@ -85,7 +85,7 @@ def summarise(study: Study, found: xr.Dataset) -> xr.Dataset:
     return result
 
 
-def planned(found: xr.Dataset) -> xr.DataArray:
+def planned(results: xr.Dataset) -> xr.DataArray:
     """Return the grid's points that the study visited: a refinement leaves others empty.
 
     Examples
@@ -94,16 +94,16 @@ def planned(found: xr.Dataset) -> xr.DataArray:
     >>> planned(xr.Dataset({"status": status})).values.tolist()
     [True, False]
     """
-    return (found["status"] != "unplanned").any(["arm", "trial"])
+    return (results["status"] != "unplanned").any(["arm", "trial"])
 
 
-def table(study: Study, found: xr.Dataset) -> "pd.DataFrame":
+def table(study: Study, results: xr.Dataset) -> "pd.DataFrame":
     """Lay a study out as a table: one row per point, observable and entry of the observable.
 
     Parameters
     ----------
     study : Study
-    found : Dataset
+    results : Dataset
 
     Returns
     -------
@@ -114,7 +114,7 @@ def table(study: Study, found: xr.Dataset) -> "pd.DataFrame":
     Examples
     --------
     >>> from firstlight.study import demo
-    >>> table(demo.STUDY, demo.found())[["observable", "rate", "theory"]].head(3)
+    >>> table(demo.STUDY, demo.results())[["observable", "rate", "theory"]].head(3)
       observable  rate  theory
     0       mean   0.5     2.0
     1       mean   1.0     1.0
@@ -122,9 +122,9 @@ def table(study: Study, found: xr.Dataset) -> "pd.DataFrame":
     """
     import pandas as pd
 
-    summary, kept = summarise(study, found), planned(found)
+    summary, kept = summarise(study, results), planned(results)
     blocks = []
-    for name in observables(found):
+    for name in observables(results):
         columns: dict[str, xr.DataArray] = {}
         for arm in study.arms:
             columns[arm] = summary[f"{name}_mean"].sel(arm=arm, drop=True)
@@ -146,13 +146,13 @@ def table(study: Study, found: xr.Dataset) -> "pd.DataFrame":
     return joined[order].dropna(axis="columns", how="all")
 
 
-def tidy(study: Study, found: xr.Dataset) -> "pd.DataFrame":
+def tidy(study: Study, results: xr.Dataset) -> "pd.DataFrame":
     """Lay every trial out: one row per arm, point, trial, observable and entry, for other programs.
 
     Parameters
     ----------
     study : Study
-    found : Dataset
+    results : Dataset
 
     Returns
     -------
@@ -162,31 +162,31 @@ def tidy(study: Study, found: xr.Dataset) -> "pd.DataFrame":
     Examples
     --------
     >>> from firstlight.study import demo
-    >>> list(tidy(demo.STUDY, demo.found()).columns)
+    >>> list(tidy(demo.STUDY, demo.results()).columns)
     ['observable', 'arm', 'rate', 'trial', 'value']
     """
     import pandas as pd
 
     blocks = []
-    for name in observables(found):
-        values = xr.Dataset({"value": found[name].astype(float), "_ok": found["status"] == "ok"})
+    for name in observables(results):
+        values = xr.Dataset({"value": results[name].astype(float), "_ok": results["status"] == "ok"})
         frame = values.to_dataframe().reset_index()
         frame = frame[frame.pop("_ok")]
         frame.insert(0, "observable", name)
         blocks.append(frame)
     joined = pd.concat(blocks, ignore_index=True) if blocks else pd.DataFrame()
-    joined.attrs = dict(found.attrs)
+    joined.attrs = dict(results.attrs)
     last = ["value"] if blocks else []
     return joined[[column for column in joined.columns if column != "value"] + last]
 
 
-def verdict(study: Study, found: xr.Dataset) -> str:
+def verdict(study: Study, results: xr.Dataset) -> str:
     """Sum a study up, one line per observable: agreement by experiment, how the gap shrinks with the size.
 
     Parameters
     ----------
     study : Study
-    found : Dataset
+    results : Dataset
 
     Returns
     -------
@@ -196,13 +196,13 @@ def verdict(study: Study, found: xr.Dataset) -> str:
     Examples
     --------
     >>> from firstlight.study import demo
-    >>> print(verdict(demo.STUDY, demo.found()))
+    >>> print(verdict(demo.STUDY, demo.results()))
     mean: experiment agrees at 1 of 3 points (2 undecided, about 7 to 9 trials would decide); tolerance 5%
     variance: experiment undecided at 3 of 3 points (about 23 to 480 trials would decide); tolerance 5%
     """
-    summary, kept = summarise(study, found), planned(found)
+    summary, kept = summarise(study, results), planned(results)
     lines = []
-    for name in study.judged or observables(found):
+    for name in study.judged or observables(results):
         if f"{name}_verdict" not in summary:
             continue
         said = []
@@ -215,16 +215,16 @@ def verdict(study: Study, found: xr.Dataset) -> str:
         extra = study.allowance(name)
         allowed = f"{study.tolerance:.0%}" + (f" + {extra:g}" if extra else "")
         lines.append(f"{name}: {'; '.join(said)}; tolerance {allowed}")
-    return "\n".join((lines or ["no theory to compare with"]) + _warned(found))
+    return "\n".join((lines or ["no theory to compare with"]) + _warned(results))
 
 
-def tally(study: Study, found: xr.Dataset) -> dict[str, int]:
+def tally(study: Study, results: xr.Dataset) -> dict[str, int]:
     """Count the verdicts on a study's first experiment, over the points where theory speaks.
 
     Parameters
     ----------
     study : Study
-    found : Dataset
+    results : Dataset
 
     Returns
     -------
@@ -234,25 +234,25 @@ def tally(study: Study, found: xr.Dataset) -> dict[str, int]:
     Examples
     --------
     >>> from firstlight.study import demo
-    >>> tally(demo.STUDY, demo.found())
+    >>> tally(demo.STUDY, demo.results())
     {'agrees': 1, 'undecided': 5}
     """
-    summary, kept = summarise(study, found), planned(found)
+    summary, kept = summarise(study, results), planned(results)
     counts: Counter[str] = Counter()
-    for name in study.judged or observables(found):
+    for name in study.judged or observables(results):
         if f"{name}_verdict" in summary:
             words = summary[f"{name}_verdict"].isel(experiment=0)
             counts.update(words.values[kept.broadcast_like(words).transpose(*words.dims).values].tolist())
     return {word: count for word, count in sorted(counts.items()) if word != NO_PREDICTION}
 
 
-def conclusions(study: Study, found: xr.Dataset) -> dict[str, Any]:
+def conclusions(study: Study, results: xr.Dataset) -> dict[str, Any]:
     """Say what a study comes to, as plain values for JSON: its verdict and the published claims it judges.
 
     Parameters
     ----------
     study : Study
-    found : Dataset
+    results : Dataset
 
     Returns
     -------
@@ -262,20 +262,20 @@ def conclusions(study: Study, found: xr.Dataset) -> dict[str, Any]:
     Examples
     --------
     >>> from firstlight.study import demo
-    >>> conclusions(demo.STUDY, demo.found())["claims"]
+    >>> conclusions(demo.STUDY, demo.results())["claims"]
     []
     """
     return {
-        "verdict": verdict(study, found),
+        "verdict": verdict(study, results),
         "claims": [
             {name: getattr(claim, name) for name in ("text", "verdict", "evidence")}
-            for claim in claims_of(study, found)
+            for claim in claims_of(study, results)
         ],
     }
 
 
-def _warned(found: xr.Dataset) -> list[str]:
-    texts = found["warning"].values.ravel() if "warning" in found else np.array([], dtype=str)
+def _warned(results: xr.Dataset) -> list[str]:
+    texts = results["warning"].values.ravel() if "warning" in results else np.array([], dtype=str)
     texts = texts[texts != ""]
     return [f"{len(texts)} trials warned, such as: {texts[0]}"] if len(texts) else []
 
@@ -295,13 +295,15 @@ def _rate(study: Study, summary: xr.Dataset, name: str, arm: str) -> str:
     return f", {fit_rate(sizes, square.values, error.values, power=2).note}"
 
 
-def export(study: Study, found: xr.Dataset, kind: str, output: str | os.PathLike[str] | None = None) -> Path:
+def export(
+    study: Study, results: xr.Dataset, kind: str, output: str | os.PathLike[str] | None = None
+) -> Path:
     """Write every trial of a study to one file, which appears whole or not at all.
 
     Parameters
     ----------
     study : Study
-    found : Dataset
+    results : Dataset
         As `run` returns it.
     kind : {"nc", "parquet", "csv"}
         NetCDF keeps the Dataset; the others hold one row per value. Provenance is inside NetCDF and Parquet,
@@ -318,30 +320,30 @@ def export(study: Study, found: xr.Dataset, kind: str, output: str | os.PathLike
     >>> import tempfile
     >>> from firstlight.study import demo
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     export(demo.STUDY, demo.found(), "csv", f"{folder}/rate.csv").name
+    ...     export(demo.STUDY, demo.results(), "csv", f"{folder}/rate.csv").name
     'rate.csv'
     """
     if kind not in KINDS:
         raise unknown("format", kind, KINDS)
-    stem = f"{study.name.replace('/', '-')}-{found.attrs.get('scale', 'quick')}"
+    stem = f"{study.name.replace('/', '-')}-{results.attrs.get('scale', 'quick')}"
     target = Path(output) if output is not None else Path("out/export") / f"{stem}.{kind}"
     target.parent.mkdir(parents=True, exist_ok=True)
     part = target.with_name(f".{target.name}.{os.getpid()}.part")
     try:
-        _write(study, found, kind, part)
+        _write(study, results, kind, part)
         part.replace(target)
     finally:
         part.unlink(missing_ok=True)
     if kind == "csv":
         beside = target.with_suffix(".json")
-        beside.write_text(json.dumps(dict(found.attrs), indent=2, default=str), "utf-8")
+        beside.write_text(json.dumps(dict(results.attrs), indent=2, default=str), "utf-8")
     return target
 
 
-def _write(study: Study, found: xr.Dataset, kind: str, path: Path) -> None:
+def _write(study: Study, results: xr.Dataset, kind: str, path: Path) -> None:
     if kind == "nc":
-        found.to_netcdf(path, engine="netcdf4")
+        results.to_netcdf(path, engine="netcdf4")
     elif kind == "parquet":
-        tidy(study, found).to_parquet(path, index=False)
+        tidy(study, results).to_parquet(path, index=False)
     else:
-        tidy(study, found).to_csv(path, index=False)
+        tidy(study, results).to_csv(path, index=False)

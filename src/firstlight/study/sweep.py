@@ -201,12 +201,12 @@ class Study:
     @property
     def comparisons(self) -> dict[str, tuple[str, str]]:
         """What is judged, by name: the experiment, and the arm that it is judged by."""
-        found: dict[str, tuple[str, str]] = {}
+        pairs: dict[str, tuple[str, str]] = {}
         for name, arm in self.arms.items():
             if arm.kind == "simulate":
-                found |= {name: (name, self.reference)} if self.reference else {}
-                found |= {f"{name} by {other}": (name, other) for other in arm.against}
-        return found
+                pairs |= {name: (name, self.reference)} if self.reference else {}
+                pairs |= {f"{name} by {other}": (name, other) for other in arm.against}
+        return pairs
 
     def allowance(self, observable: str) -> float:
         """Return what is added to the relative tolerance of one observable."""

@@ -172,10 +172,10 @@ def perform(task: Task) -> Record:
     try:
         with one_thread(), warnings_of_trial() as said:
             rng = stream(task.seed, "point", task.key, "trial", task.trial)
-            found = getattr(task.problem(), task.kind)(rng, **task.options)
+            results = getattr(task.problem(), task.kind)(rng, **task.options)
             if task.arithmetic != arithmetic():
                 said.append("another processor than the run's own: its arithmetic differs in the last bits")
-        kept = _kept(converged_only(found), task.observables)
+        kept = _kept(converged_only(results), task.observables)
         layout, body = pack(kept.assign(warning="; ".join(said)) if said else kept)
     except Exception as error:  # whatever a trial raises must not stop the others
         message = f"{type(error).__name__}: {error}"
@@ -183,14 +183,14 @@ def perform(task: Task) -> Record:
     return task.record(layout=layout, body=body, seconds=time.perf_counter() - start)
 
 
-def _kept(found: xr.Dataset, observables: tuple[str, ...]) -> xr.Dataset:
+def _kept(results: xr.Dataset, observables: tuple[str, ...]) -> xr.Dataset:
     if not observables:
-        return found
+        return results
     for name in observables:
-        if name not in found.data_vars:
-            raise unknown("observable", name, map(str, found.data_vars))
+        if name not in results.data_vars:
+            raise unknown("observable", name, map(str, results.data_vars))
     beside = {"converged", *(f"{name}_sem" for name in observables)} - set(observables)
-    return found[[*observables, *sorted(beside & set(found.data_vars))]]
+    return results[[*observables, *sorted(beside & set(results.data_vars))]]
 
 
 def one_thread() -> AbstractContextManager[Any]:

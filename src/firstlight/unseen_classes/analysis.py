@@ -74,22 +74,22 @@ def analyse(data: UnseenData, step: Step, *, level: float = 0.95) -> Analysis:
     --------
     >>> from firstlight.data.unseen import image_classes, standardised
     >>> data = standardised(image_classes(np.random.default_rng(0), "digits", [3, 8], 20))
-    >>> found = analyse(data, Step())
-    >>> found.sizes["class"], found.sizes["pair"]
+    >>> results = analyse(data, Step())
+    >>> results.sizes["class"], results.sizes["pair"]
     (8, 28)
     """
     if not 0 < level < 1:
         raise ValueError(f"level = {level}: must lie in (0, 1)")
     beta, tau, bulk, sigma = step.covariance(data), step.tau_of(data), step_bulk(step, data), step.sigma
     labels = data.unseen_labels
-    found = train_unseen_similarity(beta, data.unseen, labels, bulk)
-    pairs = list(combinations(range(found.sizes["class"]), 2))
-    found = found.drop_dims("other").assign_coords(bound=["low", "high"])
+    results = train_unseen_similarity(beta, data.unseen, labels, bulk)
+    pairs = list(combinations(range(results.sizes["class"]), 2))
+    results = results.drop_dims("other").assign_coords(bound=["low", "high"])
     classes, index, counts = np.unique(labels, return_inverse=True, return_counts=True)
-    found["samples"] = ("class", counts)
-    found["tau"] = tau
+    results["samples"] = ("class", counts)
+    results["tau"] = tau
     members = [np.flatnonzero(index == c) for c in range(len(classes))]
-    found["pair"] = [f"{classes[a]} - {classes[b]}" for a, b in pairs]
+    results["pair"] = [f"{classes[a]} - {classes[b]}" for a, b in pairs]
     for name, size, part in (("_before", 0.0, None), ("", tau, bulk)):
         kernel = partial(
             spiked_kernel, covariance=beta, tau=size, activation=sigma, bulk=part, head=step.head
@@ -98,36 +98,36 @@ def analyse(data: UnseenData, step: Step, *, level: float = 0.95) -> Analysis:
         asked = counts[index] > 1  # the only member of a class has nobody to find
         hit = np.where(asked, rivals.sum(axis=1) < step.neighbours, 0.0)
         near = _pair_recall(rivals < step.neighbours, index, asked, pairs)
-        found[f"pair_recall{name}"] = ("pair", near)
-        found[f"mean_recall{name}"] = hit.sum() / asked.sum()
+        results[f"pair_recall{name}"] = ("pair", near)
+        results[f"mean_recall{name}"] = hit.sum() / asked.sum()
         by_class = np.where(counts > 1, np.bincount(index, hit) / counts, np.nan)
-        _put(found, f"recall{name}", by_class, share_bounds(by_class, counts, level))
-        _put(found, f"alignment{name}", np.diag(cosines), np.clip(within, -1, 1))
+        _put(results, f"recall{name}", by_class, share_bounds(by_class, counts, level))
+        _put(results, f"alignment{name}", np.diag(cosines), np.clip(within, -1, 1))
     moved = predicted_movement(data.unseen, beta, tau, sigma, bulk, head=step.head)
     bounds = [np.maximum(mean_bounds(moved[m], level), 0) for m in members]
-    _put(found, "elasticity", [moved[m].mean() for m in members], bounds)
-    found["similarity_interval"] = (
+    _put(results, "elasticity", [moved[m].mean() for m in members], bounds)
+    results["similarity_interval"] = (
         ("class", "bound"),
         _similarity_bounds(data.unseen @ beta, members, level),
     )
     together = np.array([max(asked[index == a].sum() + asked[index == b].sum(), 1) for a, b in pairs])
-    found["pair_alignment"] = ("pair", [cosines[a, b] for a, b in pairs])
-    found["pair_alignment_interval"] = (("pair", "bound"), np.clip([across[pair] for pair in pairs], -1, 1))
-    found["pair_recall_interval"] = (("pair", "bound"), share_bounds(near, together, level))
-    _pair_geometry(found, pairs)
+    results["pair_alignment"] = ("pair", [cosines[a, b] for a, b in pairs])
+    results["pair_alignment_interval"] = (("pair", "bound"), np.clip([across[pair] for pair in pairs], -1, 1))
+    results["pair_recall_interval"] = (("pair", "bound"), share_bounds(near, together, level))
+    _pair_geometry(results, pairs)
     for name in RANKED:
-        values = found[name].values
-        found[f"{name}_rank"] = ("class", _rank(np.abs(values) if name == "similarity" else values))
+        values = results[name].values
+        results[f"{name}_rank"] = ("class", _rank(np.abs(values) if name == "similarity" else values))
     for name in ("pair_alignment", "pair_recall"):
-        found[f"{name}_rank"] = ("pair", _rank(found[name].values))
-    found["excluded"] = int((~asked).sum())
-    found = found.drop_vars(["norm", "bulk"])
-    return Analysis(found.data_vars, found.coords, {**found.attrs, "level": level})
+        results[f"{name}_rank"] = ("pair", _rank(results[name].values))
+    results["excluded"] = int((~asked).sum())
+    results = results.drop_vars(["norm", "bulk"])
+    return Analysis(results.data_vars, results.coords, {**results.attrs, "level": level})
 
 
-def _put(found: xr.Dataset, name: str, values: list[float] | np.ndarray, bounds: ArrayLike) -> None:
-    found[name] = ("class", np.asarray(values, float))
-    found[f"{name}_interval"] = (("class", "bound"), np.asarray(bounds, float))
+def _put(results: xr.Dataset, name: str, values: list[float] | np.ndarray, bounds: ArrayLike) -> None:
+    results[name] = ("class", np.asarray(values, float))
+    results[f"{name}_interval"] = (("class", "bound"), np.asarray(bounds, float))
 
 
 def _similarity_bounds(along: np.ndarray, members: list[np.ndarray], level: float) -> np.ndarray:
@@ -202,20 +202,23 @@ def _pair_recall(
     hit: np.ndarray, index: np.ndarray, asked: np.ndarray, pairs: list[tuple[int, int]]
 ) -> np.ndarray:
     """Recall among the members of two classes alone; NaN for two lone members."""
-    found = []
+    recall = []
     for a, b in pairs:
         first, second = hit[(index == a) & asked, b], hit[(index == b) & asked, a]
-        found.append(np.concatenate([first, second]).mean() if len(first) + len(second) else np.nan)
-    return np.array(found)
+        recall.append(np.concatenate([first, second]).mean() if len(first) + len(second) else np.nan)
+    return np.array(recall)
 
 
-def _pair_geometry(found: xr.Dataset, pairs: list[tuple[int, int]]) -> None:
-    t, s, side = (found[name].values for name in ("similarity", "spread", "side"))
+def _pair_geometry(results: xr.Dataset, pairs: list[tuple[int, int]]) -> None:
+    t, s, side = (results[name].values for name in ("similarity", "spread", "side"))
     pooled = np.array([np.sqrt((s[a] ** 2 + s[b] ** 2) / 2) for a, b in pairs])
     apart = np.array([abs(t[a] - t[b]) for a, b in pairs])
-    found["product"] = ("pair", np.array([t[a] * t[b] for a, b in pairs]))
-    found["same_side"] = ("pair", np.array([side[a] == side[b] for a, b in pairs]))
-    found["distance"] = ("pair", np.divide(apart, pooled, out=np.full(len(pairs), np.inf), where=pooled > 0))
+    results["product"] = ("pair", np.array([t[a] * t[b] for a, b in pairs]))
+    results["same_side"] = ("pair", np.array([side[a] == side[b] for a, b in pairs]))
+    results["distance"] = (
+        "pair",
+        np.divide(apart, pooled, out=np.full(len(pairs), np.inf), where=pooled > 0),
+    )
 
 
 def _rank(values: np.ndarray) -> np.ndarray:

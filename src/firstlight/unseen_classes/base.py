@@ -46,9 +46,9 @@ class UnseenProblem(Step):
         stream = generator(rng)
         return self.summarised(simulate_classes(self.sample(stream), self, stream, steps))
 
-    def summarised(self, found: xr.Dataset) -> xr.Dataset:
+    def summarised(self, results: xr.Dataset) -> xr.Dataset:
         """Return what is kept: here everything."""
-        return found
+        return results
 
     def assumptions(self) -> tuple[Assumption, ...]:
         """Return what the theory assumes, each checked on samples of this problem."""
@@ -100,7 +100,7 @@ def _verdict(name: str, holds: bool, detail: str) -> Assumption:
     return Assumption(name, "holds" if holds else "fails", detail)
 
 
-def over_two_classes(found: xr.Dataset) -> xr.Dataset:
+def over_two_classes(results: xr.Dataset) -> xr.Dataset:
     """Average two classes that mirror each other into numbers; the similarity by size.
 
     Examples
@@ -109,7 +109,7 @@ def over_two_classes(found: xr.Dataset) -> xr.Dataset:
     >>> float(over_two_classes(two).similarity)
     2.5
     """
-    found = found.assign(similarity=np.abs(found["similarity"]))
-    across = found["separability"].mean() if "separability" in found else None
-    numbers = found.drop_dims("other", errors="ignore").mean("class")
+    results = results.assign(similarity=np.abs(results["similarity"]))
+    across = results["separability"].mean() if "separability" in results else None
+    numbers = results.drop_dims("other", errors="ignore").mean("class")
     return numbers if across is None else numbers.assign(separability=across)

@@ -81,25 +81,25 @@ UNRELATED = Statement(
 _STRONG = 0.3
 
 
-def alignment(found: xr.Dataset) -> list[Claim]:
+def alignment(results: xr.Dataset) -> list[Claim]:
     """Judge ``unseen-classes/alignment-vs-similarity``: cosines and inner products by strength."""
-    network = found.sel(arm="network")
+    network = results.sel(arm="network")
     size = abs(network["cosine"])
     parts = _each("strength", "Spearman, cosine, κ =", size, network["alignment"])
     return [judged(ALIGNMENT, [*parts, *_each("strength", "inner product, κ =", size, network["cohesion"])])]
 
 
-def elasticity(found: xr.Dataset) -> list[Claim]:
+def elasticity(results: xr.Dataset) -> list[Claim]:
     """Judge ``unseen-classes/elasticity-vs-similarity`` at each strength of the step."""
-    network = found.sel(arm="network")
+    network = results.sel(arm="network")
     return [
         judged(ELASTICITY, _each("strength", "Spearman, κ =", abs(network["cosine"]), network["elasticity"]))
     ]
 
 
-def sides(found: xr.Dataset) -> list[Claim]:
+def sides(results: xr.Dataset) -> list[Claim]:
     """Judge ``unseen-classes/recall-vs-similarity``: two unseen classes on opposite sides, or on the same."""
-    network = found.sel(arm="network")
+    network = results.sel(arm="network")
     change = network["mean_recall"] - network["mean_recall_before"]
     far = network["along"] > network["along"].mean()
     cases = {
@@ -122,9 +122,9 @@ def sides(found: xr.Dataset) -> list[Claim]:
     return [judged(RECALL, rises), judged(HELPS, changes)]
 
 
-def lengths(found: xr.Dataset) -> list[Claim]:
+def lengths(results: xr.Dataset) -> list[Claim]:
     """Judge ``unseen-classes/lengths``, set-up 1: longer unseen means are easier before the step as well."""
-    network = found.sel(arm="network")
+    network = results.sel(arm="network")
     change = network["mean_recall"] - network["mean_recall_before"]
     cases = {
         ALIGNMENT: ("Spearman, cohesion", network["cohesion"]),
@@ -135,9 +135,9 @@ def lengths(found: xr.Dataset) -> list[Claim]:
     return [judged(text, [_ranks(word, network["length"], y)]) for text, (word, y) in cases.items()]
 
 
-def rotations(found: xr.Dataset) -> list[Claim]:
+def rotations(results: xr.Dataset) -> list[Claim]:
     """Judge ``unseen-classes/rotations``, set-up 2: classes that turn away from the training direction."""
-    network = found.sel(arm="network")
+    network = results.sel(arm="network")
     size, change = network["similarity"], network["mean_recall"] - network["mean_recall_before"]
     return [
         judged(ALIGNMENT, _each("length", "Spearman, length =", size, network["alignment"])),
@@ -150,9 +150,9 @@ def rotations(found: xr.Dataset) -> list[Claim]:
     ]
 
 
-def gradient(found: xr.Dataset) -> list[Claim]:
+def gradient(results: xr.Dataset) -> list[Claim]:
     """Judge ``unseen-classes/rank-one`` in both norms; errors falling slower than n^(-1/4) do not count."""
-    network = found.sel(arm="network")
+    network = results.sel(arm="network")
     parts = [
         _power(
             f"exponent in {norm} norm, {name}", network[f"{norm.lower()}_error"].sel(activation=name), -0.25
@@ -163,9 +163,9 @@ def gradient(found: xr.Dataset) -> list[Claim]:
     return [judged(RANK_ONE, parts)]
 
 
-def norms(found: xr.Dataset) -> list[Claim]:
+def norms(results: xr.Dataset) -> list[Claim]:
     """Judge ``unseen-classes/operator-norm``: what outgrows √n + √d by n^(1/4) is another order."""
-    ratio = found["over_published"].sel(arm="matrix")
+    ratio = results["over_published"].sel(arm="matrix")
     parts = [
         _power(f"exponent of norm / (√n + √d), {law}", ratio.sel(law=law), 0.25)
         for law in ratio["law"].values
@@ -173,9 +173,9 @@ def norms(found: xr.Dataset) -> list[Claim]:
     return [judged(NORMS, parts, every=True)]
 
 
-def sets(found: xr.Dataset) -> list[Claim]:
+def sets(results: xr.Dataset) -> list[Claim]:
     """Judge a study of many training sets; the intervals are over these."""
-    network = found.sel(arm="network").mean("trial")
+    network = results.sel(arm="network").mean("trial")
 
     def parts(label: str, relation: str) -> list[Estimate]:
         ranks = (network[f"spearman{end}"].sel(relation=relation).values for end in ("", "_low", "_high"))
@@ -203,9 +203,9 @@ def sets(found: xr.Dataset) -> list[Claim]:
     ]
 
 
-def spikes(found: xr.Dataset) -> list[Claim]:
+def spikes(results: xr.Dataset) -> list[Claim]:
     """Judge ``unseen-classes/spikes``: distances by the place of the training direction."""
-    distance = xr.apply_ufunc(np.log, found["distance"].sel(arm="network"))
+    distance = xr.apply_ufunc(np.log, results["distance"].sel(arm="network"))
 
     def part(name: str, base: str, side: Side) -> Estimate:
         change = distance.sel(directions=name) - distance.sel(directions=base)
@@ -219,13 +219,13 @@ def spikes(found: xr.Dataset) -> list[Claim]:
     ]
 
 
-def deep(found: xr.Dataset) -> list[Claim]:
+def deep(results: xr.Dataset) -> list[Claim]:
     """Judge a study of deep networks along its first axis (images or losses), by what training changed.
 
     Ranks agree as well before training: the claims are judged on the change from epoch 0 to the last. The
     trials redraw the same ten classes, which the intervals know (`over_classes`).
     """
-    network = found.sel(arm="network")
+    network = results.sel(arm="network")
     change = network.isel(epoch=-1) - network.isel(epoch=0)
     [axis] = [dim for dim in change["kendall_w"].dims if dim not in ("trial", "class")]
 
@@ -281,5 +281,5 @@ def _each(axis: str, label: str, x: xr.DataArray, y: xr.DataArray) -> list[Estim
 
 def _power(label: str, values: xr.DataArray, border: float) -> Estimate:
     sizes = values["dimension"].values
-    found = exponent(sizes, values.transpose("trial", "dimension"))
-    return Estimate(label, *found, border=border, side="below")
+    fitted = exponent(sizes, values.transpose("trial", "dimension"))
+    return Estimate(label, *fitted, border=border, side="below")

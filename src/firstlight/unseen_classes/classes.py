@@ -43,13 +43,13 @@ def predict_classes(data: UnseenData, step: Step) -> xr.Dataset:
     --------
     >>> from firstlight.data.unseen import image_classes, standardised
     >>> data = standardised(image_classes(np.random.default_rng(0), "digits", [3, 8], 30))
-    >>> found = predict_classes(data, Step(strength=4.0))
-    >>> found.sizes["class"], bool(found.similarity_alignment_change > 0.5)
+    >>> results = predict_classes(data, Step(strength=4.0))
+    >>> results.sizes["class"], bool(results.similarity_alignment_change > 0.5)
     (8, True)
     """
     beta, tau, sigma, bulk = step.covariance(data), step.tau_of(data), step.sigma, step_bulk(step, data)
     labels = data.unseen_labels
-    found = train_unseen_similarity(beta, data.unseen, labels, bulk)[["similarity", "snr"]]
+    results = train_unseen_similarity(beta, data.unseen, labels, bulk)[["similarity", "snr"]]
     for name, strength, part in (("_before", 0.0, None), ("", tau, bulk)):
         gram = spiked_kernel(data.unseen, None, beta, strength, sigma, part, head=step.head)
         inner = gram_alignment(gram, labels).values
@@ -59,7 +59,7 @@ def predict_classes(data: UnseenData, step: Step) -> xr.Dataset:
         gram /= size[:, None]
         gram /= size
         put(
-            found,
+            results,
             name,
             inner,
             gram_alignment(gram, labels).values,
@@ -68,9 +68,9 @@ def predict_classes(data: UnseenData, step: Step) -> xr.Dataset:
         )
     moved = predicted_movement(data.unseen, beta, tau, sigma, bulk, head=step.head)
     _, index, counts = np.unique(labels, return_inverse=True, return_counts=True)
-    found["elasticity"] = ("class", np.bincount(index, moved) / counts)
+    results["elasticity"] = ("class", np.bincount(index, moved) / counts)
     raw = recall_from_gram(data.unseen @ data.unseen.T, labels, step.neighbours, step.metric)
-    return with_relations(found.assign(raw_recall=float(raw.recall)))
+    return with_relations(results.assign(raw_recall=float(raw.recall)))
 
 
 def simulate_classes(
@@ -97,8 +97,8 @@ def simulate_classes(
     --------
     >>> from firstlight.data.unseen import image_classes, standardised
     >>> data = standardised(image_classes(np.random.default_rng(0), "digits", [3, 8], 30))
-    >>> found = simulate_classes(data, Step(strength=4.0, width=256), np.random.default_rng(1))
-    >>> found.sizes["class"], bool(found.similarity_alignment_change > 0.5)
+    >>> results = simulate_classes(data, Step(strength=4.0, width=256), np.random.default_rng(1))
+    >>> results.sizes["class"], bool(results.similarity_alignment_change > 0.5)
     (8, True)
     """
     check_count("steps", steps, 1)
@@ -114,16 +114,16 @@ def simulate_classes(
     for _ in range(steps):
         trained = trained.step(data.train, targets, rate / steps)
     moved = data.unseen @ network.descent_direction(data.train, targets).T
-    found = step_similarity(moved, network.second_layer, step.output_scale * mean_slope(sigma), labels)
+    results = step_similarity(moved, network.second_layer, step.output_scale * mean_slope(sigma), labels)
     before, after = network.hidden(data.unseen), trained.hidden(data.unseen)
     for name, features in (("_before", before), ("", after)):
         inner = alignment(features, labels).values / step.width
         cosine = alignment(features, labels, "cosine").values
         recall = recall_at_k(features, labels, step.neighbours, step.metric)
-        put(found, name, inner, cosine, recall.by_class, recall.overall)
-    found["elasticity"] = ("class", elasticity(before, after, labels).values / step.width)
+        put(results, name, inner, cosine, recall.by_class, recall.overall)
+    results["elasticity"] = ("class", elasticity(before, after, labels).values / step.width)
     raw = recall_at_k(data.unseen, labels, step.neighbours, step.metric).overall
-    return with_relations(found.assign(raw_recall=raw))
+    return with_relations(results.assign(raw_recall=raw))
 
 
 def _targets(labels: np.ndarray, loss: str) -> np.ndarray:

@@ -49,14 +49,14 @@ def unseen(
     try:
         data = _read(file, labels, classes, most, seed)
         step = Step(strength=strength, activation=activation, metric=metric, width=2048)  # type: ignore[arg-type]
-        found = analyse(data, step)
+        results = analyse(data, step)
         measured = simulate_classes(data, step, np.random.default_rng(seed)) if check else None
         if figure is not None:
-            _draw(found, figure)
+            _draw(results, figure)
     except (ValueError, OSError) as error:
         typer.echo(f"error: {error}", err=True)
         raise typer.Exit(2) from None
-    facts = _facts(found, measured, classes, len(data.train))
+    facts = _facts(results, measured, classes, len(data.train))
     typer.echo(json.dumps(facts, indent=2, ensure_ascii=False) if as_json else "\n".join(_lines(facts)))
 
 
@@ -82,43 +82,45 @@ def _read(file: Path, labels: str, classes: str, most: int | None, seed: int) ->
     return standardised(split_classes(table.features[chosen], table.labels[chosen], wanted))
 
 
-def _draw(found: "xr.Dataset", path: Path) -> None:
+def _draw(results: "xr.Dataset", path: Path) -> None:
     from firstlight.unseen_classes.figures import classes
 
     if path.suffix.lower() not in (".png", ".svg", ".pdf"):
         raise ValueError(f"figure = {path}: must end in .png, .svg or .pdf")
-    classes(found).savefig(path)
+    classes(results).savefig(path)
 
 
-def _facts(found: "xr.Dataset", measured: "xr.Dataset | None", classes: str, samples: int) -> dict[str, Any]:
+def _facts(
+    results: "xr.Dataset", measured: "xr.Dataset | None", classes: str, samples: int
+) -> dict[str, Any]:
     names = ("samples", "similarity", "cosine", "snr", "side", "alignment", "alignment_before", "elasticity",
              "recall", "recall_before")  # fmt: skip
     rows = []
-    for place, name in enumerate(found["class"].values.tolist()):
-        row = {"class": name} | {key: _plain(found[key].values[place]) for key in names}
+    for place, name in enumerate(results["class"].values.tolist()):
+        row = {"class": name} | {key: _plain(results[key].values[place]) for key in names}
         for key in ("similarity", "alignment", "elasticity", "recall"):
-            row[f"{key}_interval"] = [_plain(v) for v in found[f"{key}_interval"].values[place]]
-            row[f"{key}_rank"] = _plain(found[f"{key}_rank"].values[place])
+            row[f"{key}_interval"] = [_plain(v) for v in results[f"{key}_interval"].values[place]]
+            row[f"{key}_rank"] = _plain(results[f"{key}_rank"].values[place])
         if measured is not None:
             row |= {f"{key}_measured": _plain(measured[key].values[place])
                     for key in ("alignment", "elasticity", "recall")}  # fmt: skip
         rows.append(row)
-    pairs = [_pair(found, place) for place in range(found.sizes["pair"])]
-    whole = {
-        key: _plain(found[key].values) for key in ("tau", "mean_recall", "mean_recall_before", "excluded")
+    pairs = [_pair(results, place) for place in range(results.sizes["pair"])]
+    overall = {
+        key: _plain(results[key].values) for key in ("tau", "mean_recall", "mean_recall_before", "excluded")
     }
-    return {"trained": classes, "train_samples": samples, "level": found.attrs["level"], **whole,
-            "classes": rows, "pairs": pairs, "summary": _summary(found, measured),
+    return {"trained": classes, "train_samples": samples, "level": results.attrs["level"], **overall,
+            "classes": rows, "pairs": pairs, "summary": _summary(results, measured),
             "caveats": list(CAVEATS)}  # fmt: skip
 
 
-def _pair(found: "xr.Dataset", place: int) -> dict[str, Any]:
+def _pair(results: "xr.Dataset", place: int) -> dict[str, Any]:
     keys = ("same_side", "product", "distance", "pair_alignment", "pair_alignment_rank", "pair_recall",
             "pair_recall_rank", "pair_recall_before")  # fmt: skip
-    row = {"pair": found["pair"].values[place].item()}
-    row |= {key: _plain(found[key].values[place]) for key in keys}
+    row = {"pair": results["pair"].values[place].item()}
+    row |= {key: _plain(results[key].values[place]) for key in keys}
     for key in ("pair_alignment", "pair_recall"):
-        row[f"{key}_interval"] = [_plain(v) for v in found[f"{key}_interval"].values[place]]
+        row[f"{key}_interval"] = [_plain(v) for v in results[f"{key}_interval"].values[place]]
     return row
 
 
@@ -132,34 +134,34 @@ def _plain(value: Any) -> Any:
     return plain
 
 
-def _summary(found: "xr.Dataset", measured: "xr.Dataset | None") -> list[str]:
+def _summary(results: "xr.Dataset", measured: "xr.Dataset | None") -> list[str]:
     """Say in plain words what was found."""
     import numpy as np
 
-    name = found["class"].values
-    moved = np.abs(found["similarity"].values)
-    change = found["alignment"].values - found["alignment_before"].values
-    recall = found["recall"].values
+    name = results["class"].values
+    moved = np.abs(results["similarity"].values)
+    change = results["alignment"].values - results["alignment_before"].values
+    recall = results["recall"].values
     lines = [
         f"Class {name[moved.argmax()]} lies furthest along what the training classes teach, "
         f"{name[moved.argmin()]} least.",
         f"The step raises the alignment of {int((change > 0).sum())} of {len(name)} unseen classes.",
-        f"Recall@1 over all unseen samples goes from {float(found['mean_recall_before']):.3f} to "
-        f"{float(found['mean_recall']):.3f}.",
+        f"Recall@1 over all unseen samples goes from {float(results['mean_recall_before']):.3f} to "
+        f"{float(results['mean_recall']):.3f}.",
     ]
     if np.isfinite(recall).any():
         best, worst = np.nanargmax(recall), np.nanargmin(recall)
         lines.append(f"Easiest to retrieve: class {name[best]} ({recall[best]:.3f}); hardest: "
                      f"{name[worst]} ({recall[worst]:.3f}).")  # fmt: skip
-    hardest = int(np.nanargmin(found["pair_recall"].values))
-    where = "the same side" if bool(found["same_side"].values[hardest]) else "opposite sides"
-    lines.append(f"The pair most easily confused is {found['pair'].values[hardest]}, on {where}.")
-    if int(found["excluded"]):
+    hardest = int(np.nanargmin(results["pair_recall"].values))
+    where = "the same side" if bool(results["same_side"].values[hardest]) else "opposite sides"
+    lines.append(f"The pair most easily confused is {results['pair'].values[hardest]}, on {where}.")
+    if int(results["excluded"]):
         lines.append(
-            f"Alone in their class, with nobody to find, and left out: {int(found['excluded'])} samples."
+            f"Alone in their class, with nobody to find, and left out: {int(results['excluded'])} samples."
         )
     if measured is not None:
-        gap = np.abs(found["alignment"].values - measured["alignment"].values)
+        gap = np.abs(results["alignment"].values - measured["alignment"].values)
         lines.append(f"One network of width 2048 was trained: alignment differs by {np.nanmean(gap):.3f} on "
                      f"average, its Recall@1 is {float(measured['mean_recall']):.3f}.")  # fmt: skip
     return lines

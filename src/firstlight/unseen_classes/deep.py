@@ -78,17 +78,17 @@ class DeepProblem(Training):
     def predict(self, rng: RNGLike | SeedLike = 0) -> xr.Dataset:
         """Return what one step of a two-layer network on the pixels would give, the same at every epoch."""
         data = self.sample(generator(rng))
-        found = predict_classes(standardised(data), Step(loss="softmax"))
-        size = np.abs(found["similarity"].values)
-        numbers = {name: float(found[name]) for name in _RELATIONS}
-        numbers |= _agreement(size, found["alignment"].values, found["recall"].values)
+        results = predict_classes(standardised(data), Step(loss="softmax"))
+        size = np.abs(results["similarity"].values)
+        numbers = {name: float(results[name]) for name in _RELATIONS}
+        numbers |= _agreement(size, results["alignment"].values, results["recall"].values)
         numbers |= {
-            "mean_alignment": float(found["alignment"].mean()),
-            "mean_recall": float(found["mean_recall"]),
+            "mean_alignment": float(results["alignment"].mean()),
+            "mean_recall": float(results["mean_recall"]),
         }
         epochs = np.arange(self.epochs + 1)
         columns = {name: ("epoch", np.full(len(epochs), value)) for name, value in numbers.items()}
-        return xr.Dataset(columns, {"epoch": epochs}).assign(_about(data, float(found["raw_recall"])))
+        return xr.Dataset(columns, {"epoch": epochs}).assign(_about(data, float(results["raw_recall"])))
 
     def simulate(self, rng: RNGLike | SeedLike = None) -> xr.Dataset:
         """Train, and measure embeddings before training and after every epoch.
@@ -140,12 +140,12 @@ def _measured(raw: UnseenData) -> dict[str, float]:
     beta = label_covariance(data.train, data.train_labels, "softmax")
     size = np.linalg.norm(class_means(data.unseen @ beta.reshape(len(beta), -1), data.unseen_labels), axis=1)
     columns = {"similarity": size, "alignment": cosine, "recall": recall.by_class}
-    found = {}
+    results = {}
     for name in _RELATIONS:
         a, b = name.split("_")
-        found[name] = float(rank_agreement(columns[a], columns[b], resamples=0)["spearman"])
-    found |= _agreement(size, cosine, recall.by_class)
-    return found | {"mean_alignment": float(cosine.mean()), "mean_recall": recall.overall}
+        results[name] = float(rank_agreement(columns[a], columns[b], resamples=0)["spearman"])
+    results |= _agreement(size, cosine, recall.by_class)
+    return results | {"mean_alignment": float(cosine.mean()), "mean_recall": recall.overall}
 
 
 def _agreement(*scores: np.ndarray) -> dict[str, float]:

@@ -23,12 +23,12 @@ _MOST_NAMES = 30
 _TITLES = {"alignment": "alignment (cosine)", "elasticity": "elasticity per neuron", "recall": "Recall@1"}
 
 
-def classes(found: xr.Dataset) -> "Figure":
+def classes(results: xr.Dataset) -> "Figure":
     """Draw a user's unseen classes: alignment, elasticity and recall against |t|, with intervals.
 
     Parameters
     ----------
-    found : Dataset
+    results : Dataset
         From `firstlight.unseen_classes.analysis.analyse`.
 
     Returns
@@ -41,16 +41,16 @@ def classes(found: xr.Dataset) -> "Figure":
     """
     with style.use():
         drawn = style.new(1, 3, width=4.0)
-        x = np.abs(found["similarity"].values)
-        label = f"after the step, {found.attrs['level']:.0%} interval"
+        x = np.abs(results["similarity"].values)
+        label = f"after the step, {results.attrs['level']:.0%} interval"
         for ax, name in zip(drawn.axes, ("alignment", "elasticity", "recall"), strict=True):
-            y, bounds = found[name].values, found[f"{name}_interval"].values
+            y, bounds = results[name].values, results[f"{name}_interval"].values
             spread = np.abs(bounds - y[:, None]).T
             ax.errorbar(x, y, yerr=spread, fmt="o", color=style.COLOURS[0], capsize=2, label=label)
-            if f"{name}_before" in found:
-                ax.plot(x, found[f"{name}_before"], "x", color="#888888", label="before")
+            if f"{name}_before" in results:
+                ax.plot(x, results[f"{name}_before"], "x", color="#888888", label="before")
             ax.margins(x=0.12)
-            _name_points(ax, x, y, found["class"].values)
+            _name_points(ax, x, y, results["class"].values)
             ax.set_xlabel("train-unseen similarity |β·μ|")
             ax.set_title(_TITLES[name])
         drawn.axes[0].legend()
@@ -69,12 +69,12 @@ def _name_points(ax: Any, x: np.ndarray, y: np.ndarray, names: np.ndarray) -> No
             )
 
 
-def relations(study: Any, found: xr.Dataset) -> "Figure":
+def relations(study: Any, results: xr.Dataset) -> "Figure":
     """Draw the rank relations of a study over training sets, by arm, and predictions against networks.
 
     For studies of a `SetsProblem`.
     """
-    one = found.isel(dict.fromkeys(study.axes, 0)).mean("trial")
+    one = results.isel(dict.fromkeys(study.axes, 0)).mean("trial")
     drawn = style.new(1, 4, width=3.1, height=3.8)
     left, *right = drawn.axes
     names = one["relation"].values.tolist()

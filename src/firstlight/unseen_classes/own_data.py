@@ -88,13 +88,15 @@ def leave_out(halves: Halves, place: int, step: Step, rng: np.random.Generator) 
     predicted, measured = predict_classes(data, step), simulate_classes(data, step, rng)
     raw, even = (raw_recall(halves.X[halves.query], data.unseen_labels, flag)[here] for flag in (False, True))
     trained = trained_recall((data.train, data.train_labels), data.unseen, data.unseen_labels, rng)[here]
-    values = [{name: float(found[name].values[here]) for name in NAMES} for found in (predicted, measured)]
+    values = [
+        {name: float(results[name].values[here]) for name in NAMES} for results in (predicted, measured)
+    ]
     queries = int((data.unseen_labels == place).sum())
     return LeftOut(place, queries, float(raw), float(even), values[0], values[1], float(trained))
 
 
-def _mean_recall(found: np.ndarray, data: UnseenData, targets: tuple[int, ...]) -> float:
-    return float(np.mean(found[np.isin(np.unique(data.unseen_labels), targets)]))
+def _mean_recall(recalls: np.ndarray, data: UnseenData, targets: tuple[int, ...]) -> float:
+    return float(np.mean(recalls[np.isin(np.unique(data.unseen_labels), targets)]))
 
 
 def predicted_recall(halves: Halves, targets: tuple[int, ...], trained: tuple[int, ...], step: Step) -> float:

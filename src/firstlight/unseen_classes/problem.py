@@ -102,9 +102,9 @@ class ClassProblem(Problem):
         object.__setattr__(self, "cosines", (self.cosine, 0.0))
         super().__post_init__()
 
-    def summarised(self, found: xr.Dataset) -> xr.Dataset:
+    def summarised(self, results: xr.Dataset) -> xr.Dataset:
         """Return the numbers of the first class."""
-        return found.isel({"class": 0, "other": 1}, drop=True)
+        return results.isel({"class": 0, "other": 1}, drop=True)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -175,9 +175,9 @@ class SideProblem(UnseenProblem):
             rng, self.dimension, self.samples, self.train_norm, means, self.unseen_samples
         )
 
-    def summarised(self, found: xr.Dataset) -> xr.Dataset:
+    def summarised(self, results: xr.Dataset) -> xr.Dataset:
         """Return means over the two classes, which mirror each other."""
-        return over_two_classes(found)
+        return over_two_classes(results)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -238,9 +238,9 @@ class RotationProblem(UnseenProblem):
         unseen = [around(rng, sign * centre, self.variance, count) for sign in (1, -1)]
         return UnseenData(x, y, np.vstack(unseen), np.repeat([10, 11], count))
 
-    def summarised(self, found: xr.Dataset) -> xr.Dataset:
+    def summarised(self, results: xr.Dataset) -> xr.Dataset:
         """Return means over the two classes, which mirror each other."""
-        return over_two_classes(found)
+        return over_two_classes(results)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -288,11 +288,11 @@ class ImageProblem(UnseenProblem):
         """Draw training and unseen samples, centred and scaled."""
         return standardised(image_classes(rng, self.images, self._classes, self.per_class))
 
-    def summarised(self, found: xr.Dataset) -> xr.Dataset:
+    def summarised(self, results: xr.Dataset) -> xr.Dataset:
         """Return all classes, the trained ones without values: so training sets can be laid side by side."""
         trained = np.array([int(name) for name in self._classes])
-        every = np.union1d(found["class"].values, trained)
-        return found.reindex({"class": every, "other": every})
+        every = np.union1d(results["class"].values, trained)
+        return results.reindex({"class": every, "other": every})
 
 
 def _check_sizes(problem: "Problem | SideProblem") -> None:

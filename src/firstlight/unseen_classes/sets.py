@@ -94,12 +94,12 @@ class SetsProblem(UnseenProblem):
     def _over_sets(
         self, rng: RNGLike | SeedLike, kind: Callable[[UnseenData, np.random.Generator], xr.Dataset]
     ) -> xr.Dataset:
-        found = []
+        tables = []
         for stream, classes in zip(generator(rng).spawn(len(self._sets)), self._sets, strict=True):
             one = kind(self._draw(stream, classes), stream).drop_dims("other")
             every = np.union1d(one["class"].values, np.array([int(name) for name in classes]))
-            found.append(one.reindex({"class": every}))
-        together = xr.concat(found, xr.Variable("train", [",".join(one) for one in self._sets]))
+            tables.append(one.reindex({"class": every}))
+        together = xr.concat(tables, xr.Variable("train", [",".join(one) for one in self._sets]))
         ranks = np.array([mean_interval(together[name].values) for name in RELATIONS])
         parts = zip(("spearman", "spearman_low", "spearman_high"), ranks.T, strict=True)
         means = {name: together[name].mean() for name in ("raw_recall", "mean_recall_before", "mean_recall")}

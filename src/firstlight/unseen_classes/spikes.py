@@ -97,9 +97,9 @@ class SpikesProblem(UnseenProblem):
         noise = np.sqrt(self.variance) * rng.standard_normal((count, self.dimension))
         return np.sqrt(self.dimension) * means[labels] + noise, labels
 
-    def summarised(self, found: xr.Dataset) -> xr.Dataset:
+    def summarised(self, results: xr.Dataset) -> xr.Dataset:
         """Return the squared distance of the two classes' mean features, per neuron, and Recall@1."""
-        across = found["separability"].isel({"class": 0, "other": 1}, drop=True)
-        distance = found["cohesion"].sum("class") + 2 * across
+        across = results["separability"].isel({"class": 0, "other": 1}, drop=True)
+        distance = results["cohesion"].sum("class") + 2 * across
         names = ("mean_recall", "mean_recall_before", "raw_recall")
-        return xr.Dataset({"distance": distance, **{name: found[name] for name in names}})
+        return xr.Dataset({"distance": distance, **{name: results[name] for name in names}})

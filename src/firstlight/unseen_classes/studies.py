@@ -91,10 +91,10 @@ def _training_sets(name: str, description: str, images: str, scale: Scale, **fix
 
 def _splits(count: int, train: int) -> str:
     """Different sets of training classes, drawn once and for all."""
-    rng, found = np.random.default_rng(0), dict[str, None]()
-    while len(found) < count:
-        found[",".join(map(str, sorted(rng.choice(10, train, replace=False))))] = None
-    return ";".join(found)
+    rng, splits = np.random.default_rng(0), dict[str, None]()
+    while len(splits) < count:
+        splits[",".join(map(str, sorted(rng.choice(10, train, replace=False))))] = None
+    return ";".join(splits)
 
 
 STUDIES = (

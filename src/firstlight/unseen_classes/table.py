@@ -79,7 +79,7 @@ class TableProblem(UnseenProblem):
         at = np.concatenate(chosen)
         return standardised(split_classes(rows[at], index[at], [names.index(one) for one in self.classes]))
 
-    def summarised(self, found: xr.Dataset) -> xr.Dataset:
+    def summarised(self, results: xr.Dataset) -> xr.Dataset:
         """Return all classes, the trained ones without values: so training sets can be laid side by side."""
         every = np.arange(len(kept(self.table)[2]))
-        return found.reindex({"class": every, "other": every})
+        return results.reindex({"class": every, "other": every})

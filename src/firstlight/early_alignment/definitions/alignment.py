@@ -29,11 +29,11 @@ def regions(first_layer: np.ndarray, X: np.ndarray, y: np.ndarray) -> np.ndarray
     """
     lengths = np.linalg.norm(first_layer, axis=1)[:, None] * np.linalg.norm(X, axis=1)
     active = first_layer @ X.T > 1e-12 * lengths
-    found = np.full(len(first_layer), 2)
-    found[(active == (y > 0)).all(axis=1)] = 1
-    found[(active == (y < 0)).all(axis=1)] = -1
-    found[~active.any(axis=1)] = 0
-    return found
+    kinds = np.full(len(first_layer), 2)
+    kinds[(active == (y > 0)).all(axis=1)] = 1
+    kinds[(active == (y < 0)).all(axis=1)] = -1
+    kinds[~active.any(axis=1)] = 0
+    return kinds
 
 
 def right_sign_fraction(X: np.ndarray, y: np.ndarray) -> float:

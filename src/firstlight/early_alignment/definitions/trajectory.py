@@ -56,7 +56,7 @@ class Observer:
         top = log_norms.max()
         rows = directions * np.exp(log_norms - top)[:, None]
         where = regions(directions, self.X, self.y)
-        found = {
+        numbers = {
             **self._loss(z),
             "log_norm": float(2 * top + np.log((rows**2).sum())),
             "stable_rank": stable_rank(rows),
@@ -69,9 +69,9 @@ class Observer:
         for name, sign in (("plus", 1), ("minus", -1)):
             own = self.y == sign
             live = (ratios * sign > 0) & (where != 0)
-            found |= self._outputs(name, z[own])
-            found |= self._cosines(name, directions[live], self.X[own].sum(axis=0))
-        return found
+            numbers |= self._outputs(name, z[own])
+            numbers |= self._cosines(name, directions[live], self.X[own].sum(axis=0))
+        return numbers
 
     def moments(self, S: np.ndarray, log_scales: np.ndarray) -> dict[str, float]:
         """Return the observables that the width-free state of `network.flow.Moments` holds, by name.
@@ -83,20 +83,20 @@ class Observer:
         weights = np.exp(2 * (log_scales - top))
         values = np.linalg.eigvalsh(np.tensordot(weights, S[:, :-1, :-1], axes=1))
         z = np.empty(len(self.y))
-        found = {
+        numbers = {
             "log_norm": float(2 * top + np.log(values.sum())),
             "stable_rank": float(values.sum() / values[-1]),
         }
         for c, (name, sign) in enumerate((("plus", 1), ("minus", -1))):
             own = self.y == sign
             z[own] = sign * np.exp(np.minimum(2 * log_scales[c], 700)) * (self.X[own] @ S[c, :-1, -1])
-            found |= self._outputs(name, z[own])
+            numbers |= self._outputs(name, z[own])
             # v carries the sign, so that Σ v w points the way the neurons do.
             leading = (
                 sign * S[c, :-1, -1][None] if np.isfinite(log_scales[c]) else np.empty((0, self.X.shape[1]))
             )
-            found |= self._cosines(name, leading, self.X[own].sum(axis=0))
-        return found | self._loss(z)
+            numbers |= self._cosines(name, leading, self.X[own].sum(axis=0))
+        return numbers | self._loss(z)
 
     def _loss(self, z: np.ndarray) -> dict[str, float]:
         log_loss = float(np.logaddexp.reduce(self.log_value(z)) - (np.log(len(z)) if self.mean else 0))
@@ -110,8 +110,8 @@ class Observer:
     def _cosines(self, name: str, rows: np.ndarray, center: np.ndarray) -> dict[str, float]:
         """Return mean and least cosine to the centre, mean cosine to extra targets; NaN if none is live."""
         values = cosines(rows, center) if len(rows) else np.array([np.nan])
-        found = {f"cosine_{name}": float(values.mean()), f"cosine_{name}_min": float(values.min())}
+        numbers = {f"cosine_{name}": float(values.mean()), f"cosine_{name}_min": float(values.min())}
         for target, direction in self.targets.items():
             if target.endswith(f"_{name}"):
-                found[target] = float(cosines(rows, direction).mean()) if len(rows) else np.nan
-        return found
+                numbers[target] = float(cosines(rows, direction).mean()) if len(rows) else np.nan
+        return numbers

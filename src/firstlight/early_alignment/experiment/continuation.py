@@ -87,7 +87,7 @@ def follow_neurons(
     """Follow (directions, log norms) to every time: the exact path, overwritten from each switch on."""
     u, growth, _ = path.state(times)
     rho = start + growth
-    found = Continuation(
+    continuation = Continuation(
         list(zip(u, rho, strict=True))
     )  # rows of these two arrays: what is written below shows
     for label, t0 in switches.items():
@@ -99,8 +99,8 @@ def follow_neurons(
             neurons = first[rows], (start + grown)[rows], path.second[rows]
             run = integrate(path.X[data], path.y[data], *neurons, times[late], start=t0, **setting)
             u[np.ix_(late, rows)], rho[np.ix_(late, rows)] = run.directions, run.log_norms
-            found.take(run)
-    return found
+            continuation.take(run)
+    return continuation
 
 
 def follow_classes(
@@ -120,7 +120,7 @@ def follow_classes(
 
     early = zip(*path.state(times)[:2], strict=True)
     S, scales = (np.stack(part) for part in zip(*(moments(*one) for one in early), strict=True))
-    found = Continuation(list(zip(S, scales, strict=True)))
+    continuation = Continuation(list(zip(S, scales, strict=True)))
     for label, t0 in switches.items():
         late, data = np.flatnonzero(times > t0), path.y == label
         if len(late) and (path.fate == label).any():
@@ -129,5 +129,5 @@ def follow_classes(
             run = integrate_classes(path.X[data], path.y[data], *living, times[late], start=t0, **setting)
             c = 0 if label == 1 else 1
             S[late, c], scales[late, c] = run.moments[:, c], run.log_scales[:, c]
-            found.take(run)
-    return found
+            continuation.take(run)
+    return continuation

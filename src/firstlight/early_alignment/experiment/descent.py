@@ -88,5 +88,5 @@ def descent(
             X, y, W, v, loss=chosen, step_size=step_size, record=record, observe=observe,
             batch_size=batch_size, train_second=train_second, rng=rng,
         )  # fmt: skip
-    found = table(step_size * record, stack(seen)).assign_coords(iteration=("time", record))
-    return found.assign(converged=bool(seen[-1]))
+    results = table(step_size * record, stack(seen)).assign_coords(iteration=("time", record))
+    return results.assign(converged=bool(seen[-1]))

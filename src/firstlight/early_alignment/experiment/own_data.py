@@ -45,13 +45,13 @@ def descend(
 
     Examples
     --------
-    >>> found = descend(np.eye(2), np.array([1.0, -1.0]), np.eye(2), np.ones(2), 1e-3, np.array([0.0, 1.0]))
-    >>> found.directions.shape, found.output < 0.01
+    >>> results = descend(np.eye(2), np.array([1.0, -1.0]), np.eye(2), np.ones(2), 1e-3, np.array([0.0, 1.0]))
+    >>> results.directions.shape, results.output < 0.01
     ((2, 2, 2), True)
     """
     step = min(_STEP, float(times[-1]) / 200)
     steps = np.unique((times / step).round().astype(int))
-    found = descent(
+    results = descent(
         X,
         y,
         scale * directions,
@@ -61,6 +61,6 @@ def descend(
         steps=int(steps[-1]),
         neurons=True,
     )
-    last = found.isel(time=-1)
+    last = results.isel(time=-1)
     outputs = [float(last[name]) for name in ("output_plus", "output_minus")]
-    return Descended(found.direction.values, float(np.nanmax(outputs)), float(last.stable_rank))
+    return Descended(results.direction.values, float(np.nanmax(outputs)), float(last.stable_rank))

@@ -122,14 +122,14 @@ def solve(
             if spent and crawl.rests(solver, tolerance):
                 path[reached:] = solver.y
                 solver.status = "finished"
-            if not spent and crawl.found(solver) and len(first) <= _LARGEST:
+            if not spent and crawl.detected(solver) and len(first) <= _LARGEST:
                 spent, loose = solver.nfev, max(tolerance, 1e-8)
                 setting = {"rtol": 1e-8, "atol": loose, "jac": jacobian, "max_step": _LONGEST}
                 first_step = min(solver.step_size, taus[-1] - solver.t)
                 solver = BDF(implicit or rhs, solver.t, solver.y, taus[-1], first_step=first_step, **setting)
     note = {"running": "its budget of evaluations spent", "failed": "its step size too small"}
-    told = "" if solver.status == "finished" else note[solver.status] + _WHY[crawl.reason]
-    return Solution(path, int(spent + solver.nfev), watch.last_flip(), watch.risen, spent > 0, told)
+    stopped = "" if solver.status == "finished" else note[solver.status] + _WHY[crawl.reason]
+    return Solution(path, int(spent + solver.nfev), watch.last_flip(), watch.risen, spent > 0, stopped)
 
 
 def _step(solver: OdeSolver) -> None:
@@ -190,7 +190,7 @@ class _Crawl:
         self._before, self._mark = 0.0, _PATIENCE
         self._since: tuple[float, np.ndarray] | None = None
 
-    def found(self, solver: OdeSolver) -> bool:
+    def detected(self, solver: OdeSolver) -> bool:
         """Judge a step: little progress, or step times rate, from two stages at its end, after Hairer."""
         step = solver.t - solver.t_old
         stage = solver.y_old + step * (DOP853.A[11, :11] @ solver.K[:11])

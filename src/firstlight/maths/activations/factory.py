@@ -33,8 +33,8 @@ class _Differences(ByValue):
         left, right = z - edges[cell], edges[cell + 1] - z
         room = np.minimum(np.maximum(left, right), 1.0) / 2
         direction = np.where(np.minimum(left, right) > room, 0, np.where(left > right, -1, 1))
-        found = differentiate(self.function, z, initial_step=room, step_direction=direction)
-        return np.asarray(found.df)
+        derivative = differentiate(self.function, z, initial_step=room, step_direction=direction)
+        return np.asarray(derivative.df)
 
 
 def activation(

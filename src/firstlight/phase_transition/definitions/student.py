@@ -168,14 +168,14 @@ class Student(Shown):
 
     def _lowest(self, labels: np.ndarray) -> float:
         """Return the lowest eigenvalue of D over pre-activations, at quantiles of the labels."""
-        found = []
+        lowest = []
         for y in _spread(labels):
             for line in [np.ones(self.width), *np.eye(self.width)]:
                 with np.errstate(all="ignore"):  # labels and outputs are very large: a loss may overflow
                     D = self.curvature(np.full(_PROBE.size, y), _PROBE[:, None] * line)
                 D = np.nan_to_num(D, nan=0.0, posinf=1e100, neginf=-1e100)
-                found.append(float(np.linalg.eigvalsh(D).min()))
-        return min(found)
+                lowest.append(float(np.linalg.eigvalsh(D).min()))
+        return min(lowest)
 
 
 def _spread(labels: np.ndarray) -> np.ndarray:

@@ -88,7 +88,7 @@ class Training:
         return self.batches == "one_pass"
 
     @property
-    def whole(self) -> bool:
+    def full_batch(self) -> bool:
         """Whether each step uses all samples."""
         return self.batch == 1 and not self.one_pass
 

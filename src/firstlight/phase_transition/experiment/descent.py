@@ -200,7 +200,7 @@ def _batches(
         parts = np.array_split(rng.permutation(len(y)), training.cycle)
     t = 0
     while True:
-        if training.whole:
+        if training.full_batch:
             yield X, y
         else:
             cyclic = training.batches == "cyclic"
@@ -211,8 +211,8 @@ def _batches(
 
 def _kept(times: Sequence[int], steps: int, some: bool) -> set[int]:
     at = np.asarray(times)
-    whole = at.ndim == 1 and (at.dtype.kind in "iu" if at.size else not some)
-    if not whole or not ((at >= 0) & (at <= steps)).all():
+    integers = at.ndim == 1 and (at.dtype.kind in "iu" if at.size else not some)
+    if not integers or not ((at >= 0) & (at <= steps)).all():
         raise ValueError(f"times = {times!r}: must be integers in 0 .. {steps}; none only with until")
     return set(at.tolist())
 

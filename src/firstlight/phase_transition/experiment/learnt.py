@@ -86,8 +86,8 @@ def leading_directions(model: Any, z: np.ndarray, count: int) -> np.ndarray:
     --------
     >>> rng = np.random.default_rng(0)
     >>> z = rng.normal(size=(400, 4))
-    >>> found = leading_directions(train(z, z[:, 3], 0, rng), z, 1)
-    >>> bool(abs(found[3, 0]) > 0.9)
+    >>> leading = leading_directions(train(z, z[:, 3], 0, rng), z, 1)
+    >>> bool(abs(leading[3, 0]) > 0.9)
     True
     """
     first, second = model.coefs_

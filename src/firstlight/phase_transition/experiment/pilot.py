@@ -79,8 +79,8 @@ def escape_steps(
 
     times = np.full(starts, np.nan)
     for t, at, _ in follow(network, (drawn.X, drawn.y), W, training, steps, supply=supply, rng=rng):
-        found = np.tensordot(along, at.rows, (0, 0))
-        cosine = (found**2).sum(axis=(0, 2)) / (at.rows**2).sum(axis=(0, 2))
+        components = np.tensordot(along, at.rows, (0, 0))
+        cosine = (components**2).sum(axis=(0, 2)) / (at.rows**2).sum(axis=(0, 2))
         times[np.isnan(times) & (cosine >= level)] = t
         if np.isfinite(times).all():
             break

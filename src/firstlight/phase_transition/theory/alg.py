@@ -65,16 +65,16 @@ def delta_alg(target: MultiIndex | str, rng: RNGLike | SeedLike = 0) -> Algorith
 
     Examples
     --------
-    >>> found = delta_alg("z1**2")
-    >>> print(found.value, found.route)
+    >>> threshold = delta_alg("z1**2")
+    >>> print(threshold.value, threshold.route)
     0.5000 level sets
     >>> delta_alg("sign(z1*z2*z3)").value
     inf
     """
     target, rng = as_informative(target), generator(rng)
     split = subspaces(target, rng)
-    found = conditional_threshold(target, split.easy, rng)
-    return replace(found, converged=found.converged and split.sure)
+    threshold = conditional_threshold(target, split.easy, rng)
+    return replace(threshold, converged=threshold.converged and split.sure)
 
 
 def conditional_threshold(

@@ -31,10 +31,10 @@ class Batches:
 
     def __init__(self, training: Training, sample: LabelSample, rng: np.random.Generator) -> None:
         self.training, self.rng = training, rng
-        self.averaged = not training.whole and training.batches != "cyclic"
+        self.averaged = not training.full_batch and training.batches != "cyclic"
         labels = equal_runs(sample.y)
         self.group = np.zeros(len(sample.y), int)
-        if not training.whole and training.batches == "cyclic":
+        if not training.full_batch and training.batches == "cyclic":
             self.group = _divided(sample, training.cycle, rng)
             place = np.concatenate([np.full(run.stop - run.start, i) for i, run in enumerate(labels)])
             order = np.lexsort((self.group, place))
@@ -51,7 +51,7 @@ class Batches:
     def drawn(self, t: int) -> np.ndarray | None:
         """Return s_t/b for each sample; None if all are in the batch."""
         training, weight = self.training, self.sample.weight
-        if training.whole:
+        if training.full_batch:
             return None
         if training.one_pass:
             return np.zeros(len(weight))

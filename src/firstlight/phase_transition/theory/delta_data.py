@@ -73,7 +73,7 @@ def _estimate(z: np.ndarray, part: np.ndarray, parts: list[np.ndarray], rank: in
     shares = np.bincount(part) / len(part)
     spreads = [np.linalg.eigh(spread_matrix(z[rows], part[rows]))[1][:, -rank:] for rows in parts]
     changes = [excess(z[rows], part[rows]) for rows in parts]
-    found = []
+    rates = []
     for a, b in combinations(range(_FOLDS), 2):
         c, e = (i for i in range(_FOLDS) if i not in (a, b))
         common = spreads[a].T @ spreads[b]
@@ -82,5 +82,5 @@ def _estimate(z: np.ndarray, part: np.ndarray, parts: list[np.ndarray], rank: in
         back = np.linalg.inv(common)
         pair = [[spreads[a].T @ v @ spreads[b] @ back for v in changes[i]] for i in (c, e)]
         total = sum(p * np.kron(h, g) for p, h, g in zip(shares, *pair, strict=True))
-        found.append(float(np.linalg.eigvals(np.asarray(total)).real.max()))
-    return float(np.median(found)) if found else float("nan")
+        rates.append(float(np.linalg.eigvals(np.asarray(total)).real.max()))
+    return float(np.median(rates)) if rates else float("nan")

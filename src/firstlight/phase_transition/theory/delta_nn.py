@@ -107,8 +107,8 @@ def delta_nn(
     Examples
     --------
     >>> student = Student("gelu")
-    >>> found = delta_nn("tanh(0.5*z1 + 1.5*(z2**2 - 1))", student)
-    >>> print(found.route, 7 < found.value < 8.5)
+    >>> limit = delta_nn("tanh(0.5*z1 + 1.5*(z2**2 - 1))", student)
+    >>> print(limit.route, 7 < limit.value < 8.5)
     static True
     """
     target, student, rng = as_target(target), as_student(student), generator(rng)
@@ -125,10 +125,10 @@ def delta_nn(
     if np.isinf(floor):
         return NetworkThreshold(np.inf, np.inf, 0, True, "nothing to find", none, none, none, np.nan, floor)
     scan = _Scan(student, labels, criterion, floor, rng)
-    if criterion == "bbp+sign" and (given is None or (given.whole and given.only_rows)):
-        found = static_threshold(student, labels, floor, max(draws // 2, 1 << 11), scan.seeds)
-        if found is not None:
-            value, error, good = found
+    if criterion == "bbp+sign" and (given is None or (given.full_batch and given.only_rows)):
+        limit = static_threshold(student, labels, floor, max(draws // 2, 1 << 11), scan.seeds)
+        if limit is not None:
+            value, error, good = limit
             return NetworkThreshold(value, error, _SCRAMBLES, good, "static", none, none, none, np.nan, floor)
     return scan.dynamic(given, steps, draws)
 
@@ -148,7 +148,7 @@ class _Scan:
         training = given or Training(float(f"{0.75 / self._right_edge(2 * self.floor):.2g}"))
         for _ in range(4):
             try:
-                found = self._at_step(training, steps, draws)
+                threshold = self._at_step(training, steps, draws)
                 break
             except ValueError as error:
                 if given is not None or "step_size" not in str(error):
@@ -156,14 +156,15 @@ class _Scan:
                 training = Training(0.5 * training.step_size)
         else:
             raise ValueError("step_size: no stable step was found; give one")
-        if not (training.whole and training.only_rows):
-            return found
-        if found.route == "extrapolated" and np.isfinite(found.value):
+        if not (training.full_batch and training.only_rows):
+            return threshold
+        if threshold.route == "extrapolated" and np.isfinite(threshold.value):
             coarse = [draw(self.labels, self.student.width, 1 << 11, seed) for seed in self.seeds[:4]]
-            above = static_margins(self.student, coarse, 1.1 * found.value, 400)
+            above = static_margins(self.student, coarse, 1.1 * threshold.value, 400)
             if above.mean() > half_width(above):  # the bulk ends above zero there, and so does the outlier
-                return replace(found, value=np.nan, residual=np.inf, converged=False, route="contradicted")
-        return found
+                unknown = replace(threshold, value=np.nan, residual=np.inf, converged=False)
+                return replace(unknown, route="contradicted")
+        return threshold
 
     def _right_edge(self, delta: float) -> float:
         """Return the largest curvature at the start."""
@@ -197,9 +198,9 @@ class _Scan:
             if np.isfinite(late).all():
                 break
             low, high = (low, 1.4 * high) if (margins[:, -1, -1] > 0).any() else (0.75 * low, high)
-        found = self._limit(np.array(times), grid, curves, edges, eta)
-        found.curve[0], found.edges[0] = self._at_start()
-        return found
+        threshold = self._limit(np.array(times), grid, curves, edges, eta)
+        threshold.curve[0], threshold.edges[0] = self._at_start()
+        return threshold
 
     def _at_start(self) -> tuple[float, float]:
         """Return the threshold at initialisation, often far from the later ones, without dynamics."""

@@ -84,11 +84,14 @@ def _depends(target: MultiIndex, easy: np.ndarray, hard: np.ndarray, places: np.
 def _in_space(depends: Callable, e: int, rng: np.random.Generator) -> Nodes:
     """Return Sobol points, most of them where the label depends on the hard coordinates."""
     places = sobol_normal(e, 8 * _DENSE, rng)
-    told = depends(places)
-    share = told.mean()
-    scatter = told.reshape(8, -1).mean(axis=1).std(ddof=1) / 8**0.5
+    dependent = depends(places)
+    share = dependent.mean()
+    scatter = dependent.reshape(8, -1).mean(axis=1).std(ddof=1) / 8**0.5
     kept, weights = [], []
-    for part, mass, count in ((places[told], share, _SPACE), (places[~told], 1 - share, _SPACE // 8)):
+    for part, mass, count in (
+        (places[dependent], share, _SPACE),
+        (places[~dependent], 1 - share, _SPACE // 8),
+    ):
         if len(part):
             kept.append(part[:: max(len(part) // count, 1)])
             weights.append(np.full(len(kept[-1]), mass / len(kept[-1])))
@@ -96,7 +99,7 @@ def _in_space(depends: Callable, e: int, rng: np.random.Generator) -> Nodes:
 
 
 class _Panel:
-    """Gauss-Legendre nodes between two points, and what is told there."""
+    """Gauss-Legendre nodes between two points, and the signal there."""
 
     nodes, weights = np.polynomial.legendre.leggauss(_PANEL)
     # a cubic through every other node, at all nodes
@@ -107,30 +110,30 @@ class _Panel:
         self.z = 0.5 * (low + high) + 0.5 * (high - low) * self.nodes
         self.mass = 0.5 * (high - low) * self.weights * np.exp(-0.5 * self.z**2) / np.sqrt(2 * np.pi)
         self.parts = [part_at(z[None]) for z in self.z]
-        told = [_told(part) for part in self.parts]
-        self.told, self.noise = np.array([t[0] for t in told]), np.array([t[1] for t in told])
+        signal = [_signal(part) for part in self.parts]
+        self.signal, self.noise = np.array([t[0] for t in signal]), np.array([t[1] for t in signal])
 
     @property
     def error(self) -> float:
-        """By how much the sum is off where a cubic does not follow what is told, beyond its noise."""
-        miss = np.abs(self.told - self.cubic @ self.told[::2])
+        """By how much the sum is off where a cubic does not follow the signal, beyond its noise."""
+        miss = np.abs(self.signal - self.cubic @ self.signal[::2])
         noise = self.noise + np.abs(self.cubic) @ self.noise[::2]
         return float(self.mass @ np.maximum(miss - 3 * noise, 0.0))
 
     def split(self, part_at: PartAt) -> list["_Panel"]:
-        """Cut where the told changes most between two nodes: at a jump, if there is one."""
-        i = int(np.argmax(np.abs(np.diff(self.told))))
-        at, _ = _jump(part_at, self.z[i : i + 2], self.told[i : i + 2])
+        """Cut where the signal changes most between two nodes: at a jump, if there is one."""
+        i = int(np.argmax(np.abs(np.diff(self.signal))))
+        at, _ = _jump(part_at, self.z[i : i + 2], self.signal[i : i + 2])
         return [_Panel(self.low, at, part_at), _Panel(at, self.high, part_at)]
 
 
-def _jump(part_at: PartAt, ends: np.ndarray, told: np.ndarray) -> tuple[float, bool]:
-    """Bisect towards a jump of what is told between two points; stop half-way down a slope."""
-    (low, high), (at_low, at_high) = ends, told
+def _jump(part_at: PartAt, ends: np.ndarray, signal: np.ndarray) -> tuple[float, bool]:
+    """Bisect towards a jump of the signal between two points; stop half-way down a slope."""
+    (low, high), (at_low, at_high) = ends, signal
     size = abs(at_high - at_low)
     for _ in range(_BISECTIONS):
         middle = 0.5 * (low + high)
-        here = _told(part_at(np.array([middle])))[0]
+        here = _signal(part_at(np.array([middle])))[0]
         if abs(here - at_low) < abs(here - at_high):
             low, at_low = middle, here
         else:
@@ -140,21 +143,21 @@ def _jump(part_at: PartAt, ends: np.ndarray, told: np.ndarray) -> tuple[float, b
     return 0.5 * (low + high), True
 
 
-def _told(part: Part) -> tuple[float, float]:
+def _signal(part: Part) -> tuple[float, float]:
     """Return how much a label tells, E|mean|² + E|second|², and its standard error."""
     _, mass, first, second = part
-    told = [mass @ ((a**2).sum(1) + (b**2).sum((1, 2))) for a, b in zip(first, second, strict=True)]
-    return float(np.mean(told)), float(np.std(told)) / len(told) ** 0.5
+    signal = [mass @ ((a**2).sum(1) + (b**2).sum((1, 2))) for a, b in zip(first, second, strict=True)]
+    return float(np.mean(signal)), float(np.std(signal)) / len(signal) ** 0.5
 
 
 def _along_a_line(part_at: PartAt, depends: Callable) -> tuple[Nodes, list[Part]]:
-    """Return nodes of one easy coordinate: panels, cut where what is told jumps."""
+    """Return nodes of one easy coordinate: panels, cut where the signal jumps."""
     flips = _flips(depends)
     edges = np.unique(np.concatenate([np.linspace(-_END, _END, _FIRST), flips]))
     panels = [_Panel(low, high, part_at) for low, high in pairwise(edges)]
     seen = set(flips.tolist())
     while len(panels) < _PANELS:
-        total = sum(float(panel.mass @ panel.told) for panel in panels)
+        total = sum(float(panel.mass @ panel.signal) for panel in panels)
         errors = np.array([panel.error for panel in panels])
         worst = int(np.argmax(errors))
         if errors[worst] > _ROUGH * total and panels[worst].high - panels[worst].low > 1e-6:
@@ -168,13 +171,13 @@ def _along_a_line(part_at: PartAt, depends: Callable) -> tuple[Nodes, list[Part]
         left, right = panels[i : i + 2]
         seen.add(left.high)
         at, jumps = _jump(
-            part_at, np.array([left.z[-1], right.z[0]]), np.array([left.told[-1], right.told[0]])
+            part_at, np.array([left.z[-1], right.z[0]]), np.array([left.signal[-1], right.signal[0]])
         )
         if jumps:
             seen.add(at)
             panels[i : i + 2] = [_Panel(left.low, at, part_at), _Panel(at, right.high, part_at)]
-    z, mass, told = (np.concatenate([getattr(p, name) for p in panels]) for name in ("z", "mass", "told"))
-    error = sum(panel.error for panel in panels) / max(float(mass @ told), 1e-300)
+    z, mass, signal = (np.concatenate([getattr(p, name) for p in panels]) for name in ("z", "mass", "signal"))
+    error = sum(panel.error for panel in panels) / max(float(mass @ signal), 1e-300)
     edges = np.array([*(panel.low for panel in panels), _END])
     return Nodes(z[:, None], mass / mass.sum(), error, edges), [
         part for panel in panels for part in panel.parts
@@ -183,7 +186,7 @@ def _along_a_line(part_at: PartAt, depends: Callable) -> tuple[Nodes, list[Part]
 
 def _between(left: _Panel, right: _Panel) -> float:
     """Return how much depends on where between two panels the told changes, beyond its noise."""
-    change = abs(right.told[0] - left.told[-1]) - 3 * (right.noise[0] + left.noise[-1])
+    change = abs(right.signal[0] - left.signal[-1]) - 3 * (right.noise[0] + left.noise[-1])
     return max(change, 0.0) * (right.z[0] - left.z[-1]) * np.exp(-0.5 * left.high**2) / np.sqrt(2 * np.pi)
 
 

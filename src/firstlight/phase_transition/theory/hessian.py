@@ -97,10 +97,10 @@ class HessianSpectrum(Shown):
         ax, size = axes(ax), self.right_edge - self.left_edge
         x = np.linspace(self.left_edge - 0.02 * size, self.right_edge + 0.02 * size, 400)
         ax.plot(x, self.density(x), color=THEORY, label="bulk")
-        for found, look, label in ((self.outliers, "-", "hard"), (self.other_outliers, ":", "other")):
-            for place, outlier in enumerate(found):
-                told = None if place else f"outlier, {label} directions"
-                ax.axvline(outlier.value, linestyle=look, color=COLOURS[1], label=told)
+        for outliers, look, kind in ((self.outliers, "-", "hard"), (self.other_outliers, ":", "other")):
+            for place, outlier in enumerate(outliers):
+                label = None if place else f"outlier, {kind} directions"
+                ax.axvline(outlier.value, linestyle=look, color=COLOURS[1], label=label)
         ax.set(xlabel="eigenvalue", ylabel="density")
         ax.legend()
         return ax
@@ -250,13 +250,15 @@ def spectrum_of(law: CurvatureLaw, delta: float, ridge: float = 0.0) -> HessianS
     kept, bulk, left = visible(law, delta)
     mirrored, other_bulk, right = visible(law.mirrored, delta)
     sides = (("left", kept, bulk, left), ("right", mirrored, other_bulk, right))
-    found: dict[str, list[Outlier]] = {"hard": [], "other": []}
+    outliers: dict[str, list[Outlier]] = {"hard": [], "other": []}
     for side, one, its_bulk, edge in sides:
-        found["hard"] += _outliers(its_bulk, edge, partial(signal, its_bulk, second=one.second), ridge, side)
+        outliers["hard"] += _outliers(
+            its_bulk, edge, partial(signal, its_bulk, second=one.second), ridge, side
+        )
         if one.latent is not None:
             known = partial(known_signal, its_bulk, latent=one.latent, force=one.force)
-            found["other"] += _outliers(its_bulk, edge, known, ridge, side)
-    hard, other = (tuple(sorted(found[name], key=lambda outlier: outlier.value)) for name in found)
+            outliers["other"] += _outliers(its_bulk, edge, known, ridge, side)
+    hard, other = (tuple(sorted(outliers[name], key=lambda outlier: outlier.value)) for name in outliers)
     return HessianSpectrum(
         left.value + ridge, ridge - right.value, left.pinned, right.pinned, hard, other,
         margin(bulk, left.point, kept.second), bulk, ridge,
@@ -272,12 +274,12 @@ def known_signal(bulk: Bulk, point: Branch, latent: np.ndarray, force: np.ndarra
     S = E[B ⊗ l lᵀ] + E[D K ⊗ l ψᵀ] E[K ⊗ ψ ψᵀ]⁻¹ E[D K ⊗ l ψᵀ]ᵀ/δ - z.
     """
     _, B = bulk.shrink(point.P)
-    found = _between(B, latent, latent, bulk.weight)
+    matrix = _between(B, latent, latent, bulk.weight)
     if force is not None and force.shape[1]:
         K = inverse(point.P + bulk.D / bulk.delta)
         mixed = _between(bulk.D @ K, latent, force, bulk.weight)
-        found += mixed @ np.linalg.solve(_between(K, force, force, bulk.weight), mixed.T) / bulk.delta
-    return found - point.z * np.eye(len(found))
+        matrix += mixed @ np.linalg.solve(_between(K, force, force, bulk.weight), mixed.T) / bulk.delta
+    return matrix - point.z * np.eye(len(matrix))
 
 
 def _between(B: np.ndarray, left: np.ndarray, right: np.ndarray, weight: np.ndarray) -> np.ndarray:
@@ -294,7 +296,7 @@ def _outliers(
 ) -> list[Outlier]:
     """Find the zeros of S's eigenvalues left of the edge: each eigenvalue grows along the branch."""
     count = int((np.linalg.eigvalsh(S(edge.point)) < 0).sum())
-    found = []
+    outliers = []
     for rank in range(count):
 
         def eigenvalue(p: float, rank: int = rank) -> float:
@@ -312,5 +314,5 @@ def _outliers(
         u = np.linalg.eigh(S(point))[1][:, rank].reshape(len(point.P), -1)
         by_neuron = (u**2).sum(axis=1) / slope
         value = point.z if side == "left" else -point.z
-        found.append(Outlier(value + ridge, 1 / slope, tuple(by_neuron.tolist()), side))
-    return found
+        outliers.append(Outlier(value + ridge, 1 / slope, tuple(by_neuron.tolist()), side))
+    return outliers

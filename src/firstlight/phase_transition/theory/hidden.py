@@ -43,9 +43,9 @@ def slices(y: np.ndarray, classes: int) -> np.ndarray:
         return y.astype(int)
     count = int(np.clip(len(y) // 40, 2, 8))
     order = np.argsort(y, kind="stable")
-    found = np.empty(len(y), int)
-    found[order] = np.arange(len(y)) * count // len(y)
-    return found
+    slice_of = np.empty(len(y), int)
+    slice_of[order] = np.arange(len(y)) * count // len(y)
+    return slice_of
 
 
 def blocks(scores: np.ndarray) -> list[np.ndarray]:
@@ -176,12 +176,12 @@ def cut(z: np.ndarray, basis: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 def excess(z: np.ndarray, part: np.ndarray) -> list[np.ndarray]:
     """Return V_h = Cov(z | h) - I of each slice."""
     identity = np.eye(z.shape[1])
-    found = []
+    overlaps = []
     for h in range(int(part.max()) + 1):
         mine = z[part == h]
         mine = mine - mine.mean(axis=0)
-        found.append(mine.T @ mine / max(len(mine), 1) - identity)
-    return found
+        overlaps.append(mine.T @ mine / max(len(mine), 1) - identity)
+    return overlaps
 
 
 def spread_matrix(z: np.ndarray, part: np.ndarray) -> np.ndarray:
@@ -201,8 +201,8 @@ def _weights(y: np.ndarray, classes: int) -> np.ndarray:
     if classes > 2:
         return np.zeros((len(y), 0))
     rank = np.argsort(np.argsort(y, kind="stable")) / len(y)
-    found = y[:, None].astype(float) if classes == 2 else np.column_stack([rank, np.abs(rank - 0.5)])
-    return found - found.mean(axis=0)
+    weights = y[:, None].astype(float) if classes == 2 else np.column_stack([rank, np.abs(rank - 0.5)])
+    return weights - weights.mean(axis=0)
 
 
 def hard_directions(

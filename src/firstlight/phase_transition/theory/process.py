@@ -69,8 +69,8 @@ class Process:
         return DmftPath(
             self.delta, self.training, table[0], table[1], table[2], table[3], square, weights[:, :, :k],
             hard @ hard.transpose(0, 2, 1), response, heads[:, :m], heads[:, m : 2 * m], heads[:, -1], times,
-            self.start, self.sample, fields, None if self.training.whole else np.array(drawn, np.float32),
-            self.frame.dropped,
+            self.start, self.sample, fields,
+            None if self.training.full_batch else np.array(drawn, np.float32), self.frame.dropped,
         )  # fmt: skip
 
     def _student(self, at: dict[str, np.ndarray]) -> Student:
@@ -143,9 +143,9 @@ class Process:
             factors = frame.add_drawn(psi, drawn, self.training.batch)
             grown = len(frame.forces) > before
             return factors, [m + before + j if grown else None for j in range(m)]
-        found, new = [], []
+        places, new = [], []
         for one in psi:
             before = len(frame.forces)
-            found.append(frame.add(one))
+            places.append(frame.add(one))
             new.append(m + before if len(frame.forces) > before else None)
-        return np.vstack([widened(one[None], len(frame.forces)) for one in found]), new
+        return np.vstack([widened(one[None], len(frame.forces)) for one in places]), new

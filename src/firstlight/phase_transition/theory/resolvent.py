@@ -132,9 +132,9 @@ class Bulk(Shown):
         """Follow the physical branch from a known point to p, in smaller steps where one leads astray."""
         if p == known.p:
             return known
-        found = self.follow(p, known.P)
-        if found is not None and found.slack > -1e-6:
-            return found
+        point = self.follow(p, known.P)
+        if point is not None and point.slack > -1e-6:
+            return point
         if depth == 12:
             raise RuntimeError(f"lost the branch between p = {known.p:.6g} and {p:.6g}")
         half = self.reach(0.5 * (p + known.p), known, depth + 1)
@@ -223,16 +223,16 @@ class Bulk(Shown):
         P = -(z + 2j * size) * np.eye(self.D.shape[1])
         height, factor = 2 * size, 0.6
         while height > 0:
-            found = self._newton(z.real + 1j * (z.imag + height), P)
-            if found is None:
+            point = self._newton(z.real + 1j * (z.imag + height), P)
+            if point is None:
                 factor = 1 - 0.5 * (1 - factor)
                 if factor > 0.995:
                     raise RuntimeError(f"no resolvent found at {z:.4g}")
                 height = min(height / factor, 2 * size)
                 continue
-            P = found
+            P = point
             height = height * factor if height > 0.05 * z.imag else 0.0
-        found = self._newton(z, P)
-        if found is None:
+        point = self._newton(z, P)
+        if point is None:
             raise RuntimeError(f"no resolvent found at {z:.4g}")
-        return found
+        return point

@@ -73,16 +73,16 @@ def staircase(
     if known.shape[1]:
         stages.append(Stage(known, 0.0, 0.0, 0.0))
     while known.shape[1] < target.directions:
-        found = conditional_threshold(target, known, rng)
-        reached = float(np.max([found.value, *(stage.reached_at for stage in stages)]))  # NaN stays
-        if np.isinf(found.value):
+        threshold = conditional_threshold(target, known, rng)
+        reached = float(np.max([threshold.value, *(stage.reached_at for stage in stages)]))  # NaN stays
+        if np.isinf(threshold.value):
             stages.append(Stage(complement(known), np.inf, np.inf, np.inf))
             break
         if finite and known is easy and easy.shape[1] == 1:
             hard = complement(easy, relevant_directions(target))
-            reached = finite_threshold(target, easy, hard, found.value, rng)[0]
-        stages.append(Stage(found.directions, found.value, found.residual, reached))
-        known = np.hstack([found.known, found.directions])
+            reached = finite_threshold(target, easy, hard, threshold.value, rng)[0]
+        stages.append(Stage(threshold.directions, threshold.value, threshold.residual, reached))
+        known = np.hstack([threshold.known, threshold.directions])
         shown = closure(target, known, rng)[0]
         if shown.shape[1] > known.shape[1]:
             stages.append(Stage(shown[:, known.shape[1] :], 0.0, 0.0, reached))

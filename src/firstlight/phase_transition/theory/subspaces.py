@@ -114,11 +114,11 @@ def closure(
             both = vaguely_known(target, known, hard, _KNOWN, rng)
             moments = replace(both, first=both.first[..., known.shape[1] :])
             doubt = 4 * tilt**2 / (1 - _KNOWN)
-        found, more, sure = _shown(moments, hard, doubt)
-        if not found.size:
+        shown, more, sure = _shown(moments, hard, doubt)
+        if not shown.size:
             return known, bool(on_axes and sure)
         tilt = max(tilt, more)
-        known = snapped(np.hstack([known, found]), tilt)
+        known = snapped(np.hstack([known, shown]), tilt)
 
 
 def _shown(moments: Moments, among: np.ndarray, doubt: float = 0.0) -> tuple[np.ndarray, float, bool]:
@@ -131,9 +131,9 @@ def _shown(moments: Moments, among: np.ndarray, doubt: float = 0.0) -> tuple[np.
     return among @ vectors[:, shown], min(20 * error / gap, 0.05), rest <= 6 * error + 0.01 * _ENERGY
 
 
-def joined(target: MultiIndex, known: np.ndarray, found: np.ndarray, tilt: float) -> np.ndarray:
-    """Return a basis of `known` and the sampled directions `found`, freed of their standard error `tilt`."""
-    basis = np.hstack([known, snapped(found, min(20 * tilt, 0.05))])
+def joined(target: MultiIndex, known: np.ndarray, shown: np.ndarray, tilt: float) -> np.ndarray:
+    """Return a basis of `known` and the sampled directions `shown`, freed of their standard error `tilt`."""
+    basis = np.hstack([known, snapped(shown, min(20 * tilt, 0.05))])
     exact = settled(target, basis) if basis.shape[1] < target.directions else None
     return basis if exact is None else exact
 

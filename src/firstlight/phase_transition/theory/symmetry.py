@@ -89,21 +89,21 @@ def settled(target: MultiIndex, basis: np.ndarray) -> np.ndarray | None:
     >>> settled(target, np.array([[1.0], [0.0]])) is None
     True
     """
-    found = np.linalg.qr(basis)[0] * np.sign(np.diag(np.linalg.qr(basis)[1])) if basis.size else basis
+    frame = np.linalg.qr(basis)[0] * np.sign(np.diag(np.linalg.qr(basis)[1])) if basis.size else basis
     ends = 1.5 * np.random.default_rng(0).standard_normal((2, _LINES, target.directions))
     first, last = target.law(ends)
     usable = np.isfinite(first) & np.isfinite(last) & (first != last)
     ends, level = ends[:, usable], 0.5 * (first + last)[usable]
     share = crossing(target, ends, level)
     left = _STEPS if basis.size else 0
-    proved = leaves(target, half_turn(found))
+    proved = leaves(target, half_turn(frame))
     while left and level.size:
-        found = _closer(target, found, ends, level, share)
+        frame = _closer(target, frame, ends, level, share)
         left -= 1
-        if not proved and leaves(target, half_turn(found)):
+        if not proved and leaves(target, half_turn(frame)):
             proved, left = True, _POLISH
-    proved = leaves(target, half_turn(found))
-    return found if proved else None
+    proved = leaves(target, half_turn(frame))
+    return frame if proved else None
 
 
 def _closer(

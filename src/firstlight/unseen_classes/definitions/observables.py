@@ -17,31 +17,31 @@ RELATIONS = {
 
 
 def put(
-    found: xr.Dataset, name: str, inner: np.ndarray, cosine: np.ndarray, recall: np.ndarray, overall: float
+    results: xr.Dataset, name: str, inner: np.ndarray, cosine: np.ndarray, recall: np.ndarray, overall: float
 ) -> None:
     """Write the observables of one moment, before or after the step."""
-    found[f"alignment{name}"] = ("class", np.diag(cosine).copy())
-    found[f"cohesion{name}"] = ("class", np.diag(inner).copy())
+    results[f"alignment{name}"] = ("class", np.diag(cosine).copy())
+    results[f"cohesion{name}"] = ("class", np.diag(inner).copy())
     if not name:
         across = -inner
         np.fill_diagonal(across, np.nan)
-        found["separability"] = (("class", "other"), across)
-        found.coords["other"] = found["class"].values
-    found[f"recall{name}"] = ("class", np.asarray(recall))
-    found[f"mean_recall{name}"] = overall
+        results["separability"] = (("class", "other"), across)
+        results.coords["other"] = results["class"].values
+    results[f"recall{name}"] = ("class", np.asarray(recall))
+    results[f"mean_recall{name}"] = overall
 
 
-def with_relations(found: xr.Dataset) -> xr.Dataset:
+def with_relations(results: xr.Dataset) -> xr.Dataset:
     """Add the rank correlations over classes; a class of one member has no cosine and no recall."""
-    columns = {name: found[name].values for name in ("snr", "alignment", "elasticity", "recall")}
-    columns["size"] = np.abs(found["similarity"].values)
+    columns = {name: results[name].values for name in ("snr", "alignment", "elasticity", "recall")}
+    columns["size"] = np.abs(results["similarity"].values)
     for name in ("alignment", "recall"):
-        columns[f"{name}_change"] = found[name].values - found[f"{name}_before"].values
+        columns[f"{name}_change"] = results[name].values - results[f"{name}_before"].values
     known = np.all([np.isfinite(column) for column in columns.values()], axis=0)
     if known.sum() < 3:
-        return found
+        return results
     ranks = {
         relation: float(rank_agreement(columns[a][known], columns[b][known], resamples=0)["spearman"])
         for relation, (a, b) in RELATIONS.items()
     }
-    return found.assign(ranks)
+    return results.assign(ranks)

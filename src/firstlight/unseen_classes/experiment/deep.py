@@ -116,7 +116,7 @@ def embeddings_along_training(
     optimiser = torch.optim.SGD(parameters, lr=training.step_size, momentum=0.9, weight_decay=1e-4)
     x, y = _tensor(torch, images), torch.as_tensor(np.asarray(labels), dtype=torch.long)
     unseen = _tensor(torch, others)
-    found = [(_embed(torch, body, x), _embed(torch, body, unseen))]
+    embeddings = [(_embed(torch, body, x), _embed(torch, body, unseen))]
     for _ in range(training.epochs):
         body.train()
         order = torch.as_tensor(rng.permutation(len(x)))
@@ -126,8 +126,8 @@ def embeddings_along_training(
             optimiser.zero_grad()
             _loss(torch, training, body(x[pick]), y[pick], vectors).backward()
             optimiser.step()
-        found.append((_embed(torch, body, x), _embed(torch, body, unseen)))
-    return found
+        embeddings.append((_embed(torch, body, x), _embed(torch, body, unseen)))
+    return embeddings
 
 
 def _tensor(torch: Any, images: np.ndarray) -> Any:

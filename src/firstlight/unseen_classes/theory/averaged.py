@@ -99,19 +99,19 @@ def _coefficients(
     basis[:, 1] = z * basis[:, 0]
     for k in range(1, degree + 1):
         basis[:, k + 1] = (z * basis[:, k] - np.sqrt(k) * basis[:, k - 1]) / np.sqrt(k + 1)
-    found, square = np.empty((*mean.shape, degree + 2)), np.empty(mean.shape)
+    coefficients, square = np.empty((*mean.shape, degree + 2)), np.empty(mean.shape)
     for rows in row_chunks(len(mean), 8 * len(z) * mean.shape[1], _MEMORY):
         inputs = mean[rows, :, None] + std[rows, None, None] * z
         values = activation(inputs)
-        found[rows] = values @ basis
+        coefficients[rows] = values @ basis
         square[rows] = (activation.derivative(inputs) if slope else values) ** 2 @ basis[:, 0]
     if slope:  # E[σ'(m + sz) He_k] = E[σ(m + sz) He_{k+1}]/s
         order = np.sqrt(np.arange(1, degree + 2))
-        found = found[..., 1:] * order / np.where(std > 0, std, 1.0)[:, None, None]
+        coefficients = coefficients[..., 1:] * order / np.where(std > 0, std, 1.0)[:, None, None]
     else:
-        found = found[..., :-1]
-    rest = np.sqrt(np.maximum(square - (found**2).sum(axis=-1), 0))
-    return np.ascontiguousarray(np.moveaxis(found, -1, 0)), rest
+        coefficients = coefficients[..., :-1]
+    rest = np.sqrt(np.maximum(square - (coefficients**2).sum(axis=-1), 0))
+    return np.ascontiguousarray(np.moveaxis(coefficients, -1, 0)), rest
 
 
 def _shift(tau: float, along: np.ndarray, norms: np.ndarray) -> float:

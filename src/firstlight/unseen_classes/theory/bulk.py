@@ -63,12 +63,10 @@ def bulk_covariance(
     if kind == "diagonal":
         variance = np.maximum(sigma.dual_derivative(norms, norms, norms) - mean**2, 0)
         square = (r**2).sum(axis=1) + (0.0 if noise is None else np.diag(noise))
-        found = (samples * (square * variance)[:, None]).T @ samples
-        return (
-            found
-            if noise is None
-            else found + (samples * mean[:, None]).T @ noise @ (samples * mean[:, None])
-        )
+        bulk = (samples * (square * variance)[:, None]).T @ samples
+        if noise is None:
+            return bulk
+        return bulk + (samples * mean[:, None]).T @ noise @ (samples * mean[:, None])
     if kind != "full":
         raise ValueError(f"kind = {kind!r}: must be 'diagonal' or 'full'")
     slopes = dual_gram(sigma, norms, norms, samples @ samples.T / d, slope=True)

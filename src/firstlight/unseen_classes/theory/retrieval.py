@@ -78,8 +78,8 @@ def recall_from_gram(gram: ArrayLike, labels: ArrayLike, k: int = 1, metric: Met
 
     Examples
     --------
-    >>> found = recall_from_gram([[1, 0.9, 0], [0.9, 1, 0], [0, 0, 1]], [0, 0, 1])
-    >>> found.hits.values.tolist(), int(found.excluded)
+    >>> hits_of_class = recall_from_gram([[1, 0.9, 0], [0.9, 1, 0], [0, 0, 1]], [0, 0, 1])
+    >>> hits_of_class.hits.values.tolist(), int(hits_of_class.excluded)
     ([1.0, 1.0, nan], 1)
     """
     check_count("k", k)
@@ -93,11 +93,11 @@ def recall_from_gram(gram: ArrayLike, labels: ArrayLike, k: int = 1, metric: Met
         asked = np.flatnonzero(data.counts[index[rows]] > 1) + rows.start
         hits[asked] = rivals_ahead(inner[asked], asked, index, np.diag(inner), metric).sum(axis=1) < k
     alone = np.isnan(hits)
-    found = np.bincount(index, np.where(alone, 0, hits))
+    hits_of_class = np.bincount(index, np.where(alone, 0, hits))
     return xr.Dataset(
         {
-            "recall": found.sum() / (~alone).sum(),
-            "recall_by_class": ("class", np.where(data.counts > 1, found / data.counts, np.nan)),
+            "recall": hits_of_class.sum() / (~alone).sum(),
+            "recall_by_class": ("class", np.where(data.counts > 1, hits_of_class / data.counts, np.nan)),
             "hits": ("sample", hits),
             "excluded": int(alone.sum()),
         },

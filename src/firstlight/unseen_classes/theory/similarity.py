@@ -37,8 +37,8 @@ def train_unseen_similarity(
     Examples
     --------
     >>> x = [[2.0, 1.0], [2.0, -1.0], [-3.0, 1.0], [-3.0, 1.0]]
-    >>> found = train_unseen_similarity([1.0, 0.0], x, [7, 7, 9, 9])
-    >>> found.similarity.values.tolist(), found.side.values.tolist()
+    >>> variables = train_unseen_similarity([1.0, 0.0], x, [7, 7, 9, 9])
+    >>> variables.similarity.values.tolist(), variables.side.values.tolist()
     ([2.0, -3.0], [1, -1])
     """
     data = labelled(X_unseen, labels)
@@ -51,7 +51,7 @@ def train_unseen_similarity(
     similarity = mean[:, 0] if binary else np.linalg.norm(mean, axis=1)
     spread = np.sqrt(np.bincount(index, ((along - mean[index]) ** 2).sum(axis=1)) / counts)
     noise = _own(bulky, x, index, counts)
-    found = {
+    variables = {
         "similarity": similarity,
         "cosine": _ratio(similarity, np.linalg.norm(columns) * np.linalg.norm(centre, axis=1)),
         "spread": spread,
@@ -66,7 +66,7 @@ def train_unseen_similarity(
         "pair_similarity": _pairs(along, along, index, counts),
     }
     return xr.Dataset(
-        {name: ("class", value) for name, value in found.items()}
+        {name: ("class", value) for name, value in variables.items()}
         | {name: (("class", "other"), value) for name, value in pairs.items()},
         {"class": data.classes, "other": data.classes},
     )
