@@ -136,10 +136,6 @@ def keys_of(thing: Any) -> tuple[str, ...]:
         A key of `entries`; a theory's name; or anything with an attribute ``references`` that holds keys: a
         problem or its class, an activation, a function.
 
-    Returns
-    -------
-    tuple of str
-
     Examples
     --------
     >>> keys_of("early_alignment")

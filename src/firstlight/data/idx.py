@@ -26,10 +26,6 @@ def read(path: str | Path) -> np.ndarray:
     path : str or Path
         The file; whether it is gzipped is read off its first bytes, not its name.
 
-    Returns
-    -------
-    ndarray of uint8
-
     Raises
     ------
     ValueError

@@ -53,10 +53,6 @@ def labelled(
     names : (str, str)
         What a refusal calls the two.
 
-    Returns
-    -------
-    Labelled
-
     Examples
     --------
     >>> labelled([[1.0], [2.0], [3.0]], ["b", "a", "b"]).counts.tolist()

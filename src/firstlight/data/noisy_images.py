@@ -84,10 +84,6 @@ def noisy_images(
     path : str or Path, optional
         A folder of the user's own.
 
-    Returns
-    -------
-    NoisyImages
-
     Raises
     ------
     ImagesNotFetched

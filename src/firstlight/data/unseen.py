@@ -142,7 +142,6 @@ def gaussian_classes(
 
     Parameters
     ----------
-    rng : numpy.random.Generator
     dimension, samples, unseen_samples : int
         d; training samples in all; samples per unseen class.
     train_norm : float
@@ -179,8 +178,6 @@ def paper_training(
 
     Parameters
     ----------
-    rng : numpy.random.Generator
-    dimension, samples : int
     family : {"balls", "truncated", "spheres"}
         Uniform in balls, or on spheres, of radius √d around ±v, |v| = 2√d; or normals truncated entry by
         entry to [1, ∞) and (-∞, -1], whose mean is v.
@@ -255,7 +252,6 @@ def image_classes(
 
     Parameters
     ----------
-    rng : numpy.random.Generator
     name, path
         As in `load_images`.
     train_classes : sequence of int

@@ -68,10 +68,6 @@ class Problem(Setting):
         **fields
             Other fields of `Setting`.
 
-        Returns
-        -------
-        Problem
-
         Examples
         --------
         >>> rng = np.random.default_rng(0)

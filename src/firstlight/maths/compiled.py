@@ -24,10 +24,6 @@ def compiled(function: Callable[..., Any], **options: Any) -> Callable[..., Any]
     **options
         As for `numba.njit`.
 
-    Returns
-    -------
-    callable
-
     Examples
     --------
     >>> from firstlight.early_alignment.theory.kernel.state import dot  # compiled by this function

@@ -60,10 +60,6 @@ class Comparison(xr.Dataset):
             Default: new ones.
         observable : str, optional
             Default: the first.
-
-        Returns
-        -------
-        matplotlib Axes
         """
         known = [str(name)[: -len("_verdict")] for name in self.data_vars if str(name).endswith("_verdict")]
         name = known[0] if observable is None else observable

@@ -52,8 +52,6 @@ def second_moments(activation: Activation, mean: np.ndarray, covariance: np.ndar
 
     Parameters
     ----------
-    activation : Activation
-        σ.
     mean : ndarray, shape (k,)
         Means of the pre-activations.
     covariance : ndarray, shape (k, k)

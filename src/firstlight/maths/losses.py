@@ -176,10 +176,6 @@ def margin_loss(name: str) -> MarginLoss:
     name : {"exp", "logistic", "logistic2"}
         e^{-z}, log(1 + e^{-z}), and twice the latter.
 
-    Returns
-    -------
-    MarginLoss
-
     Examples
     --------
     >>> one = np.ones(1)

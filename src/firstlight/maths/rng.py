@@ -23,10 +23,6 @@ def generator(rng: RNGLike | SeedLike = None) -> np.random.Generator:
         A Generator is passed through, so that successive calls advance it; everything else seeds a new one
         (None: from the operating system).
 
-    Returns
-    -------
-    numpy.random.Generator
-
     Examples
     --------
     >>> a, b = generator(7), generator(7)

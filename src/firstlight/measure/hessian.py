@@ -210,10 +210,6 @@ def extreme_eigenpairs(
     rng : SPEC 7 rng, default 0
         Starting vector.
 
-    Returns
-    -------
-    EigenPairs
-
     Examples
     --------
     >>> diagonal = LinearOperator((6, 6), matvec=lambda v: np.arange(6.0) * v.ravel(), dtype=float)

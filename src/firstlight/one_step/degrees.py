@@ -29,14 +29,8 @@ def surrogate_degree(setting: Setting, degree: int | None) -> int:
 
     Parameters
     ----------
-    setting : Setting
-        What is studied.
     degree : int or None
         The user's wish; None takes the source's rule where β is known, and the measured one elsewhere.
-
-    Returns
-    -------
-    int
     """
     if degree is not None:
         check_count("degree", degree)

@@ -141,10 +141,6 @@ class Problem(Setting):
         ridge, activation
             See `Problem`.
 
-        Returns
-        -------
-        Problem
-
         Examples
         --------
         >>> x = np.random.default_rng(0).normal(size=(80, 4)) + np.repeat([[2.0], [-2.0]], 40, axis=0)

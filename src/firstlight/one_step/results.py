@@ -39,10 +39,6 @@ def dataset(
         The sample sizes S, if several were asked for.
     **attrs : str
         Attributes to keep.
-
-    Returns
-    -------
-    xarray.Dataset
     """
     check_choice("convention", convention, ("full", "half"))
     dims: tuple[str, ...] = ("samples", "ridge")[-values["test_error"].ndim :]

@@ -24,8 +24,6 @@ def panels(study: Study, results: xr.Dataset) -> list[dict[str, Any]]:
 
     Parameters
     ----------
-    study : Study
-        At its scale.
     results : Dataset
         As `firstlight.study.run` returns it.
 

@@ -85,16 +85,11 @@ def chapter(
 
     Parameters
     ----------
-    study : Study
     scale : str, default "quick"
     store : path_like or Store
         As in `firstlight.study.run`.
     workers : int, optional
         As in `firstlight.study.run`.
-
-    Returns
-    -------
-    Chapter
 
     Examples
     --------
@@ -120,14 +115,8 @@ def compose(study: Study, results: xr.Dataset) -> Chapter:
 
     Parameters
     ----------
-    study : Study
-        At its scale.
     results : Dataset
         As `run` or `dataset` returns it.
-
-    Returns
-    -------
-    Chapter
 
     Examples
     --------

@@ -33,10 +33,6 @@ def figure(study: Study, results: xr.Dataset) -> "Figure":
     results : Dataset
         As `firstlight.study.run` returns it.
 
-    Returns
-    -------
-    matplotlib.figure.Figure
-
     Examples
     --------
     >>> from firstlight.study import demo
@@ -59,15 +55,6 @@ def figure(study: Study, results: xr.Dataset) -> "Figure":
 
 def caption(study: Study, results: xr.Dataset) -> str:
     """Say what stands behind a figure: sizes, trials, seed.
-
-    Parameters
-    ----------
-    study : Study
-    results : Dataset
-
-    Returns
-    -------
-    str
 
     Examples
     --------

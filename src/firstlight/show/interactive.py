@@ -36,13 +36,8 @@ def figure(picture: Picture, theme: Theme = "light") -> dict[str, Any]:
 
     Parameters
     ----------
-    picture : Picture
     theme : {"light", "dark", "open"}
         Open: the colours are left to `coloured`, so that one picture serves both themes.
-
-    Returns
-    -------
-    dict
 
     Examples
     --------

@@ -24,17 +24,12 @@ def measured(
     ----------
     results : Dataset
         As `firstlight.study.run` returns it.
-    arm, observable : str
     over : str
         The dimension of the picture's horizontal axis; another dimension must have length 1.
     name, role : str
         Of the trace.
     **where
         Coordinates of other dimensions.
-
-    Returns
-    -------
-    Trace or None
 
     Examples
     --------

@@ -18,8 +18,6 @@ def save(study: Study, results: xr.Dataset, folder: str | os.PathLike[str]) -> l
 
     Parameters
     ----------
-    study : Study
-    results : Dataset
     folder : path_like
         Made if it is not there.
 

@@ -183,10 +183,6 @@ def judged(statement: str | Statement, parts: Sequence[Estimate], *, every: bool
     every : bool, default False
         Whether it is said of every case, as a theorem is: then one case that refutes it is enough.
 
-    Returns
-    -------
-    Claim
-
     Examples
     --------
     >>> up, down = Estimate("one side", 0.8, 0.7, 0.9), Estimate("the other", -0.5, -0.7, -0.3)
@@ -207,10 +203,6 @@ def judged(statement: str | Statement, parts: Sequence[Estimate], *, every: bool
 
 def overall(verdicts: Sequence[Verdict]) -> Verdict:
     """Sum up the verdicts on one claim in several cases.
-
-    Parameters
-    ----------
-    verdicts : sequence of str
 
     Returns
     -------
@@ -236,8 +228,6 @@ def claims_of(study: "Study", results: xr.Dataset) -> list[Claim]:
 
     Parameters
     ----------
-    study : Study
-        At its scale.
     results : Dataset
         As `run` or `dataset` returns it.
 

@@ -33,7 +33,6 @@ def collect(study: Study, store: Store, points: Iterable[Point] | None = None) -
     ----------
     study : Study
         At the scale that is wanted.
-    store : Store
     points : iterable of dict, optional
         Default: the grid. Points beyond it (a refinement's) extend their axis.
 
@@ -181,8 +180,6 @@ def failures(study: Study, store: Store, points: Iterable[Point] | None = None) 
 
     Parameters
     ----------
-    study : Study
-    store : Store
     points : iterable of dict, optional
         Default: the grid.
 
@@ -210,14 +207,6 @@ def failures(study: Study, store: Store, points: Iterable[Point] | None = None) 
 
 def fingerprint(dataset: xr.Dataset) -> str:
     """Return a hash of every bit of a Dataset's values, for saying that two runs gave the same.
-
-    Parameters
-    ----------
-    dataset : Dataset
-
-    Returns
-    -------
-    str
 
     Examples
     --------

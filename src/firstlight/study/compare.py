@@ -93,14 +93,6 @@ def compare(
 def seed_of(rng: RNGLike | SeedLike) -> int:
     """Return the one integer that stands for an `rng` argument; an int stands for itself.
 
-    Parameters
-    ----------
-    rng : int, Generator, SeedSequence, BitGenerator or None
-
-    Returns
-    -------
-    int
-
     Examples
     --------
     >>> seed_of(7)
@@ -118,10 +110,6 @@ def converged_only(predicted: xr.Dataset) -> xr.Dataset:
     ----------
     predicted : Dataset
         A prediction; if it has a variable ``converged``, each observable is NaN where that is False.
-
-    Returns
-    -------
-    Dataset
 
     Examples
     --------

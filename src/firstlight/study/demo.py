@@ -77,10 +77,6 @@ STUDY = Study(
 def results() -> xr.Dataset:
     """Run the demonstration in this process, and forget its store.
 
-    Returns
-    -------
-    xarray.Dataset
-
     Examples
     --------
     >>> results()["mean"].dims

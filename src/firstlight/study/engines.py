@@ -72,11 +72,6 @@ class Serial(Engine):
 class Local(Engine):
     """Worker processes on this machine (loky), each with one BLAS thread.
 
-    Parameters
-    ----------
-    workers : int
-        How many.
-
     Examples
     --------
     ::
@@ -180,10 +175,6 @@ def engine(
         The address of a Dask scheduler.
     executor : Executor, optional
         Any other.
-
-    Returns
-    -------
-    Engine
 
     Examples
     --------

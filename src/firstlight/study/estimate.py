@@ -90,10 +90,6 @@ def estimate(
         The same study at a smaller scale; where Problems tell their cost, its trials calibrate the model too,
         so that a study of long trials is not kept waiting by one of them.
 
-    Returns
-    -------
-    Estimate
-
     Examples
     --------
     >>> from firstlight.study.demo import STUDY
@@ -286,8 +282,6 @@ def guard(study: Study, force: bool, workers: int | None = None) -> None:
 
     Parameters
     ----------
-    study : Study
-        At its scale.
     force : bool
         Run it all the same.
     workers : int, optional

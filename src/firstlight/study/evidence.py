@@ -101,7 +101,6 @@ def rows(store: Store, studies: Iterable[Study] | None = None, scale: str = "qui
 
     Parameters
     ----------
-    store : Store
     studies : iterable of Study, optional
         Default: those of all theories that make claims.
     scale : str, default "quick"
@@ -199,15 +198,10 @@ def save(rows: Sequence[Row], path: str | PathLike[str], command: str) -> Path:
 
     Parameters
     ----------
-    rows : sequence of Row
     path : path_like
         Its folder is made.
     command : str
         What makes the file again.
-
-    Returns
-    -------
-    Path
 
     Examples
     --------
@@ -250,10 +244,6 @@ def _row(one: dict[str, Any]) -> Row:
 
 def stale(rows: Iterable[Row]) -> list[str]:
     """Say which rows were made by another version of their theory, or by a study that is no more.
-
-    Parameters
-    ----------
-    rows : iterable of Row
 
     Returns
     -------

@@ -49,7 +49,6 @@ def standard_errors(parts: xr.Dataset, dim: str) -> dict[str, xr.DataArray]:
     ----------
     parts : Dataset
         With a dimension `dim` of repetitions.
-    dim : str
 
     Returns
     -------
@@ -157,10 +156,6 @@ def overall(verdicts: ArrayLike, trials_needed: ArrayLike | None = None) -> str:
         As `judge` gives them.
     trials_needed : array of float, optional
         As `judge` gives them; of the same shape.
-
-    Returns
-    -------
-    str
 
     Examples
     --------

@@ -81,7 +81,6 @@ def is_conditional(problem: Problem, options: Mapping[str, Any]) -> bool:
 
     Parameters
     ----------
-    problem : Problem
     options : mapping
         Of `predict`.
 
@@ -136,14 +135,9 @@ def cost_of(problem: Problem, kind: str, options: Mapping[str, Any]) -> Cost | N
 
     Parameters
     ----------
-    problem : Problem
     kind : {"simulate", "predict"}
     options : mapping
         The method's options.
-
-    Returns
-    -------
-    Cost or None
 
     Examples
     --------
@@ -158,14 +152,6 @@ def cost_of(problem: Problem, kind: str, options: Mapping[str, Any]) -> Cost | N
 
 def duration(seconds: float) -> str:
     """Put a time span in words.
-
-    Parameters
-    ----------
-    seconds : float
-
-    Returns
-    -------
-    str
 
     Examples
     --------

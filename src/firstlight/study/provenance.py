@@ -56,10 +56,6 @@ def provenance(configuration: Mapping[str, Any], seed: int, command: str) -> dic
 def machine() -> dict[str, str]:
     """Return the versions and the processor that decide the last bits of every number.
 
-    Returns
-    -------
-    dict of str
-
     Examples
     --------
     >>> sorted(machine())
@@ -102,10 +98,6 @@ def describe(value: Any) -> Any:
     ----------
     value : object
         Dataclasses become tables with their class under ``"is"``; large arrays are named by shape.
-
-    Returns
-    -------
-    None, bool, int, float, str, list or dict
 
     Examples
     --------
@@ -153,15 +145,6 @@ def _plain(study: Study) -> dict[str, Any]:
 
 def command(study: Study, scale: str) -> str:
     """Return the command line that computes the study again; a study made in Python has its call instead.
-
-    Parameters
-    ----------
-    study : Study
-    scale : str
-
-    Returns
-    -------
-    str
 
     Examples
     --------

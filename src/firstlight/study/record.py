@@ -109,11 +109,6 @@ def unpack_many(
 ) -> Iterator[tuple[str, bool, tuple[str, ...], dict[str, Any], np.ndarray]]:
     """Decode many records of one layout at once.
 
-    Parameters
-    ----------
-    layout : str
-    bodies : sequence of bytes
-
     Yields
     ------
     name, is_coord, dims, attrs, values
@@ -173,10 +168,6 @@ def encode(value: Any, depth: int = 0) -> bytes:
         See `address`.
     depth : int, default 0
         Levels of nesting above; content that contains itself is refused.
-
-    Returns
-    -------
-    bytes
 
     Examples
     --------

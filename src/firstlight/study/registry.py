@@ -201,13 +201,8 @@ def resolve(reference: Reference, what: str = "problem") -> Callable[..., Any]:
 
     Parameters
     ----------
-    reference : callable or str
     what : str, default "problem"
         The field that it stands in, for the refusal.
-
-    Returns
-    -------
-    callable
 
     Examples
     --------

@@ -90,15 +90,10 @@ def advance(
         At its scale, see `Study.at`.
     store : Store
         Open for writing.
-    machine : Engine
     scale : str, default "quick"
         For the books.
     tell : callable, optional
         Called with (task, outcome) after each record, kept or computed.
-
-    Returns
-    -------
-    Outcome
 
     Examples
     --------
@@ -133,15 +128,6 @@ def advance(
 def visited(study: Study, store: Store) -> list[Point]:
     """Return the points of a study, those included that its refinement has chosen so far.
 
-    Parameters
-    ----------
-    study : Study
-    store : Store
-
-    Returns
-    -------
-    list of dict
-
     Examples
     --------
     >>> import tempfile
@@ -164,15 +150,8 @@ def dataset(study: Study, store: Store, *, scale: str = "quick") -> xr.Dataset:
 
     Parameters
     ----------
-    study : Study
-        At its scale.
-    store : Store
     scale : str, default "quick"
         For the command in ``attrs``.
-
-    Returns
-    -------
-    xarray.Dataset
 
     Examples
     --------
@@ -254,10 +233,6 @@ def bisect(line: Sequence[Scalar], heights: np.ndarray, rule: Refine) -> Scalar 
         The observable there; an interval with a NaN at one end is left alone.
     rule : Refine
         Says whether to bisect in the logarithm.
-
-    Returns
-    -------
-    int, float or None
 
     Examples
     --------

@@ -42,7 +42,6 @@ def summarise(study: Study, results: xr.Dataset) -> xr.Dataset:
 
     Parameters
     ----------
-    study : Study
     results : Dataset
         As `run` returns it.
 
@@ -149,11 +148,6 @@ def table(study: Study, results: xr.Dataset) -> "pd.DataFrame":
 def tidy(study: Study, results: xr.Dataset) -> "pd.DataFrame":
     """Lay every trial out: one row per arm, point, trial, observable and entry, for other programs.
 
-    Parameters
-    ----------
-    study : Study
-    results : Dataset
-
     Returns
     -------
     pandas.DataFrame
@@ -182,11 +176,6 @@ def tidy(study: Study, results: xr.Dataset) -> "pd.DataFrame":
 
 def verdict(study: Study, results: xr.Dataset) -> str:
     """Sum a study up, one line per observable: agreement by experiment, how the gap shrinks with the size.
-
-    Parameters
-    ----------
-    study : Study
-    results : Dataset
 
     Returns
     -------
@@ -221,11 +210,6 @@ def verdict(study: Study, results: xr.Dataset) -> str:
 def tally(study: Study, results: xr.Dataset) -> dict[str, int]:
     """Count the verdicts on a study's first experiment, over the points where theory speaks.
 
-    Parameters
-    ----------
-    study : Study
-    results : Dataset
-
     Returns
     -------
     dict of str to int
@@ -248,11 +232,6 @@ def tally(study: Study, results: xr.Dataset) -> dict[str, int]:
 
 def conclusions(study: Study, results: xr.Dataset) -> dict[str, Any]:
     """Say what a study comes to, as plain values for JSON: its verdict and the published claims it judges.
-
-    Parameters
-    ----------
-    study : Study
-    results : Dataset
 
     Returns
     -------
@@ -302,7 +281,6 @@ def export(
 
     Parameters
     ----------
-    study : Study
     results : Dataset
         As `run` returns it.
     kind : {"nc", "parquet", "csv"}
@@ -310,10 +288,6 @@ def export(
         and for CSV in a JSON file beside it.
     output : path_like, optional
         Default: ``out/export/`` and the study's name.
-
-    Returns
-    -------
-    Path
 
     Examples
     --------

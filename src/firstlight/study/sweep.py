@@ -298,13 +298,8 @@ def build(name: str, factory: Reference, fixed: Mapping[str, Any], point: Mappin
     ----------
     name : str
         The study's.
-    factory : callable or str
     fixed, point : mapping
         The fields.
-
-    Returns
-    -------
-    Problem
 
     Examples
     --------

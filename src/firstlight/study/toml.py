@@ -42,10 +42,6 @@ def read_study(path: str | os.PathLike[str]) -> Study:
     path : path_like
         At most a megabyte, in UTF-8, tables nested at most 32 deep.
 
-    Returns
-    -------
-    Study
-
     Examples
     --------
     >>> import tempfile

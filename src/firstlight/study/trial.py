@@ -90,11 +90,6 @@ def tasks(study: Study, points: Iterable[Point]) -> Iterator[Task]:
     seed, the trial and the observables that are kept. The study's name is no part of it: studies that overlap
     share records.
 
-    Parameters
-    ----------
-    study : Study
-    points : iterable of dict
-
     Yields
     ------
     Task
@@ -125,8 +120,6 @@ def check(study: Study, most: int = 10_000) -> None:
 
     Parameters
     ----------
-    study : Study
-        At its scale.
     most : int, default 10000
         Of a larger grid only that many points are built, spread evenly.
 
@@ -153,14 +146,6 @@ def perform(task: Task) -> Record:
 
     A trial that raises gives a record that says so, and what it warned of stands in its variable ``warning``;
     so does it if this processor's arithmetic is not that of the process which made the task.
-
-    Parameters
-    ----------
-    task : Task
-
-    Returns
-    -------
-    Record
 
     Examples
     --------
@@ -196,10 +181,6 @@ def _kept(results: xr.Dataset, observables: tuple[str, ...]) -> xr.Dataset:
 def one_thread() -> AbstractContextManager[Any]:
     """Hold BLAS and OpenMP at one thread: their thread count would change the last bits of a result.
 
-    Returns
-    -------
-    context manager
-
     Examples
     --------
     >>> with one_thread():
@@ -214,10 +195,6 @@ def arithmetic() -> str:
 
     Products, factorisations and functions are rounded differently by the kernels of other processors, so
     that the same trial may differ there in its last bits.
-
-    Returns
-    -------
-    str
 
     Examples
     --------

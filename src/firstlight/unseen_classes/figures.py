@@ -31,10 +31,6 @@ def classes(results: xr.Dataset) -> "Figure":
     results : Dataset
         From `firstlight.unseen_classes.analysis.analyse`.
 
-    Returns
-    -------
-    matplotlib.figure.Figure
-
     Examples
     --------
     See `firstlight unseen --figure`.

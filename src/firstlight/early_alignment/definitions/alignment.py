@@ -46,10 +46,6 @@ def right_sign_fraction(X: np.ndarray, y: np.ndarray) -> float:
     y : ndarray of shape (n,)
         Labels ±1.
 
-    Returns
-    -------
-    float
-
     Examples
     --------
     >>> right_sign_fraction(np.array([[1.0, 0.0], [1.0, 1.0], [0.0, 1.0]]), np.array([1, 1, -1]))

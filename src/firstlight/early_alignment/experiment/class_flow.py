@@ -70,10 +70,6 @@ def integrate_classes(
     log_scales : ndarray of shape (2,)
         λ with S = e^{2λ} Ŝ; -inf for a class without neurons.
 
-    Returns
-    -------
-    Moments
-
     Examples
     --------
     >>> from firstlight.early_alignment.experiment.flow import integrate

@@ -106,10 +106,6 @@ def integrate(
         or the loss is close to a finite minimum; walls then have a half width of 1e-4 (a cosine), and a
         neuron that meets one has an error of that order.
 
-    Returns
-    -------
-    Neurons
-
     Examples
     --------
     One neuron on one point: ρ' = e^{-e^{2ρ}}.

@@ -86,10 +86,6 @@ def solve(
         What the implicit method is given instead of `rhs`, without jumps, and its derivative in the state;
         default: `rhs`, and differences.
 
-    Returns
-    -------
-    Solution
-
     Examples
     --------
     >>> nothing = lambda state: (state > 0, np.zeros(2))

@@ -29,13 +29,8 @@ def trained_error(
         Of the network.
     trainings : int
         How many networks.
-    rng : Generator
     regression : bool, default False
         Mean squared error over the variance of the labels in `train`, instead of the share of wrong answers.
-
-    Returns
-    -------
-    float
 
     Examples
     --------

@@ -110,8 +110,6 @@ def run_trial(
 
     Parameters
     ----------
-    setting : Setting
-        What is studied.
     rng : Generator
         Source of randomness; the same state gives every model the same data and weights.
     method : {"network", "hermite", "conditional_gaussian"}

@@ -109,10 +109,6 @@ def descend(
     rng : SPEC 7 rng, optional
         Draws the batches.
 
-    Returns
-    -------
-    DescentPath
-
     Examples
     --------
     >>> from firstlight import MultiIndex, activation

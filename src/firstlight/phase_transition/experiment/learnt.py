@@ -30,7 +30,6 @@ def train(
         Class numbers, or numbers.
     classes : int
         0 for numbers.
-    rng : Generator
     width : int, default 32
     check : callable
         Called before each training; may raise to end the search.
@@ -76,7 +75,6 @@ def leading_directions(model: Any, z: np.ndarray, count: int) -> np.ndarray:
         With one hidden layer of ReLUs.
     z : ndarray, shape (n, d)
         Where its gradients are looked at.
-    count : int
 
     Returns
     -------

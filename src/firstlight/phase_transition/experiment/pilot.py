@@ -46,7 +46,6 @@ def escape_steps(
         Length of the rows at the start.
     overlap : float, default 0
         Share of that length along the hard directions; with 0 what chance gives.
-    rng : Generator
 
     Returns
     -------

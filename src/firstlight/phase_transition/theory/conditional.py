@@ -118,10 +118,6 @@ def conditional_moments(
     nodes : Nodes, optional
         Of the easy coordinates; chosen by how the label's law varies along them if not given.
 
-    Returns
-    -------
-    Moments
-
     Examples
     --------
     >>> law = conditional_moments(MultiIndex("z1**2"), np.zeros((1, 0)), np.eye(1))
@@ -216,10 +212,6 @@ def blurred(cut: Slices, noise: float) -> Slices:
         The law without noise, in slices of a part of the noise.
     noise : float
         Standard deviation, positive. Where slices are wider than it, the noiseless moments remain.
-
-    Returns
-    -------
-    Slices
 
     Examples
     --------

@@ -121,13 +121,8 @@ def easy_directions(
         The slice of each row.
     permutations : int
         B; p = (1 + #≥)/(1 + B).
-    rng : Generator
     check : callable
         Called now and then; may raise to end the search.
-
-    Returns
-    -------
-    Found
 
     Examples
     --------
@@ -230,14 +225,8 @@ def hard_directions(
         How many; 0 for numbers.
     easy : ndarray, shape (d, r)
         Easy directions.
-    permutations : int
-    rng : Generator
     check : callable
         As in `easy_directions`.
-
-    Returns
-    -------
-    Found
 
     Examples
     --------

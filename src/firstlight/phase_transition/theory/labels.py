@@ -102,10 +102,6 @@ def draw(law: LabelLaw, dim: int, count: int, rng: RNGLike | SeedLike = 0) -> La
         About how many samples, at least 8 per node in the first case.
     rng : SPEC 7 rng, default 0
 
-    Returns
-    -------
-    LabelSample
-
     Examples
     --------
     >>> drawn = draw(label_law(MultiIndex("sign(abs(z1) - 1)")), 3, 64)

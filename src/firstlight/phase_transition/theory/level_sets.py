@@ -65,10 +65,6 @@ def level_sets(
     widest : float, default infinity
         Wider slices are divided, the narrowest first, as long as there are at most 16 times `slices`.
 
-    Returns
-    -------
-    Slices
-
     Examples
     --------
     >>> cut = level_sets(lambda z: z**2)

@@ -24,10 +24,6 @@ def spectral_overlap(target: MultiIndex | str, preprocessing: Preprocessing, rat
     ratio : float
         δ, samples per dimension.
 
-    Returns
-    -------
-    float
-
     Examples
     --------
     >>> from firstlight.phase_transition.theory.spectral import optimal_preprocessing

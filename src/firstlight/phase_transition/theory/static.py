@@ -61,18 +61,10 @@ def static_point(
 
     Parameters
     ----------
-    student : Student
-        The network.
     sample : LabelSample
         Labels beside at least m normals.
-    delta : float
-        Samples per dimension.
     max_iterations : int, default 3000
         Damped iterations before giving up.
-
-    Returns
-    -------
-    StaticPoint
 
     Examples
     --------

@@ -94,7 +94,6 @@ def embeddings_along_training(
         To train on, and images of classes that are never trained on; brightness in [0, 1].
     labels : ndarray of int, shape (n,)
         Classes 0, 1, ... of the training images.
-    training : Training
     rng : numpy.random.Generator
         Seeds the weights and the order of the batches; on one thread the result is reproducible.
 

@@ -35,7 +35,6 @@ def trained_recall(
         Rows of mean square one, and their classes.
     rows, labels : ndarray
         Rows that were not trained on, and their classes.
-    rng : Generator
     width : int, default 64
 
     Returns

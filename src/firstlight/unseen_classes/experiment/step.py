@@ -30,8 +30,6 @@ def draw_network(
     ----------
     dimension, width : int
         d and N.
-    activation : Activation
-    rng : numpy.random.Generator
     outputs : int, default 1
         With one output the heads are a vector.
     head : {"gaussian", "rademacher"} or array_like of shape (N,) or (N, outputs)
@@ -41,10 +39,6 @@ def draw_network(
     start : {"sphere", "normal"}, default "sphere"
         Columns of W uniform on the unit sphere, or N(0, I/d).
     loss : {"square", "logistic", "softmax"}, default "square"
-
-    Returns
-    -------
-    TwoLayer
 
     Examples
     --------

@@ -152,8 +152,6 @@ def gaussian_movement(
 
     Parameters
     ----------
-    activation : Activation
-    tau : float
     along : ndarray, shape (n,)
         |b| = |Bᵀx|.
     norms, bulk : ndarray, shape (n,)

@@ -35,8 +35,6 @@ def bulk_covariance(
         Training samples.
     residual : array_like, shape (n,) or (n, C)
         r, as in `label_covariance`; several outputs add up.
-    activation : str or Activation
-        σ.
     kind : {"full", "diagonal"}, default "full"
         "diagonal" keeps the terms i = i' only: enough for independent samples in high dimension, and cheap.
         Real images are correlated and need "full", which costs one n × n dual of σ'.
@@ -103,8 +101,6 @@ def output_covariance(
     ----------
     X : array_like, shape (n, d)
         Training samples.
-    activation : str or Activation
-        σ.
     head_scale : float
         s: the output before the step has covariance s² E σσ', for heads of variance 1/N.
     loss : {"square", "logistic", "softmax"}, default "square"

@@ -22,7 +22,6 @@ def dual_gram(
 
     Parameters
     ----------
-    activation : Activation
     q, p : ndarray, shapes (a,) and (b,)
         Variances, at least 0. If they are the same object, `c` is taken as symmetric: half the work.
     c : ndarray, shape (a, b)

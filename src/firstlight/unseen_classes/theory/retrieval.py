@@ -72,10 +72,6 @@ def recall_from_gram(gram: ArrayLike, labels: ArrayLike, k: int = 1, metric: Met
     labels, k, metric
         As in `predict_recall_at_k`.
 
-    Returns
-    -------
-    Dataset
-
     Examples
     --------
     >>> hits_of_class = recall_from_gram([[1, 0.9, 0], [0.9, 1, 0], [0, 0, 1]], [0, 0, 1])
