@@ -185,13 +185,7 @@ def fetch(name: str, *, force: bool = False, say: Callable[[str], None] = lambda
 
 
 def canonical_name(name: str, field: str = "name") -> str:
-    """Return the name of a set as we spell it; a refusal calls it `field`.
-
-    Examples
-    --------
-    >>> canonical_name("Fashion_MNIST")
-    'fashion-mnist'
-    """
+    """Return the name of a set as we spell it; a refusal calls it `field`."""
     known = [*KNOWN, "digits"]
     canonical = name.strip().lower().replace("_", "-") if isinstance(name, str) else ""
     if canonical not in known:

@@ -136,11 +136,6 @@ class Dense(ByValue):
     ----------
     matrix : array_like, shape (n, n)
         Symmetric and positive definite.
-
-    Examples
-    --------
-    >>> Dense([[2.0, 1.0], [1.0, 2.0]]).trace
-    4.0
     """
 
     matrix: np.ndarray

@@ -67,13 +67,6 @@ def animate(file: str | Path, results: xr.Dataset, X: np.ndarray, y: np.ndarray,
     -------
     Path
         The file.
-
-    Examples
-    --------
-    ::
-
-        problem = Problem(data="toy", start="gaussian", reduction="mean", horizon=60.0, observations=121)
-        animate("toy.gif", problem.simulate(0, method="descent", neurons=True), *problem.draw(0)[:2])
     """
     from matplotlib.animation import PillowWriter
 

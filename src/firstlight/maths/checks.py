@@ -50,13 +50,7 @@ def check_number(
 
 
 def check_positive(name: str, value: Any) -> float:
-    """Return a finite number above 0 as a float.
-
-    Examples
-    --------
-    >>> check_positive("step_size", 0.1)
-    0.1
-    """
+    """Return a finite number above 0 as a float."""
     return check_number(name, value, above=0)
 
 
@@ -149,13 +143,7 @@ def check_columns(name: str, values: ArrayLike, rows: int) -> np.ndarray:
 
 
 def check_matrix(name: str, values: ArrayLike) -> np.ndarray:
-    """Return a finite floating-point matrix with at least one row and column, in its own precision.
-
-    Examples
-    --------
-    >>> check_matrix("x", [[1, 2]]).dtype
-    dtype('float64')
-    """
+    """Return a finite floating-point matrix with at least one row and column, in its own precision."""
     try:
         x = np.asarray(values)
     except (ValueError, TypeError):
@@ -172,13 +160,7 @@ def check_matrix(name: str, values: ArrayLike) -> np.ndarray:
 
 
 def check_orthonormal(name: str, directions: ArrayLike, shape: tuple[int, int]) -> np.ndarray:
-    """Return directions of that shape with orthonormal columns.
-
-    Examples
-    --------
-    >>> check_orthonormal("directions", [[1], [0]], (2, 1)).dtype
-    dtype('float64')
-    """
+    """Return directions of that shape with orthonormal columns."""
     theta = check_array(name, directions, shape)
     error = float(np.abs(theta.T @ theta - np.eye(shape[1])).max(initial=0.0))
     if not error <= 1e-8:
@@ -218,12 +200,7 @@ def check_neurons(
 
 
 def check_memory(sizes: str, need: float, growth: str) -> None:
-    """Refuse a computation of sizes that need more memory than four fifths of what is free.
-
-    Examples
-    --------
-    >>> check_memory("samples = 64", 1e3, "samples")
-    """
+    """Refuse a computation of sizes that need more memory than four fifths of what is free."""
     import psutil
 
     free = psutil.virtual_memory().available

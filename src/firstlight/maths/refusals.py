@@ -46,35 +46,20 @@ def unknown(kind: str, name: object, allowed: Iterable[str]) -> ValueError:
 
 
 def check_choice(name: str, value: Any, allowed: Iterable[str]) -> None:
-    """Refuse what is not one of the allowed words.
-
-    Examples
-    --------
-    >>> check_choice("task", "regression", ("regression", "classification"))
-    """
+    """Refuse what is not one of the allowed words."""
     allowed = tuple(allowed)
     if not isinstance(value, str) or value not in allowed:
         raise refusal(name, value, f"be one of {', '.join(allowed)}")
 
 
 def check_flag(name: str, value: Any) -> None:
-    """Refuse what is not True or False.
-
-    Examples
-    --------
-    >>> check_flag("log_times", False)
-    """
+    """Refuse what is not True or False."""
     if not isinstance(value, bool):
         raise refusal(name, value, "be True or False")
 
 
 def check_instance(name: str, value: Any, *kinds: type) -> None:
-    """Refuse what is not an instance of one of these classes.
-
-    Examples
-    --------
-    >>> check_instance("label", "a", str)
-    """
+    """Refuse what is not an instance of one of these classes."""
     if not isinstance(value, kinds):
         raise refusal(name, value, f"be of type {' or '.join(kind.__name__ for kind in kinds)}")
 

@@ -22,12 +22,6 @@ def generator(rng: RNGLike | SeedLike = None) -> np.random.Generator:
     rng : Generator, BitGenerator, SeedSequence, int, sequence of int, or None
         A Generator is passed through, so that successive calls advance it; everything else seeds a new one
         (None: from the operating system).
-
-    Examples
-    --------
-    >>> a, b = generator(7), generator(7)
-    >>> bool(a.normal() == b.normal())
-    True
     """
     if isinstance(rng, bool) or (isinstance(rng, (int, np.integer)) and rng < 0):
         raise ValueError(f"rng = {rng!r}: a seed must be a non-negative integer")

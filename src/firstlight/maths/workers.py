@@ -28,12 +28,6 @@ class Workers:
     element gain as much as matrix products do. BLAS keeps to one thread as long as the workers are there: its
     own threads go on spinning for a while after each call, on cores that the workers need. Within a `with`
     block of the same thread, further Workers are those of the block.
-
-    Examples
-    --------
-    >>> with Workers() as workers:
-    ...     workers.map(abs, [-1, 2])
-    [1, 2]
     """
 
     def __init__(self) -> None:

@@ -48,12 +48,6 @@ class Chapter:
         The figure for a browser, as `firstlight.show.browser.panels` makes it.
     tally : dict of str to int
         How often the first experiment agrees with theory, differs, or is undecided.
-
-    Examples
-    --------
-    >>> from firstlight.study import demo
-    >>> compose(demo.STUDY, demo.results()).title
-    'demo/rate'
     """
 
     title: str

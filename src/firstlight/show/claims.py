@@ -42,13 +42,7 @@ body { font: 16px/1.5 system-ui, sans-serif; max-width: 90rem; margin: 0 auto; p
 
 
 def environment() -> "Environment":
-    """Return where the templates are found, with everything escaped.
-
-    Examples
-    --------
-    >>> environment().autoescape
-    True
-    """
+    """Return where the templates are found, with everything escaped."""
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
     return Environment(
@@ -57,25 +51,13 @@ def environment() -> "Environment":
 
 
 def page(rows: Sequence[Row]) -> str:
-    """Return the table as a page of its own, which needs no other file.
-
-    Examples
-    --------
-    >>> "<h1>What was published" in page([])
-    True
-    """
+    """Return the table as a page of its own, which needs no other file."""
     made = " · ".join(f"{key} {value}" for key, value in machine().items())
     return environment().from_string(_PAGE).render(made=made, **parts(rows))
 
 
 def parts(rows: Sequence[Row]) -> dict[str, Any]:
-    """Return what the template's table needs: rows by theory, and how often each verdict was given.
-
-    Examples
-    --------
-    >>> parts([])
-    {'groups': [], 'tally': {}}
-    """
+    """Return what the template's table needs: rows by theory, and how often each verdict was given."""
     groups = [
         (_title(theory), [_shown(row) for row in members])
         for theory, members in groupby(rows, key=lambda row: row.theory)
@@ -84,13 +66,7 @@ def parts(rows: Sequence[Row]) -> dict[str, Any]:
 
 
 def tally(rows: Sequence[Row]) -> dict[str, int]:
-    """Count how often each verdict was given.
-
-    Examples
-    --------
-    >>> tally([])
-    {}
-    """
+    """Count how often each verdict was given."""
     counts = Counter(row.claim.verdict for row in rows)
     return {verdict: counts[verdict] for verdict in (HOLDS, IN_PART, FAILS, UNDECIDED) if counts[verdict]}
 
@@ -106,12 +82,7 @@ def _shown(row: Row) -> dict[str, Any]:
 
 
 def citation(row: Row) -> str:
-    """Say where a claim was published: authors, year, place.
-
-    Examples
-    --------
-    See `markdown`.
-    """
+    """Say where a claim was published: authors, year, place."""
     said, known = row.claim.statement, entries()
     words = [_authors(known[said.source].fields)] if said.source in known else [said.source]
     return ", ".join(part for part in (*words, said.place) if part)
@@ -125,13 +96,7 @@ def _authors(fields: Any) -> str:
 
 
 def markdown(rows: Sequence[Row]) -> str:
-    """Return the table in Markdown, one part for each theory.
-
-    Examples
-    --------
-    >>> markdown([])
-    ''
-    """
+    """Return the table in Markdown, one part for each theory."""
     lines: list[str] = []
     for theory, members in groupby(rows, key=lambda row: row.theory):
         lines += [f"## {_title(theory)}", "", "| verdict | claim | number and rule | found | study |"]

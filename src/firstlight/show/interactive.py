@@ -90,13 +90,7 @@ def coloured(text: str, theme: str) -> str:
 
 
 def trace(one: Trace, theme: Theme = "light") -> dict[str, Any]:
-    """Return a trace in plotly's words.
-
-    Examples
-    --------
-    >>> trace(Trace(name="network", x=[1], y=[2.0], error=[0.1], kind="points"))["error_y"]["array"]
-    [0.1]
-    """
+    """Return a trace in plotly's words."""
     colour = COLOURS[theme][one.role]
     drawn: dict[str, Any] = {"name": one.name, "x": plain(one.x), "y": plain(one.y), "type": "scatter"}
     if one.kind == "bars":

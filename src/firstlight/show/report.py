@@ -149,13 +149,7 @@ def report(
 
 
 def render(pages: Sequence[Page]) -> str:
-    """Fill the template.
-
-    Examples
-    --------
-    >>> "<h1>firstlight</h1>" in render([])
-    True
-    """
+    """Fill the template."""
     from plotly.offline import get_plotlyjs
 
     template = environment().from_string(_TEMPLATE.read_text("utf-8"))

@@ -52,13 +52,7 @@ def use() -> Iterator[None]:
 
 
 def new(rows: int = 1, columns: int = 1, width: float = 4.6, height: float = 3.3) -> "Figure":
-    """Make a figure of rows × columns panels; it belongs to no window and needs no display.
-
-    Examples
-    --------
-    >>> len(new(1, 2).axes)
-    2
-    """
+    """Make a figure of rows × columns panels; it belongs to no window and needs no display."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(width * columns, height * rows), layout="constrained")

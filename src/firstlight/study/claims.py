@@ -119,11 +119,6 @@ class Statement:
         BibTeX key of the source; section, figure or theorem in it.
     estimand, rule : str
         Which number decides, and how.
-
-    Examples
-    --------
-    >>> Statement("errors fall", "demir2025onestep", "Figure 1c").place
-    'Figure 1c'
     """
 
     text: str

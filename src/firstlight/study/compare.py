@@ -91,13 +91,7 @@ def compare(
 
 
 def seed_of(rng: RNGLike | SeedLike) -> int:
-    """Return the one integer that stands for an `rng` argument; an int stands for itself.
-
-    Examples
-    --------
-    >>> seed_of(7)
-    7
-    """
+    """Return the one integer that stands for an `rng` argument; an int stands for itself."""
     if isinstance(rng, (int, np.integer)) and not isinstance(rng, bool) and rng >= 0:
         return int(rng)
     return int(generator(rng).integers(2**63))

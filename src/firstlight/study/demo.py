@@ -75,13 +75,7 @@ STUDY = Study(
 
 @lru_cache(maxsize=1)
 def results() -> xr.Dataset:
-    """Run the demonstration in this process, and forget its store.
-
-    Examples
-    --------
-    >>> results()["mean"].dims
-    ('arm', 'rate', 'trial')
-    """
+    """Run the demonstration in this process, and forget its store."""
     from firstlight.study.run import run
 
     with tempfile.TemporaryDirectory() as folder:

@@ -187,14 +187,7 @@ def _finished(study: Study, points: list[Point], store: Store | None) -> Counter
 
 
 def sample(study: Study) -> list[Point]:
-    """Return all points, or of a large grid an even sample that spreads over every axis.
-
-    Examples
-    --------
-    >>> from firstlight.study.demo import STUDY
-    >>> len(sample(STUDY))
-    3
-    """
+    """Return all points, or of a large grid an even sample that spreads over every axis."""
     if study.size <= _SAMPLE:
         return list(study.points())
     # A stride near the golden section meets all residues, so no axis is stuck at one value.
@@ -205,14 +198,7 @@ def sample(study: Study) -> list[Point]:
 
 
 def refined(study: Study) -> int:
-    """Return how many points a study's refinement may add.
-
-    Examples
-    --------
-    >>> from firstlight.study.demo import STUDY
-    >>> refined(STUDY)
-    0
-    """
+    """Return how many points a study's refinement may add."""
     if study.refine is None:
         return 0
     return study.refine.budget * study.size // len(study.axes[study.refine.axis])
@@ -301,13 +287,7 @@ def guard(study: Study, force: bool, workers: int | None = None) -> None:
 
 
 def costs_file(theory: registry.Theory) -> Traversable | None:
-    """Return where a theory's package says how long its studies take, as dry runs found: ``costs.json``.
-
-    Examples
-    --------
-    >>> costs_file(registry.theories()["one_step"]).name
-    'costs.json'
-    """
+    """Return where a theory's package says how long its studies take, as dry runs found: ``costs.json``."""
     home = theory.studies.partition(":")[0].rpartition(".")[0]
     return files(home) / "costs.json" if home else None
 

@@ -129,14 +129,7 @@ def rows(store: Store, studies: Iterable[Study] | None = None, scale: str = "qui
 
 
 def rows_of(study: Study, results: xr.Dataset, hours: float = 0.0) -> list[Row]:
-    """Judge the claims of one study, at its scale, by what was found.
-
-    Examples
-    --------
-    >>> from firstlight.study import demo
-    >>> rows_of(demo.STUDY, demo.results())
-    []
-    """
+    """Judge the claims of one study, at its scale, by what was found."""
     theory = study.name.split("/")[0].replace("-", "_")
     scale, command = (str(results.attrs.get(name, "")) for name in ("scale", "command"))
     claims = claims_of(study, results)
@@ -178,14 +171,7 @@ def _short(value: Any) -> str:
 
 
 def version(study: Study) -> int:
-    """Return the version of a study's problem, without building one (it may need images).
-
-    Examples
-    --------
-    >>> from firstlight.study import demo
-    >>> version(demo.STUDY)
-    1
-    """
+    """Return the version of a study's problem, without building one (it may need images)."""
     made = registry.resolve(study.problem)
     maker = getattr(made, "__self__", made)  # a class method stands for its class
     if not hasattr(maker, "version"):
@@ -221,12 +207,7 @@ def save(rows: Sequence[Row], path: str | PathLike[str], command: str) -> Path:
 
 
 def read(path: str | PathLike[str]) -> list[Row]:
-    """Read a table that `save` has kept.
-
-    Examples
-    --------
-    See `save`.
-    """
+    """Read a table that `save` has kept."""
     table = json.loads(Path(path).read_text(encoding="utf-8"))
     return [_row(dict(one)) for one in table["rows"]]
 
@@ -249,11 +230,6 @@ def stale(rows: Iterable[Row]) -> list[str]:
     -------
     list of str
         One line for each study; empty if the table speaks of what is installed.
-
-    Examples
-    --------
-    >>> stale([])
-    []
     """
     known, lines = registry.studies(), dict[str, None]()
     for row in rows:

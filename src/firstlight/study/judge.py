@@ -208,11 +208,6 @@ class Rate:
         The exponent and its standard error from the noise of the gaps; NaN where no fit is possible.
     note : str
         In words: the rate, or why there is none.
-
-    Examples
-    --------
-    >>> Rate(-0.5, 0.1, "gap ~ size^(-0.50 ± 0.10)").slope
-    -0.5
     """
 
     slope: float

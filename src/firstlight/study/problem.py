@@ -138,11 +138,6 @@ def cost_of(problem: Problem, kind: str, options: Mapping[str, Any]) -> Cost | N
     kind : {"simulate", "predict"}
     options : mapping
         The method's options.
-
-    Examples
-    --------
-    >>> cost_of(object(), "simulate", {}) is None
-    True
     """
     ask = getattr(problem, "cost", None)
     if ask is None:

@@ -54,13 +54,7 @@ def provenance(configuration: Mapping[str, Any], seed: int, command: str) -> dic
 
 @lru_cache(maxsize=1)
 def machine() -> dict[str, str]:
-    """Return the versions and the processor that decide the last bits of every number.
-
-    Examples
-    --------
-    >>> sorted(machine())
-    ['blas', 'cpu', 'firstlight', 'numpy', 'python', 'scipy']
-    """
+    """Return the versions and the processor that decide the last bits of every number."""
     import scipy
     from threadpoolctl import threadpool_info
 
@@ -128,13 +122,7 @@ def describe(value: Any) -> Any:
 
 
 def configuration(study: Study) -> str:
-    """Return the resolved study as JSON.
-
-    Examples
-    --------
-    >>> configuration(Study("demo/x", "a demo", "math:sqrt", axes={"x": [1]}, trials=2))[:45]
-    '{"name": "demo/x", "description": "a demo", "'
-    """
+    """Return the resolved study as JSON."""
     return json.dumps(_plain(study))
 
 
@@ -158,13 +146,7 @@ def command(study: Study, scale: str) -> str:
 
 
 def attributes(study: Study, scale: str) -> dict[str, str | int]:
-    """Return the ``attrs`` of a study's Dataset.
-
-    Examples
-    --------
-    >>> attributes(Study("demo/x", "a demo", "math:sqrt", axes={"x": [1]}), "quick")["study"]
-    'demo/x'
-    """
+    """Return the ``attrs`` of a study's Dataset."""
     return {
         "study": study.name,
         "description": study.description,

@@ -31,13 +31,7 @@ _DEPTH = 64
 
 @dataclass(frozen=True)
 class Record:
-    """One finished trial: either a packed Dataset, or the message of its failure.
-
-    Examples
-    --------
-    >>> Record(b"a" * 32, "demo/x", "{}", "theory", 0, None, None, "ValueError: no", 0.1).ok
-    False
-    """
+    """One finished trial: either a packed Dataset, or the message of its failure."""
 
     address: bytes
     study: str

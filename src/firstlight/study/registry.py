@@ -158,34 +158,17 @@ def theories() -> dict[str, Theory]:
 
 
 def broken() -> tuple[Broken, ...]:
-    """Return the theories that are installed and could not be used, each with the reason.
-
-    Examples
-    --------
-    >>> broken()
-    ()
-    """
+    """Return the theories that are installed and could not be used, each with the reason."""
     return tuple(_installed()[2])
 
 
 def package(name: str) -> str:
-    """Return which package brings a theory, with its version.
-
-    Examples
-    --------
-    >>> package("one_step").split()[0]
-    'firstlight'
-    """
+    """Return which package brings a theory, with its version."""
     return _installed()[1].get(name, "this session")
 
 
 def register(theory: Theory) -> None:
-    """Add a theory for this session, without a package: for notebooks and tests.
-
-    Examples
-    --------
-    >>> register(theories()["one_step"])
-    """
+    """Add a theory for this session, without a package: for notebooks and tests."""
     theories()[theory.name] = theory
 
 
@@ -258,24 +241,12 @@ def problem(name: object) -> tuple[Theory, Reference]:
 
 
 def claims(theory: Theory, name: object) -> Reference:
-    """Return what judges the published claims of that name in a theory.
-
-    Examples
-    --------
-    >>> claims(theories()["unseen_classes"], "norms")
-    'firstlight.unseen_classes.claims:norms'
-    """
+    """Return what judges the published claims of that name in a theory."""
     return _found("claims", name, theory.claims, name)
 
 
 def figure(theory: Theory, name: object) -> Reference:
-    """Return what draws the special picture of that name in a theory.
-
-    Examples
-    --------
-    >>> figure(theories()["one_step"], "square")
-    'firstlight.one_step.figures:square'
-    """
+    """Return what draws the special picture of that name in a theory."""
     return _found("figure.draw", name, theory.figures, name)
 
 
@@ -339,13 +310,7 @@ def study(name: str) -> "Study":
 
 
 def featured() -> "Sequence[Study]":
-    """Return the studies of the short report: together a few minutes at the quick scale.
-
-    Examples
-    --------
-    >>> featured()[0].name
-    'early-alignment/toy'
-    """
+    """Return the studies of the short report: together a few minutes at the quick scale."""
     known = studies()
     names = [name for theory in theories().values() for name in theory.featured]
     return [known[name] for name in names if name in known]

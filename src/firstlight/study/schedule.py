@@ -37,11 +37,6 @@ class Outcome:
         Wall time.
     messages : list of str
         The first few failures, in words.
-
-    Examples
-    --------
-    >>> Outcome(computed=3).ok
-    True
     """
 
     computed: int = 0
@@ -220,12 +215,6 @@ class Bar:
     study : Study
     console : rich.console.Console, optional
         Default: standard error. One that is not a terminal shows nothing.
-
-    Examples
-    --------
-    >>> from firstlight.study.demo import STUDY
-    >>> with Bar(STUDY):
-    ...     pass
     """
 
     def __init__(self, study: Study, console: "Console | None" = None) -> None:

@@ -301,11 +301,5 @@ def _places(values: xr.DataArray) -> str:
 
 
 def short(value: Any) -> str:
-    """Return a value's text, of a number to four digits.
-
-    Examples
-    --------
-    >>> short(0.123456)
-    '0.1235'
-    """
+    """Return a value's text, of a number to four digits."""
     return f"{value:.4g}" if isinstance(value, float) else shown(value)

@@ -237,12 +237,6 @@ def conclusions(study: Study, results: xr.Dataset) -> dict[str, Any]:
     -------
     dict
         ``verdict``, and ``claims``: a list with ``text``, ``verdict`` and ``evidence`` of each.
-
-    Examples
-    --------
-    >>> from firstlight.study import demo
-    >>> conclusions(demo.STUDY, demo.results())["claims"]
-    []
     """
     return {
         "verdict": verdict(study, results),

@@ -146,12 +146,6 @@ def perform(task: Task) -> Record:
 
     A trial that raises gives a record that says so, and what it warned of stands in its variable ``warning``;
     so does it if this processor's arithmetic is not that of the process which made the task.
-
-    Examples
-    --------
-    >>> from firstlight.study.demo import STUDY
-    >>> perform(next(tasks(STUDY, STUDY.points()))).ok
-    True
     """
     start = time.perf_counter()
     try:
@@ -179,13 +173,7 @@ def _kept(results: xr.Dataset, observables: tuple[str, ...]) -> xr.Dataset:
 
 
 def one_thread() -> AbstractContextManager[Any]:
-    """Hold BLAS and OpenMP at one thread: their thread count would change the last bits of a result.
-
-    Examples
-    --------
-    >>> with one_thread():
-    ...     pass
-    """
+    """Hold BLAS and OpenMP at one thread: their thread count would change the last bits of a result."""
     return _controller(len(sys.modules)).limit(limits=1)
 
 
@@ -195,11 +183,6 @@ def arithmetic() -> str:
 
     Products, factorisations and functions are rounded differently by the kernels of other processors, so
     that the same trial may differ there in its last bits.
-
-    Examples
-    --------
-    >>> arithmetic() == arithmetic()
-    True
     """
     x = np.sqrt(np.arange(1.0, 97.0**2 + 1).reshape(97, 97)) % 1
     with one_thread():

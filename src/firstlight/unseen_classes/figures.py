@@ -30,10 +30,6 @@ def classes(results: xr.Dataset) -> "Figure":
     ----------
     results : Dataset
         From `firstlight.unseen_classes.analysis.analyse`.
-
-    Examples
-    --------
-    See `firstlight unseen --figure`.
     """
     with style.use():
         drawn = style.new(1, 3, width=4.0)

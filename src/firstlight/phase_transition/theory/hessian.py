@@ -109,14 +109,7 @@ class HessianSpectrum(Shown):
 def initial_law(
     target: MultiIndex, student: Student, draws: int = 1 << 14, rng: RNGLike | SeedLike = 0
 ) -> CurvatureLaw:
-    """Return the law of the curvature at a random initialisation with orthogonal rows.
-
-    Examples
-    --------
-    >>> law = initial_law(MultiIndex("sign(abs(z1) - 1)"), Student("tanh_squared", 1.0, 0.8), 1024)
-    >>> law.D.shape
-    (1024, 1, 1)
-    """
+    """Return the law of the curvature at a random initialisation with orthogonal rows."""
     rng = generator(rng)
     return starting_law(label_law(target, rng), student, draws, rng)
 

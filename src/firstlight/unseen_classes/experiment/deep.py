@@ -21,12 +21,7 @@ Loss = Literal["softmax", "normalised-softmax", "contrastive"]
 
 
 def require_torch() -> Any:
-    """Return torch, or say how to get it.
-
-    Examples
-    --------
-    >>> torch = require_torch()  # doctest: +SKIP
-    """
+    """Return torch, or say how to get it."""
     if find_spec("torch") is None:
         raise ValueError("torch is not installed; install the extra: pip install 'firstlight[deep]'")
     import torch
@@ -101,10 +96,6 @@ def embeddings_along_training(
     -------
     list of (ndarray, ndarray)
         ``epochs + 1`` pairs: embeddings of `images` and of `others`.
-
-    Examples
-    --------
-    See `firstlight.unseen_classes.DeepProblem`.
     """
     torch = require_torch()
     torch.manual_seed(int(rng.integers(2**31)))

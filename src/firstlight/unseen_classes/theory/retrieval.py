@@ -102,12 +102,7 @@ def recall_from_gram(gram: ArrayLike, labels: ArrayLike, k: int = 1, metric: Met
 
 
 def check_retrieval(square: np.ndarray, counts: np.ndarray) -> None:
-    """Refuse features (their squared norms) and classes (their sizes) where nobody can be found.
-
-    Examples
-    --------
-    >>> check_retrieval(np.ones(3), np.array([2, 1]))
-    """
+    """Refuse features (their squared norms) and classes (their sizes) where nobody can be found."""
     if counts.max() == 1:
         raise ValueError("labels: every class has one member only, so no sample has anybody to find")
     if not (square > 0).any():
