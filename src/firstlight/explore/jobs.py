@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from firstlight.explore.pages import page
 from firstlight.show.interactive import figure, trace
-from firstlight.show.page import Drawn, Picture, plain
+from firstlight.show.pictures import Drawn, Picture, plain
 
 if TYPE_CHECKING:
     from firstlight.study.schedule import Outcome

@@ -11,7 +11,7 @@ import xarray as xr
 
 from firstlight.show import figures
 from firstlight.show.interactive import figure as interactive
-from firstlight.show.page import Picture, Trace, plain
+from firstlight.show.pictures import Picture, Trace, plain
 from firstlight.study.summary import planned, summarise
 from firstlight.study.sweep import Study
 

@@ -8,7 +8,7 @@ import re
 from collections.abc import Sequence
 from typing import Any, Literal
 
-from firstlight.show.page import Mark, Picture, Trace, plain
+from firstlight.show.pictures import Mark, Picture, Trace, plain
 
 Theme = Literal["light", "dark", "open"]
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import xarray as xr
 
-from firstlight.show.page import Role, Trace
+from firstlight.show.pictures import Role, Trace
 from firstlight.study.judge import trial_mean
 
 
