@@ -1,9 +1,14 @@
 """Observables of a trajectory as a table over time."""
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import xarray as xr
+
+from firstlight.early_alignment.definitions.trajectory import Observer
+from firstlight.early_alignment.setting import Setting
+from firstlight.maths.losses import margin_loss
 
 
 def one_by_one(directions: np.ndarray, log_norms: np.ndarray) -> dict[str, np.ndarray]:
@@ -24,3 +29,20 @@ def table(times: np.ndarray, seen: Mapping[str, np.ndarray]) -> xr.Dataset:
     """Put stacked observables over time; those of single neurons have further dimensions."""
     dims = ("time", "neuron", "coordinate")
     return xr.Dataset({name: (dims[: values.ndim], values) for name, values in seen.items()}, {"time": times})
+
+
+def observed(
+    setting: Setting,
+    X: np.ndarray,
+    y: np.ndarray,
+    times: np.ndarray,
+    states: Sequence[tuple[np.ndarray, np.ndarray, np.ndarray]],
+    neurons: bool,
+) -> xr.Dataset:
+    """Observe networks at their times; a state that the integrator did not reach gives NaN."""
+    chosen = margin_loss(setting.loss)
+    see = Observer(X, y, chosen.log_value, chosen.log_slope, setting.reduction == "mean")
+    seen: list[dict[str, Any]] = [see(*one) if np.isfinite(one[0]).all() else {} for one in states]
+    if neurons:
+        seen = [{**one, **one_by_one(*state[:2])} for one, state in zip(seen, states, strict=True)]
+    return table(times, stack(seen))
