@@ -60,32 +60,25 @@ def structured_data(
     ([13.0000, 13.0000], [0.447214, 0.447214, 0.0000])
     """
     weights = check_numbers("weights", weights, above=0, high=1)
-    classes = len(weights)
     strength = check_number("strength", strength, above=-1, below=1e150)  # its square is a number
     noise = check_number("noise", noise, 0)
+    spike_alignment = check_number("spike_alignment", spike_alignment, -1, 1)
     check_choice("task", task, ("regression", "classification"))
     check_choice("label_direction", label_direction, ("random", "spikes"))
-    n, rank = check_count("dimension", dimension), check_count("rank", rank)
-    if n < classes * rank + 1:
-        least = classes * rank + 1
-        raise ValueError(f"dimension = {n}: must be at least {least}, that is classes (weights) × rank + 1")
-    if task == "classification" and classes < 2:
-        raise refusal("weights", weights, "be two or more for a classification, one for each of its classes")
-    spike_alignment = check_number("spike_alignment", spike_alignment, -1, 1)
-    check_memory(f"dimension = {n}, rank = {rank}", 32.0 * n * classes * rank, "dimension × rank × classes")
-    axes = np.eye(n, classes * rank)
-    first, bend = axes[:, :rank], np.sqrt(1 - spike_alignment**2)
-    spikes = [first]
-    for c in range(1, classes):
-        spikes.append(spike_alignment * first + bend * axes[:, c * rank : (c + 1) * rank])
+    spikes = _directions(dimension, len(weights), rank, spike_alignment)
     strengths = strength * np.arange(1, rank + 1) / rank
     mixture = GaussianMixture(
         np.asarray(weights), None, [Spiked(strengths, directions) for directions in spikes]
     )
     if task == "classification":
+        if len(weights) < 2:
+            raise refusal(
+                "weights", weights, "be two or more for a classification, one for each of its classes"
+            )
         if noise:
             raise ValueError(f"noise = {noise}: only labels of a regression have noise")
-        return mixture, Classification(tuple(np.linspace(1, -1, classes)))
+        return mixture, Classification(tuple(np.linspace(1, -1, len(weights))))
+    n = mixture.dimension
     direction = np.ones(n) if label_direction == "random" else np.sum([s[:, -1] for s in spikes], axis=0)
     length = np.linalg.norm(direction)
     if length < 1e-8:
@@ -94,3 +87,17 @@ def structured_data(
         )
     average = Spiked(np.concatenate([w * strengths for w in mixture.weights]), np.hstack(spikes))
     return mixture, Regression(direction / (length * np.sqrt(average.norm)), link, noise)
+
+
+def _directions(dimension: int, classes: int, rank: int, alignment: float) -> list[np.ndarray]:
+    """Return the spikes of each class: axes, those of later classes turned towards those of the first."""
+    n, rank = check_count("dimension", dimension), check_count("rank", rank)
+    if n < classes * rank + 1:
+        least = classes * rank + 1
+        raise ValueError(f"dimension = {n}: must be at least {least}, that is classes (weights) × rank + 1")
+    check_memory(f"dimension = {n}, rank = {rank}", 32.0 * n * classes * rank, "dimension × rank × classes")
+    axes = np.eye(n, classes * rank)
+    first, bend = axes[:, :rank], np.sqrt(1 - alignment**2)
+    return [first] + [
+        alignment * first + bend * axes[:, c * rank : (c + 1) * rank] for c in range(1, classes)
+    ]

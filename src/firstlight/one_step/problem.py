@@ -2,14 +2,12 @@
 
 import warnings
 from collections.abc import Sequence
-from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 import xarray as xr
 from numpy.typing import ArrayLike
-from threadpoolctl import threadpool_limits
 
 from firstlight.data.fitting import LabelledRows
 from firstlight.data.labels import Classification, Link
@@ -19,17 +17,13 @@ from firstlight.maths.activations import Activation
 from firstlight.maths.checks import check_count, check_number
 from firstlight.maths.refusals import check_choice
 from firstlight.maths.rng import RNGLike, SeedLike, generator
-from firstlight.maths.workers import Workers
 from firstlight.one_step.definitions import Setting, Streams
-from firstlight.one_step.degrees import degrees_of, surrogate_degree
+from firstlight.one_step.degrees import surrogate_degree
 from firstlight.one_step.experiment.trial import Model, Risk, TrainedNetwork, run_trial, train
+from firstlight.one_step.methods import assumptions_of, given_a_first_layer, without_a_network
 from firstlight.one_step.results import RESOLVED, Convention, averaged, dataset
-from firstlight.one_step.theory.asymptotic import asymptotic
-from firstlight.one_step.theory.first_layer import sampled_first_layer, stepped_first_layer
-from firstlight.one_step.theory.predictions import Choice, choose_equivalent, deterministic
+from firstlight.one_step.theory.predictions import Choice, choose_equivalent
 from firstlight.study.problem import Assumption, Cost
-
-_SMALL = 2000  # neurons
 
 
 @dataclass(frozen=True, eq=False)
@@ -285,70 +279,21 @@ class Problem(Setting):
         """
         check_choice("method", method, ("deterministic", "asymptotic"))
         check_choice("equivalent", equivalent, ("auto", "one covariance", "class-wise"))
-        sizes = (
-            [self.samples] if sample_sizes is None else list(np.ravel(np.asarray(sample_sizes, dtype=object)))
-        )
-        if not sizes:
-            raise ValueError("sample_sizes: must not be empty")
-        for size in sizes:
-            check_count("sample_sizes", size)
-        sizes = [int(size) for size in sizes]
+        sizes = _sizes(self.samples if sample_sizes is None else sample_sizes)
         asked = None if sample_sizes is None else sizes
-        rng = generator(rng)
         if method == "asymptotic":
             check_count("draws", draws)
             check_count("nodes", nodes, 64)
-            with threadpool_limits(1, "blas"):  # threads cost more than they bring on matrices this small
-                results = asymptotic(
-                    self.mixture, self.labels, self.sigma, width=self.width, sizes=sizes,
-                    gradient_samples=self.step_samples, step_size=self.step_size, ridges=self.ridges,
-                    rng=rng, draws=int(draws), nodes=int(nodes),
-                )  # fmt: skip
-            return averaged([dataset(self, values, convention, asked, method=method) for values in results])
+            drawn = without_a_network(self, sizes, generator(rng), int(draws), int(nodes))
+            return averaged([dataset(self, values, convention, asked, method=method) for values in drawn])
         chosen = choose_equivalent(self.mixture) if equivalent == "auto" else equivalent
-        stream = Streams(rng, None if data_rng is None else generator(data_rng))
-        # Up to this size our threads gain more than those of BLAS, which would spin beside them.
-        with Workers() if self.width <= _SMALL else nullcontext():
-            first, second, x, y = sampled_first_layer(self, stream)
-            trained = stepped_first_layer(first, second, self.sigma, x, y, self.step_size)
-            update = (trained - first).T @ second
-            del first, x, y
-            values = deterministic(
-                trained, update, self.sigma, self.mixture, self.labels, sizes=sizes,
-                ridges=self.ridges, equivalent=chosen, rng=stream("test"),
-            )  # fmt: skip
+        stream = Streams(generator(rng), None if data_rng is None else generator(data_rng))
+        values = given_a_first_layer(self, sizes, stream, chosen)
         return dataset(self, values, convention, asked, method=method, equivalent=chosen)
 
     def assumptions(self) -> tuple[Assumption, ...]:
         """Check what the theory assumes."""
-        n, k, m = self.mixture.dimension, self.width, self.samples
-        ratios = (k / n, m / n)
-        traces = self.mixture.traces
-        spread = float(np.ptp(traces) / traces.mean())
-        assumptions = [
-            Assumption(
-                "proportional sizes", "holds" if min(ratios) >= 0.02 and max(ratios) <= 50 else "fails",
-                f"k/n = {ratios[0]:.3g}, m/n = {ratios[1]:.3g}",
-            ),
-            Assumption(
-                "identity-plus-spikes covariances", "holds" if self.spiked else "fails",
-                "every class" if self.spiked else "some class is dense",
-            ),
-            Assumption("equal traces", "holds" if spread < 0.01 else "fails", f"they differ by {spread:.2%}"),
-            Assumption("Gaussian inputs", "holds" if self.source is None else "not checkable",
-                       "drawn from the mixture" if self.source is None else "inputs are real data"),
-        ]  # fmt: skip
-        if self.spiked:
-            degrees = degrees_of(self)
-            size = max(degrees.ratios)
-            assumptions.append(
-                Assumption(
-                    "a polynomial surrogate exists at this size",
-                    "holds" if degrees.faithful else "fails",
-                    f"degree {degrees.needed} needed, {degrees.reliable} reliable, largest ratio {size:.3g}",
-                )
-            )
-        return tuple(assumptions)
+        return assumptions_of(self)
 
     def cost(self, kind: str, **options: Any) -> Cost:
         """Leading terms of the work and memory of one call."""
@@ -364,3 +309,13 @@ class Problem(Setting):
         flops = step + 2.0 * k * n * (m + tests) + k * m * min(k, m)
         slower = 1.0 if options.get("method", "network") == "network" else 3.0
         return Cost(flops=slower * flops, bytes=8.0 * (2 * k * n + 2 * max(m, batch) * max(k, n)))
+
+
+def _sizes(given: int | Sequence[int]) -> list[int]:
+    """Return numbers of training samples, checked one by one."""
+    sizes = list(np.ravel(np.asarray(given, dtype=object)))
+    if not sizes:
+        raise ValueError("sample_sizes: must not be empty")
+    for size in sizes:
+        check_count("sample_sizes", size)
+    return [int(size) for size in sizes]
