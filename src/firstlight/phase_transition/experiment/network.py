@@ -1,4 +1,8 @@
-"""The network as it is trained: all its parameters, and the gradient of the mean loss in each."""
+"""The network as it is trained: all its parameters, and the gradient of the mean loss in each.
+
+Neurons are columns here and rows in `network.TwoLayer`: several starts (d, ..., m) are trained side by
+side, in one product with the data and without a copy, and biases, offset and penalty are parameters too.
+"""
 
 from dataclasses import dataclass
 from typing import Any, NamedTuple
