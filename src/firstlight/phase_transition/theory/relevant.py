@@ -30,8 +30,8 @@ def relevant_directions(target: MultiIndex) -> np.ndarray:
     if k == 1:
         return np.eye(1)
     rng = np.random.default_rng(0)
-    ends = rng.standard_normal((2, _PAIRS, k))
-    ends = ends[:, target.law(ends[0]) != target.law(ends[1])]
+    ends = rng.standard_normal((2, _PROBES, k))  # so many that narrow features are among them
+    ends = ends[:, target.law(ends[0]) != target.law(ends[1])][:, :_PAIRS]
     level = 0.5 * (target.law(ends[0]) + target.law(ends[1]))
     centre = crossing(target, ends, level)
     moved = np.array(
