@@ -2,10 +2,14 @@
 
 import numpy as np
 import pytest
+from scipy.integrate import solve_ivp
 
 from firstlight.early_alignment.definitions.alignment import cosines, regions, right_sign_fraction
 from firstlight.early_alignment.definitions.rank import stable_rank
 from firstlight.early_alignment.definitions.trajectory import Observer
+from firstlight.early_alignment.experiment.descent import descent
+from firstlight.early_alignment.theory.align import align
+from firstlight.early_alignment.trajectory import flow
 
 
 def test_stable_rank():
@@ -69,3 +73,49 @@ def test_no_live_neurons_and_no_class_give_nan():
     found = see(np.array([[-1.0, 0.0]]), np.zeros(1), np.ones(1))
     assert np.isnan([found["cosine_plus"], found["margin_minus"], found["to_plus"]]).all()
     assert found["dead"] == 1
+
+
+def interleaved(dimension, seed):
+    """Draw labels that no direction separates, so that neurons slide on walls, and a start."""
+    rng = np.random.default_rng(seed)
+    X, y = rng.normal(size=(10, dimension)), np.repeat([1.0, -1.0], 5)
+    W, v = rng.normal(size=(12, dimension)), np.repeat([1.0, -1.0], 6)
+    return X / np.linalg.norm(X, axis=1)[:, None], y, W / np.linalg.norm(W, axis=1)[:, None], v
+
+
+def turning_of_small_starts(X, y, W, v, times, width=1e-5):
+    """Integrate u' = v (c - ⟨u, c⟩ u) where data go off in a short ramp; return Σ‖u'‖ at the times."""
+
+    def slope(t, state):
+        u = state.reshape(W.shape)
+        q = u @ X.T
+        share = np.where(v[:, None] * y < 0, np.clip(0.5 + q / (2 * width), 0, 1), q > 0)
+        c = v[:, None] * ((share * y) @ X) / len(y)
+        return (c - (u * c).sum(axis=1)[:, None] * u).ravel()
+
+    run = solve_ivp(slope, (0, times[-1]), W.ravel(), "LSODA", times, rtol=1e-8, atol=1e-10)
+    return [np.linalg.norm(slope(0, one).reshape(W.shape), axis=1).sum() for one in run.y.T]
+
+
+@pytest.mark.parametrize(("dimension", "seed"), [(2, 1), (3, 2), (4, 3)])
+def test_a_neuron_that_slides_on_a_wall_turns_as_fast_as_it_moves(dimension, seed):
+    """The gradient on either side of a wall is not the speed of one that rests or slides on it."""
+    X, y, W, v = interleaved(dimension, seed)
+    times = np.array([0.0, 1.5, 4.0, 9.0])
+    expected = turning_of_small_starts(X, y, W, v, times)
+    states = align(X, y, W, v, reduction="mean").state(times)
+    see = Observer(X, y, np.negative, np.negative, mean=True)
+    seen = [see(u, rho - 40.0, ratio)["direction_change"] for u, rho, ratio in zip(*states, strict=True)]
+    # the ramp's width, over the time that a neuron takes to cross it
+    assert seen == pytest.approx(expected, abs=2e-4)
+    assert expected[-1] < 0.5 * seen[0]  # most have come to rest
+
+
+def test_flow_and_descent_see_how_fast_a_sliding_neuron_moves():
+    X, y, W, v = interleaved(2, 1)
+    times = np.array([0.0, 1.5, 4.0, 9.0])
+    expected = np.array(turning_of_small_starts(X, y, W, v, times))
+    walked = flow(X, y, W, v, -40.0, t_max=9.0, observations=times, reduction="mean", switch_error=1e-18)
+    stepped = descent(X, y, 1e-9 * W, 1e-9 * v, step_size=1e-3, observations=[0, 1500, 4000, 9000])
+    assert walked.direction_change.values == pytest.approx(expected, abs=1e-3)  # walls are 1e-4 wide
+    assert stepped.direction_change.values == pytest.approx(expected, abs=2e-2)  # a step is 1e-3 long

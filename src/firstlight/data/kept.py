@@ -3,6 +3,7 @@
 A problem that names such a table means the same numbers for ever, so its records can be kept as any others.
 """
 
+import contextlib
 import hashlib
 import re
 import tempfile
@@ -18,11 +19,14 @@ from firstlight.data.labelled import labelled
 from firstlight.maths.refusals import refusal
 
 LARGEST = 20_000_000  # numbers of a table: 160 MB
+TOTAL = 1_000_000_000  # bytes of all tables on disk
 _NAME = re.compile(r"[0-9a-f]{16}")
 
 
 def keep(features: ArrayLike, labels: ArrayLike) -> str:
     """Keep rows and their labels, which become texts, in the user's cache folder; return their name.
+
+    All tables together take at most a gigabyte: those that were brought longest ago go.
 
     Examples
     --------
@@ -51,7 +55,24 @@ def keep(features: ArrayLike, labels: ArrayLike) -> str:
                 part.unlink()
                 raise
         part.replace(path)  # it appears complete, or not at all
+    path.touch()
+    _make_room(path)
     return digest[:16]
+
+
+def _make_room(newest: Path) -> None:
+    """Remove the tables that were brought longest ago, until all fit; never the newest."""
+    found = []
+    for path in newest.parent.glob("*.npz"):
+        with contextlib.suppress(FileNotFoundError):  # another process may be making room as well
+            found.append((path.stat().st_mtime_ns, path.stat().st_size, path))
+    total = sum(size for _, size, _ in found)
+    for _, size, path in sorted(found):
+        if total <= TOTAL:
+            return
+        if path != newest:
+            path.unlink(missing_ok=True)
+            total -= size
 
 
 def kept(name: str) -> tuple[np.ndarray, np.ndarray, tuple[str, ...]]:

@@ -39,7 +39,7 @@ class Problem(Setting):
     """
 
     theory: ClassVar[str] = "early_alignment"
-    version: ClassVar[int] = 5
+    version: ClassVar[int] = 6
     references: ClassVar[tuple[str, ...]] = ("min2024early",)
 
     @classmethod

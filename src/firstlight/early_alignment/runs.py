@@ -6,6 +6,7 @@ import numpy as np
 import xarray as xr
 
 from firstlight.early_alignment.experiment.descent import descent
+from firstlight.early_alignment.experiment.equations import sliding_distance
 from firstlight.early_alignment.experiment.flow import headroom, integrate
 from firstlight.early_alignment.setting import Setting
 from firstlight.early_alignment.tables import observed
@@ -34,7 +35,7 @@ def by_flow(
         X, y, W, first, v, setting.times, loss=setting.loss, reduction=setting.reduction, tolerance=tolerance
     )
     states = [(*one, v) for one in zip(run.directions, run.log_norms, strict=True)]
-    results = observed(setting, X, y, setting.times, states, neurons)
+    results = observed(setting, X, y, setting.times, states, neurons, sliding_distance(run.soft, tolerance))
     # Known only if every neuron has arrived within the horizon, and the integrator at its end.
     known = run.converged and arrived(run.directions[-1], v, X, y, run.soft)
     results["alignment_time"] = max(run.last_flip, 0.0) if known else np.nan

@@ -38,10 +38,12 @@ def observed(
     times: np.ndarray,
     states: Sequence[tuple[np.ndarray, np.ndarray, np.ndarray]],
     neurons: bool,
+    sliding: float = 0.0,
 ) -> xr.Dataset:
     """Observe networks at their times; a state that the integrator did not reach gives NaN."""
     chosen = margin_loss(setting.loss)
-    see = Observer(X, y, chosen.log_value, chosen.log_slope, setting.reduction == "mean")
+    mean = setting.reduction == "mean"
+    see = Observer(X, y, chosen.log_value, chosen.log_slope, mean, sliding=sliding)
     seen: list[dict[str, Any]] = [see(*one) if np.isfinite(one[0]).all() else {} for one in states]
     if neurons:
         seen = [{**one, **one_by_one(*state[:2])} for one, state in zip(seen, states, strict=True)]

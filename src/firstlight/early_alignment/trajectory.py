@@ -10,7 +10,7 @@ from firstlight.early_alignment.definitions.alignment import regions
 from firstlight.early_alignment.definitions.start import lengths
 from firstlight.early_alignment.definitions.trajectory import Observer
 from firstlight.early_alignment.experiment.continuation import Continuation, follow_classes, follow_neurons
-from firstlight.early_alignment.experiment.equations import WALL
+from firstlight.early_alignment.experiment.equations import WALL, sliding_distance
 from firstlight.early_alignment.experiment.flow import headroom
 from firstlight.early_alignment.tables import stack, table
 from firstlight.early_alignment.theory.align import align
@@ -110,7 +110,8 @@ def flow(
     run = follow(path, start, times, switches, setting)
     end, chosen = limits(X, y), margin_loss(loss)
     targets = {"margin_cosine_plus": end.direction_plus, "margin_cosine_minus": end.direction_minus}
-    see = Observer(X, y, chosen.log_value, chosen.log_slope, reduction == "mean", targets)
+    sliding = sliding_distance(run.soft, tolerance)
+    see = Observer(X, y, chosen.log_value, chosen.log_slope, reduction == "mean", targets, sliding)
     measure = see.moments if method == "classes" else lambda u, rho: see(u, rho, s)
     seen = [measure(*one) if np.isfinite(one[0]).all() else {} for one in run.states]
     results = table(times, stack(seen)).assign(converged=not run.note)

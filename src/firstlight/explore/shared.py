@@ -13,7 +13,8 @@ class Shared:
     ----------
     source : async iterator of str
     ended : callable
-        Called once, with the last text if the source came to its end, else with None.
+        Called once, with the last text if the source came to its end, else with None; from then on nobody
+        should be sent here: what is being cancelled has nothing more to tell.
     """
 
     def __init__(self, source: AsyncIterator[str], ended: Callable[[str | None], None]) -> None:
@@ -21,7 +22,7 @@ class Shared:
         self._count, self._readers = 0, 0
         self._error: Exception | None = None
         self._news = asyncio.Event()
-        self._ended = ended
+        self._ended: Callable[[str | None], None] | None = ended
         self._task = asyncio.get_running_loop().create_task(self._read(source))
 
     async def _read(self, source: AsyncIterator[str]) -> None:
@@ -34,8 +35,13 @@ class Shared:
         except Exception as error:  # told to every reader
             self._error = error
         finally:
-            self._ended(self._last if complete else None)
+            self._end(self._last if complete else None)
             self._wake()
+
+    def _end(self, last: str | None) -> None:
+        ended, self._ended = self._ended, None
+        if ended is not None:
+            ended(last)
 
     def _wake(self) -> None:
         self._news.set()
@@ -65,4 +71,5 @@ class Shared:
 
     def _leave(self) -> None:
         if not self._readers and not self._task.done():
+            self._end(None)  # before it has stopped, which may take a while
             self._task.cancel()

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
+from scipy.optimize import lsq_linear
 
 from firstlight.early_alignment.definitions.alignment import cosines, regions
 from firstlight.early_alignment.definitions.rank import stable_rank
@@ -28,6 +29,11 @@ class Observer:
     targets : mapping of str to ndarray, optional
         Further directions: for each, the mean cosine of the live neurons whose sign the name ends in
         (``..._plus`` or ``..._minus``) is measured under that name.
+    sliding : float, default 0
+        How far, as a cosine, a neuron may be from the wall ⟨w, x⟩ = 0 that it slides on: an integrator's
+        error.
+    step_size : float, default 0
+        Of gradient descent, which steps to and fro over a wall on which the flow slides.
 
     Examples
     --------
@@ -43,15 +49,18 @@ class Observer:
     log_slope: Callable[[np.ndarray], np.ndarray]
     mean: bool
     targets: Mapping[str, np.ndarray] = field(default_factory=dict)
+    sliding: float = 0.0
+    step_size: float = 0.0
 
     def __call__(self, directions: np.ndarray, log_norms: np.ndarray, ratios: np.ndarray) -> dict[str, float]:
         """Return every observable of one network, by name."""
-        q = directions @ self.X.T
-        q[q <= 1e-12 * np.linalg.norm(self.X, axis=1)] = 0.0  # on the wall, as `regions` has it
+        raw = directions @ self.X.T
+        q = np.where(raw > 1e-12 * np.linalg.norm(self.X, axis=1), raw, 0.0)  # on the wall as in `regions`
         squares = np.exp(np.minimum(2 * log_norms, 700))
         z = self.y * ((ratios * squares) @ np.maximum(q, 0))
         share = 1 / len(self.y) if self.mean else 1.0
-        pull = ((q > 0) * (self.y * np.exp(self.log_slope(z)) * share)) @ self.X * ratios[:, None]
+        weights = self.y * np.exp(self.log_slope(z)) * share
+        pull = ((q > 0) * weights) @ self.X * ratios[:, None]
         along = np.einsum("jd,jd->j", directions, pull)
         top = log_norms.max()
         rows = directions * np.exp(log_norms - top)[:, None]
@@ -60,7 +69,7 @@ class Observer:
             **self._loss(z),
             "log_norm": float(2 * top + np.log((rows**2).sum())),
             "stable_rank": stable_rank(rows),
-            "direction_change": float(np.linalg.norm(pull - along[:, None] * directions, axis=1).sum()),
+            "direction_change": float(self._turning(directions, raw, weights, ratios).sum()),
             "norm_change": float(2 * squares @ along),
             "plus": float((where == 1).mean()),
             "minus": float((where == -1).mean()),
@@ -72,6 +81,28 @@ class Observer:
             numbers |= self._outputs(name, z[own])
             numbers |= self._cosines(name, directions[live], self.X[own].sum(axis=0))
         return numbers
+
+    def _turning(
+        self, directions: np.ndarray, q: np.ndarray, weights: np.ndarray, ratios: np.ndarray
+    ) -> np.ndarray:
+        """Return how fast each neuron's direction turns, ‖u'‖.
+
+        Where on and off both push a neuron onto a datum's wall, it slides there: the flow follows the
+        smallest vector between the two (Filippov's), which is not its gradient on either side.
+        """
+        lengths, push = np.linalg.norm(self.X, axis=1), ratios[:, None] * weights
+        active = q > 1e-12 * lengths
+        pull = _across((active * push) @ self.X, directions)
+        normal = pull @ self.X.T  # by which q changes, and on the other side of the wall:
+        other = normal + np.where(active, -1, 1) * push * lengths**2
+        step = self.step_size * np.maximum(np.abs(normal), np.abs(other))
+        near = (ratios[:, None] * self.y < 0) & (np.abs(q) <= (1e-12 + self.sliding) * lengths + step)
+        for j in np.flatnonzero(near.any(axis=1)):
+            data = near[j]
+            between = push[j, data, None] * _across(self.X[data], directions[j])
+            off = pull[j] - active[j, data] @ between
+            pull[j] = off + lsq_linear(between.T, -off, (0, 1), method="bvls").x @ between
+        return np.asarray(np.linalg.norm(pull, axis=1))
 
     def moments(self, S: np.ndarray, log_scales: np.ndarray) -> dict[str, float]:
         """Return the observables that the width-free state of `network.flow.Moments` holds, by name.
@@ -115,3 +146,8 @@ class Observer:
             if target.endswith(f"_{name}"):
                 numbers[target] = float(cosines(rows, direction).mean()) if len(rows) else np.nan
         return numbers
+
+
+def _across(rows: np.ndarray, directions: np.ndarray) -> np.ndarray:
+    """Return what is left of rows across unit directions, one each or one for all."""
+    return np.asarray(rows - (rows * directions).sum(axis=-1, keepdims=True) * directions)

@@ -74,7 +74,7 @@ def descent(
     if v.shape != W.shape[:1] or not np.isfinite(v).all():
         raise ValueError(f"second_layer: must be {len(W)} finite numbers, one per neuron")
     chosen = margin_loss(loss)
-    see = Observer(X, y, chosen.log_value, chosen.log_slope, mean=True)
+    see = Observer(X, y, chosen.log_value, chosen.log_slope, mean=True, step_size=step_size)
     record = iterations(steps, observations)
 
     def observe(W: np.ndarray, v: np.ndarray, f: np.ndarray) -> Mapping[str, float | np.ndarray]:

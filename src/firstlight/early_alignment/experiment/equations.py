@@ -10,6 +10,15 @@ from firstlight.maths.losses import MarginLoss
 WALL = 1e-4  # half width of a wall, as a cosine, for the implicit method
 
 
+def sliding_distance(soft: bool, tolerance: float) -> float:
+    """Return how far from a wall, as a cosine, an integrated neuron may be that slides on it.
+
+    The implicit method lets it rest anywhere within the wall's width; steps of the explicit one go to and
+    fro over the wall, by some ten tolerances.
+    """
+    return (1.001 * WALL if soft else 0.0) + 20 * tolerance
+
+
 @dataclass(frozen=True, eq=False)
 class Equations:
     """Right-hand sides for a state (u, ρ) of h neurons in D dimensions, laid out as one vector.

@@ -141,11 +141,13 @@ function handles(control, changed) {
 // a file is sent once and kept by its content; then its classes can be chosen
 function owntable(control, changed) {
   const picker = h("input", { type: "file", id: `control-${control.name}`, accept: ".csv,.tsv,.txt,.npz,.npy,.parquet", onchange: () => bring(picker.files[0]) });
-  const column = h("input", { type: "text", placeholder: "column of labels: by itself", "aria-label": "column of the labels", maxlength: 200 });
+  const again = () => bring(picker.files[0]);
+  const column = h("input", { type: "text", onchange: () => again(), placeholder: "column of labels: by itself", "aria-label": "column of the labels", maxlength: 200 });
+  const without = h("input", { type: "text", onchange: () => again(), placeholder: "columns to leave out: none", "aria-label": "columns to leave out, by name", maxlength: 2000 });
   const chips = h("div", { class: "chips", role: "group", "aria-label": "classes to train on" });
   const said = h("span", { class: "quiet", role: "status" });
   const element = field(control, picker, null);
-  element.append(column, said, chips);
+  element.append(column, without, said, chips);
   let known = null;
   let wanted = "";
   const show = (about, chosen) => {
@@ -163,7 +165,7 @@ function owntable(control, changed) {
     if (!file) return;
     said.textContent = "reading …";
     try {
-      const about = await get(`/api/tables?${new URLSearchParams({ name: file.name, labels: column.value })}`, { method: "POST", body: file });
+      const about = await get(`/api/tables?${new URLSearchParams({ name: file.name, labels: column.value, without: without.value })}`, { method: "POST", body: file });
       show(about, about.classes.slice(0, 2));
       changed({ table: about.table, classes: about.classes.slice(0, 2) });
     } catch (error) {
