@@ -1,76 +1,38 @@
 """What early alignment says about a user's data: where neurons turn first, and from how small a start."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from firstlight.data.separable import own_points
 from firstlight.diagnosis import Clock, Figure, Finding, Prediction, Table, UserData
 from firstlight.diagnosis.words import number
-from firstlight.early_alignment.definitions.alignment import cosines
-from firstlight.early_alignment.experiment.own_data import descend
+from firstlight.early_alignment.own_data import (
+    LEAST,
+    PAIRS,
+    RESTS,
+    ROWS,
+    SMALLEST,
+    WIDTH,
+    Pair,
+    follow,
+    hardest_pairs,
+)
 from firstlight.early_alignment.theory.align import is_compiled
 from firstlight.early_alignment.theory.bounds import bounds
 from firstlight.early_alignment.theory.geometry import geometry
-from firstlight.early_alignment.theory.own_data import Course, PairCosines, course, pair_cosines, right_active
+from firstlight.early_alignment.theory.own_data import course
 from firstlight.maths.intervals import mean_error
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Canvas
 
-_ROWS, _WIDTH, _STARTS, _PAIRS, _LEAST = 50, 60, 3, 3, 4
-_RESTS = 12  # classes that are asked against all others
+_STARTS = 3
 _LEVEL = 0.01  # outputs that are neglected
 _PATIENCE = 30.0  # seconds below which nobody wants to wait for a compiler
-_SMALLEST = -230.0  # log of a start whose square a computer still holds: 1e-100
 _WORDS = {"holds": "holds for nearly all", "mostly": "mostly holds", "in part": "holds in part only"}
 _SPEAKS: dict[str, Any] = {"holds": "yes", "mostly": "in part", "in part": "in part"}
-
-
-@dataclass(eq=False)
-class _Pair:
-    """Two classes, or one and the rest: rows to train on and to look at, with and without their mean.
-
-    Attributes
-    ----------
-    name : str
-    rows : ndarray of int
-        Which of the user's rows are trained on.
-    X, y, unseen, unseen_y : ndarray
-        Scaled to root mean square length one, centred if that helps.
-    raw, centred : PairCosines
-    starts : list of dict
-        What was predicted and measured, one for each start.
-    fates : ndarray, shape (5,)
-        Neurons that end active on exactly the first class or the second, dead, or else nearest to the centre
-        of the first or the second.
-    curves : dict
-    """
-
-    name: str
-    classes: tuple[str, str]
-    rows: np.ndarray
-    X: np.ndarray
-    y: np.ndarray
-    unseen: np.ndarray
-    unseen_y: np.ndarray
-    raw: PairCosines
-    centred: PairCosines
-    starts: list[dict[str, float]] = field(default_factory=list)
-    fates: np.ndarray = field(default_factory=lambda: np.zeros(5, int))
-    curves: dict[str, Any] = field(default_factory=dict)
-
-    @property
-    def centring(self) -> bool:
-        """Whether taking the mean away helps."""
-        return self.centred.q10 > self.raw.q10
-
-    @property
-    def best(self) -> PairCosines:
-        """The better of the two."""
-        return self.centred if self.centring else self.raw
 
 
 def diagnose(data: UserData, clock: Clock) -> Iterator[Finding]:
@@ -89,9 +51,9 @@ def diagnose(data: UserData, clock: Clock) -> Iterator[Finding]:
     if not data.classes:
         yield Finding("no", "It speaks about two classes, and the labels are numbers.")
         return
-    pairs = _pairs(data)
+    pairs = hardest_pairs(data)
     if not pairs:
-        yield Finding("no", f"It needs two classes of at least {_LEAST} different rows.")
+        yield Finding("no", f"It needs two classes of at least {LEAST} different rows.")
         return
     yield _finding(data, pairs)
     if not is_compiled():
@@ -102,105 +64,16 @@ def diagnose(data: UserData, clock: Clock) -> Iterator[Finding]:
         yield replace(_finding(data, pairs), progress="compiling, once: about a minute")
         with clock.paused():
             course(np.eye(2), np.array([1.0, -1.0]), np.eye(2), np.ones(2))
-    followed = [*pairs[:_PAIRS], *sorted(pairs[_PAIRS:], key=lambda pair: pair.best.q10)[:1]]
+    followed = [*pairs[:PAIRS], *sorted(pairs[PAIRS:], key=lambda pair: pair.best.q10)[:1]]
     for start in range(_STARTS):
         for pair in followed:
-            _start(data, pair, start)
+            follow(data, pair, start)
             yield _finding(data, pairs)
             if clock.over:
                 return
 
 
-def _pairs(data: UserData) -> list[_Pair]:
-    """Return the hardest pairs of classes; of three classes or more then large ones against the rest."""
-    names = data.classes
-    asked = [((names[b], names[a]), b, data.y == a) for a, b in data.pairs(_PAIRS, _LEAST)]
-    if len(names) > 2:
-        by_size = np.argsort(-np.asarray(data.counts), kind="stable")[:_RESTS]
-        large = [int(c) for c in np.sort(by_size) if data.counts[c] >= _LEAST]
-        asked += [((names[c], "the rest"), c, data.y != c) for c in large]
-    pairs = (_pair(data, title, plus, minus) for title, plus, minus in asked)
-    return [pair for pair in pairs if pair is not None]
-
-
-def _pair(data: UserData, classes: tuple[str, str], plus: int, minus: np.ndarray) -> _Pair | None:
-    rng = data.rng("alignment", "rows", *classes)
-    train, rest = [], []
-    for members in (minus, data.y == plus):
-        order = rng.permutation(np.flatnonzero(members))
-        count = min(_ROWS, len(order) - len(order) // 4)
-        train.append(order[:count])
-        rest.append(order[count : count + _ROWS])
-    rows, other = np.concatenate(train), np.concatenate(rest)
-    y, unseen_y = (np.where(data.y[part] == plus, 1.0, -1.0) for part in (rows, other))
-    mean = data.X[rows].mean(axis=0)
-    try:
-        versions = [own_points(data.X[rows], y, centre) for centre in (False, True)]
-    except ValueError:  # rows without a direction
-        return None
-    raw, centred = (pair_cosines(*version) for version in versions)
-    better = int(centred.q10 > raw.q10)
-    X, y = versions[better]
-    unseen = data.X[other] - (mean if better else 0)
-    return _Pair(" against ".join(classes), classes, rows, X, y, unseen, unseen_y, raw, centred)
-
-
-def _start(data: UserData, pair: _Pair, start: int) -> None:
-    """Draw a start, follow it exactly, and train from ε*."""
-    rng = data.rng("alignment", "start", pair.name, start)
-    W = rng.standard_normal((_WIDTH, pair.X.shape[1]))
-    W /= np.linalg.norm(W, axis=1, keepdims=True)
-    signs = np.where(np.arange(_WIDTH) % 2, 1, -1)
-    way = course(pair.X, pair.y, W, signs)
-    times = np.linspace(0, way.time, 13)
-    expected, ends = way.directions(), way.ends()
-    live = way.path.death_time > way.time
-    rows, labels = (pair.unseen, pair.unseen_y) if len(pair.unseen) else (pair.X, pair.y)
-    measured = {
-        "time": way.time, "log_scale": way.log_scale, "right": right_active(expected, signs, rows, labels),
-        "dead": way.dead(), "rank": _rank(way),
-    }  # fmt: skip
-    pair.fates += _fates(way, pair)
-    turned = {"theory": way.path.direction(times)}
-    if way.log_scale > _SMALLEST:
-        descent = descend(pair.X, pair.y, W, signs, float(np.exp(way.log_scale)), times)
-        last = descent.directions[-1]
-        agreement = np.einsum("jd,jd->j", expected, last)[live]
-        measured |= {
-            "output": descent.output, "rank measured": descent.stable_rank,
-            "cosine": float(np.quantile(agreement, 0.05)) if live.any() else float("nan"),
-            "right measured": right_active(last, signs, rows, labels),
-            "dead measured": float((last @ pair.X.T <= 0).all(axis=1).mean()),
-        }  # fmt: skip
-        turned["measured"] = descent.directions
-    pair.starts.append(measured)
-    if start == 0 and live.any():
-        pair.curves = {"times": times.tolist()} | {
-            name: np.quantile(
-                [np.einsum("jd,jd->j", u, ends)[live] for u in way], (0.1, 0.5), axis=1
-            ).tolist()
-            for name, way in turned.items()
-        }
-
-
-def _fates(way: Course, pair: _Pair) -> np.ndarray:
-    """Count where neurons end; those that end elsewhere, by the nearest centre."""
-    fate, ends = way.path.fate, way.ends()
-    plus, minus = (cosines(ends, pair.X[pair.y == sign].sum(axis=0)) for sign in (1, -1))
-    near = (fate == 2) & (np.nan_to_num(plus) >= np.nan_to_num(minus))
-    exact = [int((fate == code).sum()) for code in (1, -1, 0)]
-    return np.array([*exact, int(near.sum()), int(((fate == 2) & ~near).sum())])
-
-
-def _rank(way: Course) -> float:
-    """Stable rank ‖W‖²_F/‖W‖²₂ of the first layer at t95, by the exact path."""
-    u, growth, _ = way.path.state(way.time)
-    W = u * np.exp(growth - growth.max())[:, None]
-    values = np.linalg.svd(W, compute_uv=False) ** 2
-    return float(values.sum() / values[0])
-
-
-def _finding(data: UserData, pairs: list[_Pair]) -> Finding:
+def _finding(data: UserData, pairs: list[Pair]) -> Finding:
     main = pairs[0]
     words = main.best.word
     why = (
@@ -215,17 +88,17 @@ def _finding(data: UserData, pairs: list[_Pair]) -> Finding:
     )  # fmt: skip
 
 
-def _mean(pair: _Pair, name: str) -> tuple[float, float]:
+def _mean(pair: Pair, name: str) -> tuple[float, float]:
     return mean_error([start[name] for start in pair.starts if name in start])
 
 
-def _scale(pair: _Pair) -> str:
+def _scale(pair: Pair) -> str:
     """Write the practical start, however small."""
     smallest = min(start["log_scale"] for start in pair.starts)
-    return f"{np.exp(smallest):.1e}" if smallest > _SMALLEST else f"10^{smallest / np.log(10):.0f}"
+    return f"{np.exp(smallest):.1e}" if smallest > SMALLEST else f"10^{smallest / np.log(10):.0f}"
 
 
-def _says(main: _Pair) -> str:
+def _says(main: Pair) -> str:
     if not main.starts:
         return ""
     share = (100 * main.fates / main.fates.sum()).round().astype(int)
@@ -236,7 +109,7 @@ def _says(main: _Pair) -> str:
     )
 
 
-def _measured(main: _Pair) -> str:
+def _measured(main: Pair) -> str:
     if not main.starts:
         return ""
     predicted, measured = (100 * _mean(main, name)[0] for name in ("right", "right measured"))
@@ -249,7 +122,7 @@ def _measured(main: _Pair) -> str:
     )
 
 
-def _advice(main: _Pair) -> tuple[str, ...]:
+def _advice(main: Pair) -> tuple[str, ...]:
     advice = []
     if main.starts:
         advice.append(f"To see neurons align first, start with weights of length {_scale(main)} or less.")
@@ -261,7 +134,7 @@ def _advice(main: _Pair) -> tuple[str, ...]:
     return tuple(advice)
 
 
-def _predictions(pairs: list[_Pair]) -> tuple[Prediction, ...]:
+def _predictions(pairs: list[Pair]) -> tuple[Prediction, ...]:
     asked = {
         "right": "right answers of neurons on unseen rows",
         "dead": "share of dead neurons",
@@ -276,7 +149,7 @@ def _predictions(pairs: list[_Pair]) -> tuple[Prediction, ...]:
     return tuple(predictions)
 
 
-def _prediction(pair: _Pair, key: str, what: str) -> Prediction:
+def _prediction(pair: Pair, key: str, what: str) -> Prediction:
     """Compare the exact path with descent; it neglects outputs, which may reach one per cent."""
     if key == "output":
         because = "neurons do not arrive all at once"
@@ -289,7 +162,7 @@ def _prediction(pair: _Pair, key: str, what: str) -> Prediction:
     return Prediction(what, value, max(least, value - wide), value + wide, measured, error, because)
 
 
-def _tables(data: UserData, pairs: list[_Pair]) -> tuple[Table, ...]:
+def _tables(data: UserData, pairs: list[Pair]) -> tuple[Table, ...]:
     rows = tuple(
         (
             p.name,
@@ -333,7 +206,7 @@ def _tables(data: UserData, pairs: list[_Pair]) -> tuple[Table, ...]:
     return tuple(tables)
 
 
-def _curves(main: _Pair) -> dict[str, Any]:
+def _curves(main: Pair) -> dict[str, Any]:
     edges = np.linspace(-1, 1, 41)
     return {
         "edges": edges.tolist(),
@@ -365,30 +238,30 @@ def draw(data: Mapping[str, Any], canvas: "Canvas") -> None:
         right.legend()
 
 
-def _caption(main: _Pair) -> str:
+def _caption(main: Pair) -> str:
     return (
-        f"{main.name}: {len(main.y)} rows, {_WIDTH} neurons. Left of zero, pairs violate separability. "
+        f"{main.name}: {len(main.y)} rows, {WIDTH} neurons. Left of zero, pairs violate separability. "
         "Lines are exact for a vanishing start, points are gradient descent from the practical scale."
     )
 
 
-def _notes(data: UserData, main: _Pair) -> tuple[str, ...]:
+def _notes(data: UserData, main: Pair) -> tuple[str, ...]:
     notes = [
         f"{_theorem(main)} The exact path behind these numbers needs no separability.",
-        f"At most {_ROWS} rows of a class are looked at, drawn at random; what more would change is open.",
+        f"At most {ROWS} rows of a class are looked at, drawn at random; what more would change is open.",
     ]
     if len(data.classes) > 2:
         notes.append(
-            f"Of {len(data.classes)} classes the {_PAIRS} hardest pairs were asked about, then each of "
-            f"the {_RESTS} largest classes against the rest; of those, neurons of the hardest were followed."
+            f"Of {len(data.classes)} classes the {PAIRS} hardest pairs were asked about, then each of "
+            f"the {RESTS} largest classes against the rest; of those, neurons of the hardest were followed."
         )
     return tuple(notes)
 
 
-def _theorem(main: _Pair) -> str:
+def _theorem(main: Pair) -> str:
     """Say what the theorem itself promises for these rows."""
     if main.best.mu <= 0:
         return f"The theorem promises nothing here: the least cosine is {number(main.best.mu)}, not above 0."
-    promised = bounds(geometry(main.X, main.y), _WIDTH, 0.0, reduction="mean")
+    promised = bounds(geometry(main.X, main.y), WIDTH, 0.0, reduction="mean")
     needed = promised.required_log_scale["path"] / np.log(10)
     return f"The theorem itself (least cosine {number(main.best.mu)}) asks for a start below 10^{needed:.0f}."

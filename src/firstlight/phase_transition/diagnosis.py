@@ -1,7 +1,6 @@
 """What the phase transition says about a user's data: which directions show, and how many rows they take."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -9,70 +8,26 @@ import numpy as np
 from firstlight.diagnosis import Clock, Figure, Finding, Prediction, Table, UserData
 from firstlight.diagnosis.words import interval as bounds
 from firstlight.diagnosis.words import number, with_error
-from firstlight.maths.intervals import mean_error
-from firstlight.phase_transition.experiment.learnt import held_out_errors, leading_directions, overlap, train
+from firstlight.phase_transition.own_data import COLUMNS, State, begin, halve, mean_of_halves
 from firstlight.phase_transition.theory.delta_data import LEAST, interval, inverse_delta
 from firstlight.phase_transition.theory.hidden import (
     FOUND,
     HINT,
     Found,
     complement,
-    directions_of,
     easy_directions,
     hard_directions,
     slices,
-    whitened,
 )
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Canvas
 
 _PERMUTATIONS = 199
-_ROWS, _COLUMNS = 4000, 100
 _LEAST_ROWS = 40
 _HALVES = 3
 _T90 = 2.92  # Student's t with two degrees of freedom: of three halves
 _MOST_EASY = 3  # with more, too few rows are alike in all of them to permute labels among
-
-
-@dataclass(eq=False)
-class _State:
-    """What is known so far.
-
-    Attributes
-    ----------
-    z, x, y : ndarray
-        Whitened rows, the same rows in the user's columns, and labels.
-    kept : float
-        Share of the variance that the leading columns hold, where there were too many.
-    easy, hard : Found, optional
-    delta : tuple of float, optional
-        1/delta_alg and its error.
-    halves : list of dict
-        Overlaps and errors, one for each way to halve the rows.
-    picture : dict
-    """
-
-    z: np.ndarray
-    x: np.ndarray
-    y: np.ndarray
-    kept: float
-    easy: Found | None = None
-    hard: Found | None = None
-    delta: tuple[float, float] | None = None
-    halves: list[dict[str, float]] = field(default_factory=list)
-    picture: dict[str, Any] = field(default_factory=dict)
-
-    @property
-    def ratio(self) -> float:
-        """Rows per column."""
-        return self.z.shape[0] / self.z.shape[1]
-
-    @property
-    def lengths(self) -> float:
-        """By how much more the rows' squared lengths vary than those of Gaussian rows."""
-        square = (self.z**2).sum(axis=1)
-        return float(square.std() / square.mean() / np.sqrt(2 / self.z.shape[1]))
 
 
 def diagnose(data: UserData, clock: Clock) -> Iterator[Finding]:
@@ -91,7 +46,7 @@ def diagnose(data: UserData, clock: Clock) -> Iterator[Finding]:
     if min(data.shape[0] / _LEAST_ROWS, data.shape[1] / 2) < 1:
         yield Finding("no", f"It needs {_LEAST_ROWS} rows and two columns at least; these are {data.shape}.")
         return
-    classes, state = len(data.classes), _begin(data)
+    classes, state = len(data.classes), begin(data)
     rng = data.rng("phase", "easy")
     state.easy = easy_directions(state.z, slices(state.y, classes), _PERMUTATIONS, rng, clock.check)
     yield _finding(data, state)
@@ -108,65 +63,11 @@ def diagnose(data: UserData, clock: Clock) -> Iterator[Finding]:
             yield _finding(data, state)
     for half in range(_HALVES):
         clock.check()
-        _halve(data, state, half, clock)
+        halve(data, state, half, clock)
         yield _finding(data, state)
 
 
-def _begin(data: UserData) -> _State:
-    """Choose rows, take the leading columns where there are too many, and whiten."""
-    n, rng = len(data.y), data.rng("phase", "rows")
-    rows = np.arange(n) if n <= _ROWS else np.sort(rng.choice(n, _ROWS, replace=False))
-    x, y, kept = data.X[rows], data.y[rows], 1.0
-    if x.shape[1] > _COLUMNS:
-        centred = x - x.mean(axis=0)
-        values, vectors = np.linalg.eigh(centred.T @ centred)
-        kept = float(values[-_COLUMNS:].sum() / values.sum())
-        return _State(whitened(centred @ vectors[:, -_COLUMNS:]), x, y, kept)
-    return _State(whitened(x), x, y, kept)
-
-
-def _numbers(state: _State) -> tuple[int, int]:
-    """How many easy and hard directions were found."""
-    return state.easy.count if state.easy else 0, state.hard.count if state.hard else 0
-
-
-def _halve(data: UserData, state: _State, half: int, clock: Clock) -> None:
-    """Find directions in one half of the rows and train a network on the other."""
-    rng, classes = data.rng("phase", "half", half), len(data.classes)
-    order = rng.permutation(len(state.y))
-    one, two = order[: len(order) // 2], order[len(order) // 2 :]
-    if classes and min(len(np.unique(state.y[part])) for part in (one, two)) < 2:
-        return
-    easy, hard = _numbers(state)
-    statistic = state.hard.statistic if state.hard else 0
-    model = train(state.z[two], state.y[two], classes, rng, check=clock.check)
-    learnt = leading_directions(model, state.z[two], easy + hard)
-    here, there = (directions_of(state.z[p], state.y[p], classes, easy, hard, statistic) for p in (one, two))
-    overlaps: dict[str, float] = {}
-    for name, a, b in zip(("easy", "hard"), here, there, strict=True):
-        if a.shape[1]:
-            overlaps |= {f"{name} statistic": overlap(a, b), f"{name} network": overlap(a, learnt)}
-    overlaps["linear"], overlaps["network"] = held_out_errors(
-        (state.z[two], state.y[two]), (state.z[one], state.y[one]), classes, model
-    )
-    state.halves.append(overlaps)
-    if half == 0:
-        shown = two[:400]
-        candidates = directions_of(state.z[one], state.y[one], classes, max(easy, 1), max(hard, 1), statistic)
-        state.picture = {
-            "linear": (state.z[shown] @ candidates[0][:, 0]).tolist(),
-            "hidden": (state.z[shown] @ candidates[1][:, 0]).tolist(),
-            "labels": state.y[shown].tolist(), "classes": list(data.classes[:6]),
-            "found": [easy > 0, hard > 0],
-        }  # fmt: skip
-
-
-def _mean(state: _State, name: str) -> tuple[float, float]:
-    """Mean over the halves, and its standard error."""
-    return mean_error([half[name] for half in state.halves if name in half])
-
-
-def _finding(data: UserData, state: _State) -> Finding:
+def _finding(data: UserData, state: State) -> Finding:
     n, d = state.z.shape
     wide = state.lengths
     speaks: Any = "yes" if wide <= 1.5 and state.ratio >= 1 else "in part"
@@ -187,7 +88,7 @@ def _strength(signal: Found) -> str:
     return "found" if signal.p[0] <= FOUND else "a hint" if signal.p[0] <= HINT else "none"
 
 
-def _says(state: _State) -> str:
+def _says(state: State) -> str:
     if state.easy is None:
         return ""
     p, count = state.easy.p[0], max(1, state.easy.count)
@@ -201,7 +102,7 @@ def _says(state: _State) -> str:
     return text if state.hard is None else f"{text} {_hidden(state, state.hard)}"
 
 
-def _hidden(state: _State, hard: Found) -> str:
+def _hidden(state: State, hard: Found) -> str:
     p, missed = hard.p[0], state.ratio / 5
     kind = _strength(hard)
     if kind == "none":
@@ -221,25 +122,25 @@ def _hidden(state: _State, hard: Found) -> str:
     return f"{text} It becomes visible to fast methods at about {shown} rows per column; {have}."
 
 
-def _measured(state: _State) -> str:
+def _measured(state: State) -> str:
     if not state.halves:
         return ""
-    linear, network = _mean(state, "linear"), _mean(state, "network")
+    linear, network = mean_of_halves(state, "linear"), mean_of_halves(state, "network")
     parts = [
         f"On unseen rows a linear model errs by {with_error(*linear)}, a network by {with_error(*network)}"
     ]
     for name, word in (("easy", "linear"), ("hard", "hidden")):
-        value, error = _mean(state, f"{name} network")
+        value, error = mean_of_halves(state, f"{name} network")
         if np.isfinite(value):
             parts.append(f"what moves its outputs holds {with_error(value, error)} of the {word} directions")
     return "; ".join(parts) + "."
 
 
-def _advice(state: _State) -> tuple[str, ...]:
+def _advice(state: State) -> tuple[str, ...]:
     d = state.z.shape[1]
     few = f"A hidden direction with threshold 1 would need about {5 * d:,} rows; you have {len(state.y):,}."
     more = (few,) if state.ratio < 5 else ()
-    linear, network = (_mean(state, name) for name in ("linear", "network"))
+    linear, network = (mean_of_halves(state, name) for name in ("linear", "network"))
     if state.hard is not None and state.hard.count:
         return ("A linear model misses the hidden direction: use a network, or squares of these columns.",)
     constant = 1 - np.bincount(state.y).max() / len(state.y) if state.y.dtype.kind == "i" else 1.0
@@ -251,7 +152,7 @@ def _advice(state: _State) -> tuple[str, ...]:
     return ("Begin with a linear model: it sees all that shows at this number of rows.", *more)
 
 
-def _predictions(state: _State) -> tuple[Prediction, ...]:
+def _predictions(state: State) -> tuple[Prediction, ...]:
     predictions = []
     if state.delta is not None and np.isfinite(state.delta[0]):
         low, high = interval(*state.delta)
@@ -259,8 +160,8 @@ def _predictions(state: _State) -> tuple[Prediction, ...]:
             Prediction("delta_alg of the hidden part, rows per column", 1 / state.delta[0], low, high)
         )
     for name, word in (("easy", "linear"), ("hard", "hidden")):
-        value, error = _mean(state, f"{name} statistic")
-        measured, spread = _mean(state, f"{name} network")
+        value, error = mean_of_halves(state, f"{name} statistic")
+        measured, spread = mean_of_halves(state, f"{name} network")
         if np.isfinite(value) and np.isfinite(measured):
             wide = 0.01 + (_T90 * error if np.isfinite(error) else 0.1)
             what = f"overlap of {word} directions found in one half with those of the other half"
@@ -276,7 +177,7 @@ def _predictions(state: _State) -> tuple[Prediction, ...]:
     return tuple(predictions)
 
 
-def _tables(data: UserData, state: _State) -> tuple[Table, ...]:
+def _tables(data: UserData, state: State) -> tuple[Table, ...]:
     rows = []
     for kind, signal in (("linear", state.easy), ("hidden", state.hard)):
         for i, p in enumerate(signal.p if signal else ()):
@@ -289,7 +190,7 @@ def _tables(data: UserData, state: _State) -> tuple[Table, ...]:
     )
 
 
-def _columns(data: UserData, state: _State, score: np.ndarray | None) -> str:
+def _columns(data: UserData, state: State, score: np.ndarray | None) -> str:
     """Name the columns that go most with a score."""
     if score is None:
         return "–"
@@ -324,7 +225,7 @@ def draw(data: Mapping[str, Any], canvas: "Canvas") -> None:
         canvas.axes[0].legend()
 
 
-def _caption(state: _State) -> str:
+def _caption(state: State) -> str:
     shown = len(state.picture["labels"])
     return (
         f"Rows of one half along the leading directions found in the other half ({shown} rows shown). "
@@ -332,13 +233,13 @@ def _caption(state: _State) -> str:
     )
 
 
-def _notes(data: UserData, state: _State) -> tuple[str, ...]:
+def _notes(data: UserData, state: State) -> tuple[str, ...]:
     notes = ["The tests hold for any law of the rows; delta_alg assumes Gaussian rows and is open otherwise."]
     if state.ratio < 2:
         notes.append("With so few rows per column a direction is found in part only, by any method.")
     if state.kept < 1:
         notes.append(
-            f"Of {data.shape[1]} columns the {_COLUMNS} leading principal directions were looked at; they "
+            f"Of {data.shape[1]} columns the {COLUMNS} leading principal directions were looked at; they "
             f"hold {100 * state.kept:.0f} % of the variance."
         )
     if state.easy is not None and state.z.shape[1] - state.easy.directions.shape[1] < 2:

@@ -1,0 +1,107 @@
+"""A user's rows as the phase transition sees them: whitened, their directions, and what a network learns."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from firstlight.diagnosis import Clock, UserData
+from firstlight.maths.intervals import mean_error
+from firstlight.phase_transition.experiment.learnt import held_out_errors, leading_directions, overlap, train
+from firstlight.phase_transition.theory.hidden import Found, directions_of, whitened
+
+_ROWS, COLUMNS = 4000, 100
+
+
+@dataclass(eq=False)
+class State:
+    """What is known so far.
+
+    Attributes
+    ----------
+    z, x, y : ndarray
+        Whitened rows, the same rows in the user's columns, and labels.
+    kept : float
+        Share of the variance that the leading columns hold, where there were too many.
+    easy, hard : Found, optional
+    delta : tuple of float, optional
+        1/delta_alg and its error.
+    halves : list of dict
+        Overlaps and errors, one for each way to halve the rows.
+    picture : dict
+    """
+
+    z: np.ndarray
+    x: np.ndarray
+    y: np.ndarray
+    kept: float
+    easy: Found | None = None
+    hard: Found | None = None
+    delta: tuple[float, float] | None = None
+    halves: list[dict[str, float]] = field(default_factory=list)
+    picture: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def ratio(self) -> float:
+        """Rows per column."""
+        return self.z.shape[0] / self.z.shape[1]
+
+    @property
+    def lengths(self) -> float:
+        """By how much more the rows' squared lengths vary than those of Gaussian rows."""
+        square = (self.z**2).sum(axis=1)
+        return float(square.std() / square.mean() / np.sqrt(2 / self.z.shape[1]))
+
+
+def begin(data: UserData) -> State:
+    """Choose rows, take the leading columns where there are too many, and whiten."""
+    n, rng = len(data.y), data.rng("phase", "rows")
+    rows = np.arange(n) if n <= _ROWS else np.sort(rng.choice(n, _ROWS, replace=False))
+    x, y, kept = data.X[rows], data.y[rows], 1.0
+    if x.shape[1] > COLUMNS:
+        centred = x - x.mean(axis=0)
+        values, vectors = np.linalg.eigh(centred.T @ centred)
+        kept = float(values[-COLUMNS:].sum() / values.sum())
+        return State(whitened(centred @ vectors[:, -COLUMNS:]), x, y, kept)
+    return State(whitened(x), x, y, kept)
+
+
+def _numbers(state: State) -> tuple[int, int]:
+    """How many easy and hard directions were found."""
+    return state.easy.count if state.easy else 0, state.hard.count if state.hard else 0
+
+
+def halve(data: UserData, state: State, half: int, clock: Clock) -> None:
+    """Find directions in one half of the rows and train a network on the other."""
+    rng, classes = data.rng("phase", "half", half), len(data.classes)
+    order = rng.permutation(len(state.y))
+    one, two = order[: len(order) // 2], order[len(order) // 2 :]
+    if classes and min(len(np.unique(state.y[part])) for part in (one, two)) < 2:
+        return
+    easy, hard = _numbers(state)
+    statistic = state.hard.statistic if state.hard else 0
+    model = train(state.z[two], state.y[two], classes, rng, check=clock.check)
+    learnt = leading_directions(model, state.z[two], easy + hard)
+    here, there = (directions_of(state.z[p], state.y[p], classes, easy, hard, statistic) for p in (one, two))
+    overlaps: dict[str, float] = {}
+    for name, a, b in zip(("easy", "hard"), here, there, strict=True):
+        if a.shape[1]:
+            overlaps |= {f"{name} statistic": overlap(a, b), f"{name} network": overlap(a, learnt)}
+    overlaps["linear"], overlaps["network"] = held_out_errors(
+        (state.z[two], state.y[two]), (state.z[one], state.y[one]), classes, model
+    )
+    state.halves.append(overlaps)
+    if half == 0:
+        shown = two[:400]
+        candidates = directions_of(state.z[one], state.y[one], classes, max(easy, 1), max(hard, 1), statistic)
+        state.picture = {
+            "linear": (state.z[shown] @ candidates[0][:, 0]).tolist(),
+            "hidden": (state.z[shown] @ candidates[1][:, 0]).tolist(),
+            "labels": state.y[shown].tolist(), "classes": list(data.classes[:6]),
+            "found": [easy > 0, hard > 0],
+        }  # fmt: skip
+
+
+def mean_of_halves(state: State, name: str) -> tuple[float, float]:
+    """Mean over the halves, and its standard error."""
+    return mean_error([half[name] for half in state.halves if name in half])
