@@ -44,6 +44,8 @@ class PlaneProblem(Problem):
         check_choice("start", self.start, ("balanced",))
         for name in ("points", "neurons"):
             object.__setattr__(self, name, _rows(name, getattr(self, name)))
+        if len(self.points) == 1:
+            raise refusal("points", self.points, "be at least two, or none for the toy data")
         if self.neurons:
             object.__setattr__(self, "width", len(self.neurons))
         super().__post_init__()

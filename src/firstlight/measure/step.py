@@ -50,7 +50,7 @@ def step_similarity(moved: np.ndarray, heads: np.ndarray, slope: float, labels: 
     -------
     Dataset, dims ("class",)
         ``similarity`` t, for several outputs its length; ``snr``, |t| over the root of the rest of the mean
-        squared movement.
+        squared movement, NaN where no rest can be told (neurons that are too few leave none).
 
     Examples
     --------
@@ -67,5 +67,5 @@ def step_similarity(moved: np.ndarray, heads: np.ndarray, slope: float, labels: 
     t = mean.isel(column=0) if columns.shape[1] == 1 else (mean**2).sum("column") ** 0.5
     rest = np.maximum(class_means(power[:, None], labels).isel(column=0) - t**2, 0.0)
     with np.errstate(divide="ignore", invalid="ignore"):
-        snr = (abs(t) / rest**0.5).where(t != 0, 0.0)
+        snr = (abs(t) / rest**0.5).where(rest > 0).where(t != 0, 0.0)
     return xr.Dataset({"similarity": t, "snr": snr})

@@ -282,6 +282,8 @@ class Problem(Setting):
         sizes = _sizes(self.samples if sample_sizes is None else sample_sizes)
         asked = None if sample_sizes is None else sizes
         if method == "asymptotic":
+            if not self.spiked:
+                raise ValueError("method = 'asymptotic': needs identity-plus-spikes covariances")
             check_count("draws", draws)
             check_count("nodes", nodes, 64)
             drawn = without_a_network(self, sizes, generator(rng), int(draws), int(nodes))

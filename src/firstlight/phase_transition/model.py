@@ -25,6 +25,23 @@ MOST_STEPS = 10**7  # of a descent: schedules and paths are arrays
 SUCCESS = 0.2  # squared cosine with the hidden directions that counts as having found them
 
 
+def check_samples(delta: float, d: int) -> float:
+    """Return δ d; refuse δ that makes no sample, or more than anybody has.
+
+    Examples
+    --------
+    >>> check_samples(0.01, 20)
+    Traceback (most recent call last):
+    ...
+    ValueError: samples_per_dimension = 0.01: must make 1 to 1e+12 samples at dimension 20
+    """
+    samples = check_positive("samples_per_dimension", delta) * d
+    if not 1 <= round(min(samples, 2 * MOST_SAMPLES)) <= MOST_SAMPLES:
+        allowed = f"make 1 to {MOST_SAMPLES:g} samples at dimension {d}"
+        raise refusal("samples_per_dimension", delta, allowed)
+    return samples
+
+
 class Directions(NamedTuple):
     """Bases of hidden directions, as columns.
 
@@ -183,10 +200,7 @@ class TrainedModel(Model):
     def check_sizes(self, delta: float, d: int, steps: int) -> None:
         """Refuse sizes that leave no room for the directions, for a batch, or for the schedule."""
         self.check_dimension(d)
-        samples = check_positive("samples_per_dimension", delta) * d
-        if samples > MOST_SAMPLES:
-            allowed = f"make at most {MOST_SAMPLES:g} samples at dimension {d}"
-            raise refusal("samples_per_dimension", delta, allowed)
+        samples = check_samples(delta, d)
         self.training.batch_size(round(samples))
         self.training.factors(check_count("steps", steps, 1, MOST_STEPS))
 

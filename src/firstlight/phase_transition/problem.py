@@ -17,6 +17,7 @@ from firstlight.phase_transition.model import TrainedModel
 from firstlight.phase_transition.theory.dmft import SCRAMBLES, dmft, memory_bytes
 from firstlight.phase_transition.theory.escape import freedom_of
 from firstlight.phase_transition.theory.path import TOLERANCE, DmftPath
+from firstlight.phase_transition.theory.resolvent import BranchLost
 from firstlight.study.judge import standard_errors
 from firstlight.study.problem import Cost
 
@@ -95,7 +96,11 @@ class Problem(TrainedModel):
         start = None if self.hold_hard else np.zeros((self.student.width, self.law.directions))
         path = self._path(rng, draws, SCRAMBLES, start)
         results = _mean([_predicted(run) for run in path.runs], path.complete)
-        return results.assign(self._predicted_spectra(path)) if self.spectrum and self.hold_hard else results
+        if not (self.spectrum and self.hold_hard):
+            return results
+        results = results.assign(self._predicted_spectra(path))
+        known = np.isfinite(results["smallest_eigenvalue"] + results["smallest_eigenvalue_sem"])
+        return results.assign(converged=results["converged"] & known)
 
     def _path(
         self, rng: RNGLike | SeedLike, draws: int, scrambles: int = 1, start: np.ndarray | None = None
@@ -220,7 +225,11 @@ def _mean(tables: list[xr.Dataset], complete: bool) -> xr.Dataset:
 def _spectrum_rows(path: DmftPath) -> list[tuple[float, ...]]:
     rows: list[tuple[float, ...]] = []
     for index in range(len(path.times)):
-        spectrum = path.spectrum(index)
+        try:
+            spectrum = path.spectrum(index)
+        except BranchLost:
+            rows.append((np.nan,) * 4)
+            continue
         left = [o for o in spectrum.outliers if o.side == "left"]
         hidden = (left[0].value, left[0].overlap) if left else (np.nan, 0.0)
         rows.append((*spectrum.ends, *hidden))

@@ -7,10 +7,11 @@ import numpy as np
 import xarray as xr
 
 from firstlight.data.multi_index import MultiIndex
-from firstlight.maths.checks import check_count, check_positive
+from firstlight.maths.checks import check_count
 from firstlight.maths.equality import ByValue
 from firstlight.maths.rng import RNGLike, SeedLike, generator
 from firstlight.measure.spectral import spectral_estimator
+from firstlight.phase_transition.model import check_samples
 from firstlight.phase_transition.theory.alg import delta_alg
 from firstlight.phase_transition.theory.spectral import optimal_preprocessing
 from firstlight.phase_transition.theory.spectral_overlap import spectral_overlap
@@ -49,8 +50,7 @@ class SpectralProblem(ByValue):
     dimension: int = 400
 
     def __post_init__(self) -> None:
-        check_positive("samples_per_dimension", self.samples_per_dimension)
-        check_count("dimension", self.dimension, 2)
+        check_samples(self.samples_per_dimension, check_count("dimension", self.dimension, 2))
         if (k := self.law.directions) != 1:
             raise ValueError(f"target = {self.target!r}: has {k} hidden coordinates, needs one")
 
@@ -60,10 +60,10 @@ class SpectralProblem(ByValue):
         return MultiIndex(self.target)
 
     def predict(self, rng: RNGLike | SeedLike = 0) -> xr.Dataset:
-        """Return the squared overlap in the limit, and delta_over_alg = δ / delta_alg."""
+        """Return the squared overlap in the limit, and delta_over_alg = δ / delta_alg (∞ if that is 0)."""
         threshold = delta_alg(self.law, rng)
         overlap = spectral_overlap(self.law, optimal_preprocessing(self.law), self.samples_per_dimension)
-        ratio = self.samples_per_dimension / threshold.value
+        ratio = self.samples_per_dimension / threshold.value if threshold.value > 0 else np.inf
         return xr.Dataset({"overlap": overlap, "delta_over_alg": ratio, "converged": threshold.converged})
 
     def simulate(self, rng: RNGLike | SeedLike = None) -> xr.Dataset:

@@ -6,12 +6,13 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from firstlight.maths.checks import check_count, check_number, check_positive
+from firstlight.maths.checks import check_count, check_number
 from firstlight.maths.rng import RNGLike, SeedLike, generator
 from firstlight.measure.hessian import EigenPairs, hessian_operator
 from firstlight.phase_transition.experiment.descent import orthogonal_start
-from firstlight.phase_transition.model import Model
+from firstlight.phase_transition.model import Model, check_samples
 from firstlight.phase_transition.theory.hessian import hessian_spectrum
+from firstlight.phase_transition.theory.resolvent import BranchLost
 from firstlight.study.problem import Cost
 
 
@@ -49,8 +50,8 @@ class SpectrumProblem(Model):
     def __post_init__(self) -> None:
         super().__post_init__()
         self.student.require_smooth()
-        check_positive("samples_per_dimension", self.samples_per_dimension)
         self.check_dimension(self.dimension)
+        check_samples(self.samples_per_dimension, self.dimension)
         check_count("bins", self.bins, 2)
         for name in ("low", "high"):
             check_number(name, getattr(self, name), -1e300, 1e300)
@@ -79,7 +80,12 @@ class SpectrumProblem(Model):
             outliers beyond them), hidden_eigenvalue and hidden_overlap (the lowest outlier in the hard
             directions; NaN and 0 if there is none).
         """
-        spectrum = hessian_spectrum(self.law, self.student, self.samples_per_dimension, draws=draws, rng=rng)
+        try:
+            size = self.samples_per_dimension
+            spectrum = hessian_spectrum(self.law, self.student, size, draws=draws, rng=rng)
+        except BranchLost:
+            nothing = np.full(self.bins, np.nan)
+            return self._dataset(nothing, np.nan, np.nan, (np.nan, np.nan)).assign(converged=False)
         left = [o for o in spectrum.outliers if o.side == "left"]
         hidden = (left[0].value, left[0].overlap) if left else (np.nan, 0.0)
         edges = self._edges

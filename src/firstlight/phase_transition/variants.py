@@ -66,6 +66,7 @@ def at_equal_time(
     check_positive("step_size", step_size)
     check_number("momentum", momentum, 0, below=1)
     check_count("width", width)
+    check_number("second_layer", second_layer)
     known = [item.name for item in fields(LearningProblem)]
     if wrong := [name for name in others if name not in known]:
         raise unknown("field", wrong[0], known)

@@ -60,7 +60,7 @@ class GradientProblem(ByValue):
         check_count("dimension", self.dimension, 8)
         mean_slope(as_activation(self.activation))
         check_choice("inputs", self.inputs, ("normal", "rademacher"))
-        check_number("train_norm", self.train_norm, 0)
+        check_number("train_norm", self.train_norm, 0, 1e150)
         check_flag("residual", self.residual)
         if self.head_scale is not None:
             check_positive("head_scale", self.head_scale)
@@ -178,7 +178,7 @@ class NormProblem(ByValue):
     def __post_init__(self) -> None:
         check_count("dimension", self.dimension, 8)
         check_choice("law", self.law, ("normal", "rademacher", "truncated"))
-        check_number("mean", self.mean, 0)
+        check_number("mean", self.mean, 0, 1e150)  # its square is a number
 
     def predict(self, rng: RNGLike | SeedLike = 0) -> xr.Dataset:
         """Return the limit of a spiked matrix, also divided by the √n + √d of the published bound."""

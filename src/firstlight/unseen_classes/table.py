@@ -77,7 +77,11 @@ class TableProblem(UnseenProblem):
             for c, count in sorted(self._counts().items())
         ]
         at = np.concatenate(chosen)
-        return standardised(split_classes(rows[at], index[at], [names.index(one) for one in self.classes]))
+        parts = split_classes(rows[at], index[at], [names.index(one) for one in self.classes])
+        try:
+            return standardised(parts)
+        except ValueError as error:
+            raise ValueError(f"table = {self.table!r}, classes = {self.classes}: {error}") from None
 
     def summarised(self, results: xr.Dataset) -> xr.Dataset:
         """Return all classes, the trained ones without values: so training sets can be laid side by side."""

@@ -111,7 +111,7 @@ def deterministic(
         "test_error": gather("test"),
         "train_error": gather("train"),
         "test_error_by_class": gather("by_class"),
-        "weight_norm": np.sqrt(gather("weight_square")),
+        "weight_norm": np.sqrt(np.maximum(gather("weight_square"), 0)),  # below 0 only if not converged
         "converged": gather("converged"),
     }
     if isinstance(labels, Classification):

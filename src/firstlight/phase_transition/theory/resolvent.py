@@ -18,6 +18,10 @@ from firstlight.phase_transition.theory.stacks import definite, inverse
 _EDGE_TOLERANCE = 1e-10
 
 
+class BranchLost(RuntimeError):
+    """The physical branch cannot be followed: mostly because of too few samples."""
+
+
 class Branch(NamedTuple):
     """A point of the branch left of the bulk."""
 
@@ -136,7 +140,7 @@ class Bulk(Shown):
         if point is not None and point.slack > -1e-6:
             return point
         if depth == 12:
-            raise RuntimeError(f"lost the branch between p = {known.p:.6g} and {p:.6g}")
+            raise BranchLost(f"lost the branch between p = {known.p:.6g} and {p:.6g}")
         half = self.reach(0.5 * (p + known.p), known, depth + 1)
         return self.reach(p, half, depth + 1)
 

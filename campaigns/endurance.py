@@ -1,0 +1,167 @@
+"""Run many cases in a child process that may die: limits on time and memory, a log, and how to go on from it.
+
+A case is a JSON list of texts and numbers, such as a name and a seed. Campaigns give a function `work` that
+takes a case and returns "" or what went wrong; `limits` begins the allowance of one call within it.
+"""
+
+import argparse
+import faulthandler
+import json
+import multiprocessing
+import resource
+import signal
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+SECONDS, GIGABYTES = 20, 2.0  # of one call: CPU time and memory
+PATIENCE = 1800.0  # s without an answer, whatever the machine does beside it: a hang
+_GIGABYTE = 1 << 30
+
+Work = Callable[[list], str]
+
+
+class Outcome(NamedTuple):
+    """How a case ended: "" or what went wrong, and its CPU time in seconds."""
+
+    case: list
+    failure: str
+    seconds: float
+
+
+_allowance = SECONDS  # of this process
+
+
+def limits() -> None:
+    """Allow the following call its seconds; a process that takes more is killed."""
+    hard = resource.getrlimit(resource.RLIMIT_CPU)[1]
+    resource.setrlimit(resource.RLIMIT_CPU, (int(time.process_time()) + _allowance + 1, hard))
+
+
+def _serve(work: Work, pipe: Any, trace: str) -> None:
+    """Answer cases until the pipe is closed; on too much CPU time leave a trace and die."""
+    global _allowance
+    hard = resource.getrlimit(resource.RLIMIT_DATA)[1]
+    resource.setrlimit(resource.RLIMIT_DATA, (int(3 * GIGABYTES * _GIGABYTE), hard))  # spares the machine
+    with open(trace, "w") as file:
+        faulthandler.register(signal.SIGXCPU, file, chain=True)
+        while True:
+            try:
+                case, _allowance = pipe.recv()
+            except EOFError:
+                return
+            start = time.process_time()
+            limits()
+            failure = work(case)
+            peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (1 << 20)
+            if not failure and peak > GIGABYTES:
+                failure = f"memory: {peak:.1f} GB"
+            pipe.send((failure, time.process_time() - start, peak > GIGABYTES))
+
+
+class Child:
+    """A process that works through cases, and is started anew when it dies."""
+
+    def __init__(self, work: Work) -> None:
+        self.work = work
+        self.trace = Path(tempfile.mkdtemp()) / "trace"
+        self.process: Any = None
+
+    def _start(self) -> None:
+        context = multiprocessing.get_context("spawn")
+        self.pipe, other = context.Pipe()
+        self.process = context.Process(target=_serve, args=(self.work, other, str(self.trace)))
+        self.process.start()
+        other.close()
+
+    def __call__(self, case: list) -> Outcome:
+        """Run a case. One that dies gets time to compile what nobody has compiled yet, and is run again."""
+        found = self._once(case)
+        if found.failure.startswith("died") and not self._once(case, 6 * SECONDS).failure.startswith("died"):
+            return self._once(case)
+        return found
+
+    def _once(self, case: list, seconds: float = SECONDS) -> Outcome:
+        if self.process is None:
+            self._start()
+        self.pipe.send((case, seconds))
+        try:
+            if not self.pipe.poll(PATIENCE):
+                self.stop()
+                return Outcome(case, f"died: no answer in {PATIENCE:.0f} s", PATIENCE)
+            failure, spent, large = self.pipe.recv()
+        except EOFError:
+            self.process.join()
+            code = self.process.exitcode
+            self.process = None
+            where = self.trace.read_text().replace("\n", " ")[-1500:] if code == -signal.SIGXCPU else ""
+            return Outcome(case, f"died: {signal.Signals(-code).name if code < 0 else code} {where}", SECONDS)
+        if large:
+            self.stop()
+        return Outcome(case, failure, spent)
+
+    def stop(self) -> None:
+        """End the process."""
+        if self.process is not None:
+            self.process.kill()
+            self.process.join()
+        self.process = None
+
+
+def arguments(about: str, count: int) -> argparse.ArgumentParser:
+    """Return the options that all campaigns share."""
+    parser = argparse.ArgumentParser(description=about.partition("\n")[0])
+    parser.add_argument("--count", type=int, default=count, help="seeds")
+    parser.add_argument("--first", type=int, default=0, help="the first seed")
+    parser.add_argument("--seconds", type=float, default=float("inf"), help="stop after so much time")
+    parser.add_argument("--log", type=Path, help="JSON lines; cases in it are not run again")
+    return parser
+
+
+def outcomes(work: Work, cases: Iterable[list], options: argparse.Namespace) -> Iterator[Outcome]:
+    """Yield how each case ended: those of the log first, then new ones, as long as there is time."""
+    known = {}
+    if options.log and options.log.exists():
+        lines = [json.loads(line) for line in options.log.read_text().splitlines() if line.endswith("]")]
+        known = {json.dumps(case): Outcome(case, failure, seconds) for case, failure, seconds in lines}
+    yield from known.values()
+    end = time.monotonic() + options.seconds
+    child = Child(work)
+    try:
+        for case in cases:
+            if time.monotonic() > end:
+                return
+            if json.dumps(case) in known:
+                continue
+            found = child(case)
+            if options.log:
+                with options.log.open("a") as file:
+                    file.write(json.dumps(found) + "\n")
+            yield found
+    finally:
+        child.stop()
+
+
+def campaign(work: Work, cases: Iterable[list], options: argparse.Namespace) -> int:
+    """Run cases, print failures and a summary by the first word of a case; 1 if any failed."""
+    tries: Counter[str] = Counter()
+    failures: Counter[str] = Counter()
+    slowest: dict[str, float] = {}
+    for found in outcomes(work, cases, options):
+        name = str(found.case[0])
+        tries[name] += 1
+        slowest[name] = max(slowest.get(name, 0.0), found.seconds)
+        if found.failure:
+            failures[name] += 1
+            print(f"{found.case}: {found.failure}", flush=True)
+    for name, count in sorted(tries.items()):
+        print(f"{name}: {count} tried, {failures[name]} failed, slowest {slowest[name]:.1f} s")
+    return int(bool(failures))
+
+
+if __name__ == "__main__":
+    sys.exit("a part of the campaigns; run one of those")

@@ -1,0 +1,159 @@
+"""Small samples of the endurance campaigns, what they have found, and that they can fail."""
+
+import os
+import signal
+from dataclasses import dataclass
+
+import endurance
+import numpy as np
+import pytest
+import random_problems
+import xarray as xr
+
+from firstlight import unseen_classes
+from firstlight.early_alignment.plane import PlaneProblem
+from firstlight.measure.step import step_similarity
+from firstlight.one_step.families import images
+from firstlight.phase_transition import SpectrumProblem
+from firstlight.phase_transition.spectral_method import SpectralProblem
+from firstlight.phase_transition.variants import at_equal_time
+
+QUICK = [name for name in random_problems.FACTORIES if not name.startswith(("phase", "early"))]
+
+
+@pytest.mark.parametrize("name", QUICK)
+def test_random_problems_end_in_numbers_or_refusals(name, tmp_path, monkeypatch):
+    monkeypatch.setenv("FIRSTLIGHT_CACHE", str(tmp_path))
+    monkeypatch.setattr(random_problems, "limits", lambda: None)
+    monkeypatch.setattr(random_problems, "_FOLDER", tmp_path)
+    assert random_problems.work([name, 10_000]) == ""
+
+
+@dataclass(frozen=True)
+class Silent:
+    """A problem whose results are given."""
+
+    found: xr.Dataset
+
+    def predict(self, width=1):
+        return self.found
+
+
+@pytest.mark.parametrize(
+    ("variables", "said"),
+    [
+        ({"test_error": 1.0}, ""),
+        ({"test_error": np.nan}, "silent: test_error"),
+        ({"test_error": np.nan, "converged": True}, "silent: test_error"),
+        ({"test_error": np.nan, "converged": False}, ""),
+        ({"test_error": -1e-3}, "silent: test_error < 0"),
+        ({"weight_norm": ("ridge", [1.0, np.inf]), "converged": ("ridge", [False, True])}, "weight_norm"),
+    ],
+)
+def test_numbers_without_a_flag_are_found(variables, said, monkeypatch):
+    monkeypatch.setattr(random_problems, "limits", lambda: None)
+    problem = Silent(xr.Dataset(variables))
+    found = random_problems.judged("one_step", "predict", problem.predict, {})[1]
+    assert said in found
+    assert bool(said) == bool(found)
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (ValueError("width = 0: must be positive"), ""),
+        (ValueError("cannot reshape"), "not named"),
+        (TypeError("width"), "TypeError"),
+    ],
+)
+def test_refusals_name_a_field(error, said, monkeypatch):
+    monkeypatch.setattr(random_problems, "limits", lambda: None)
+
+    def call(width):
+        raise error
+
+    assert said in random_problems.judged("one_step", "build", call, {"width": 0})[1]
+
+
+def misbehave(case):
+    """Die, work for ever, or answer."""
+    if case == ["dies"]:
+        os.kill(os.getpid(), signal.SIGKILL)
+    while case == ["never ends"]:
+        pass
+    return ""
+
+
+def test_a_child_that_dies_or_never_ends_is_told_and_replaced():
+    child = endurance.Child(misbehave)
+    try:
+        assert child._once(["dies"]).failure.startswith("died: SIGKILL")
+        assert child._once(["answers"]).failure == ""
+        assert child._once(["never ends"], 0).failure.startswith("died: SIGXCPU")
+        assert child._once(["answers"]).failure == ""
+    finally:
+        child.stop()
+
+
+class Direct:
+    """A child that is none."""
+
+    def __init__(self, work):
+        self.work = work
+
+    def __call__(self, case):
+        return endurance.Outcome(case, self.work(case), 0.0)
+
+    def stop(self):
+        pass
+
+
+def test_a_log_is_gone_on_from(tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr(endurance, "Child", Direct)
+    log = str(tmp_path / "log.jsonl")
+    options = endurance.arguments("about", 3).parse_args(["--log", log])
+    cases = [["some", 0], ["some", 1]]
+    for known in (cases[:1], cases):
+        assert endurance.campaign(misbehave, known, options) == 0
+    assert len((tmp_path / "log.jsonl").read_text().splitlines()) == 2
+    assert "some: 2 tried, 0 failed" in capsys.readouterr().out
+
+
+# What the campaigns have found.
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: at_equal_time(second_layer=(1.0, -1.0)), "second_layer = "),
+        (lambda: SpectrumProblem(samples_per_dimension=0.02, dimension=4), "samples_per_dimension = 0.02"),
+        (lambda: SpectralProblem(samples_per_dimension=0.02, dimension=4), "samples_per_dimension = 0.02"),
+        (lambda: PlaneProblem(points=[(0.0, 1.0, -1)]), "points = .*at least two"),
+        (lambda: unseen_classes.NormProblem(mean=1e200), "mean = 1e"),
+        (
+            lambda: images(0.5, 4, "0,1", images="digits").predict(method="asymptotic"),
+            "method = 'asymptotic': needs identity-plus-spikes",
+        ),
+    ],
+)
+def test_refusals(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()
+
+
+def test_above_a_threshold_of_zero_every_number_of_samples_is_infinitely_far():
+    assert float(SpectralProblem("z1", samples_per_dimension=1.0).predict().delta_over_alg) == np.inf
+
+
+def test_a_branch_that_is_lost_is_told(monkeypatch):
+    problem = random_problems.drawn("phase_transition.phases", 16)[0](
+        second_layer=(1.0, -1.0), width=2, init_scale=100.0, ridge=0.01, offset=10.0, dimension=100, steps=2,
+        samples_per_dimension=10.0,
+    )  # fmt: skip
+    assert not problem.predict(rng=16, draws=64).converged.any()
+
+
+def test_an_infinite_ratio_of_signal_and_noise_needs_noise():
+    heads = np.eye(2)  # as many outputs as neurons: all movement lies along the heads
+    found = step_similarity(np.array([[2.0, 0.0]]), heads, 0.5, [0])
+    assert np.isnan(found.snr.item())
