@@ -1,9 +1,12 @@
 """Running studies: resuming, extending, engines, failures, deaths, refinement; always the same numbers."""
 
+import builtins
+import os
 import sqlite3
 import subprocess
 import sys
 import textwrap
+import time
 import warnings
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -17,7 +20,7 @@ from tiny import COUNT_THREADS, Tiny
 from firstlight.maths.rng import stream
 from firstlight.study import demo
 from firstlight.study.collect import collect, failures
-from firstlight.study.engines import Cluster, Serial, engine
+from firstlight.study.engines import Cluster, Local, Serial, engine
 from firstlight.study.record import address
 from firstlight.study.run import advance, bisect, dataset, run
 from firstlight.study.schedule import Outcome
@@ -85,6 +88,25 @@ def test_every_trial_has_one_thread(path):
     """More would change the last bits of a matrix product with the machine it ran on."""
     study = Study("tiny/x", "x", Tiny, axes={"rate": [1.0]}, fixed={"samples": COUNT_THREADS}, trials=2)
     assert (run(study, path, workers=0)["mean"].sel(arm="simulation") == 1).all()
+
+
+def _hold(count, seconds):
+    """Keep so many numbers in the worker, and say which worker it is."""
+    builtins.held = np.ones(count)
+    time.sleep(seconds)
+    return os.getpid()
+
+
+def test_a_large_trial_after_a_small_one_is_not_taken_for_a_leak():
+    """loky looks at the memory once a second, and lets a worker go that has grown by 300 MB."""
+    pool = Local(1)
+    try:
+        pids = [
+            pool.submit(_hold, *one).result() for one in ((1, 0.0), (1, 0.0), (45_000_000, 1.1), (1, 0.0))
+        ]
+    finally:
+        pool.close()
+    assert len(set(pids)) == 1
 
 
 def test_a_trial_that_raises_is_noted_and_the_others_go_on(path):

@@ -114,7 +114,7 @@ def report(
     workers : int, optional
         Processes; by default one for each core.
     say : callable
-        Called with title, verdict and seconds after each chapter.
+        Called with title, outcome in one sentence, and seconds after each chapter.
 
     Returns
     -------
@@ -139,7 +139,7 @@ def report(
         except (FileNotFoundError, ImportError, RuntimeError) as error:
             page = _absent(title, str(error))  # images not fetched, or an extra not installed
         pages.append(page)
-        say(page.title, page.verdict, page.seconds)
+        say(page.title, page.agreement or page.verdict, page.seconds)
     path = Path(destination)
     path.parent.mkdir(parents=True, exist_ok=True)
     scratch = path.with_suffix(".part")
@@ -181,8 +181,17 @@ class Part:
 
     @property
     def face(self) -> Page | None:
-        """The chapter whose picture stands for the theory on the first page."""
-        return next((page for page in self.pages if page.image), None) if self.about else None
+        """The chapter whose picture stands for the theory on the first page: curves, if there are any."""
+        drawn = sorted((page for page in self.pages if page.image), key=lambda page: not page.panels)
+        return drawn[0] if drawn and self.about else None
+
+    @property
+    def panel(self) -> dict[str, Any] | None:
+        """The first curves of that chapter, small: names come by hovering."""
+        if self.face is None or not self.face.panels:
+            return None
+        first = self.face.panels[0]
+        return {**first, "layout": {**first["layout"], "showlegend": False, "height": 300}}
 
     @property
     def claims(self) -> list[Row]:

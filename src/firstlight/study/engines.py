@@ -10,6 +10,8 @@ from concurrent.futures import Executor, Future
 from typing import Any
 
 _THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS")
+# Trials differ in size: loky would take a large one after a small one for a leak, warn, and start afresh.
+_WORKER = dict.fromkeys(_THREADS, "1") | {"LOKY_MAX_MEMORY_LEAK_SIZE": "1e15"}
 
 
 class Engine:
@@ -75,7 +77,7 @@ class Local(Engine):
         from loky import ProcessPoolExecutor
 
         self.executor = ProcessPoolExecutor(
-            self.slots, initializer=_settle, initargs=(os.getpid(),), env=dict.fromkeys(_THREADS, "1")
+            self.slots, initializer=_settle, initargs=(os.getpid(),), env=_WORKER
         )
         return True
 
