@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from firstlight.one_step.theory.functional import Functional, Kernel
+from firstlight.one_step.theory.functional import Functional, Kernel, spread
 
 N, K = 12, 9
 
@@ -95,3 +95,15 @@ def test_it_stands_for_a_matrix():
     # traces of a k x k random matrix fluctuate by O(1/k)
     assert u == pytest.approx(ridge + np.sum(values / (1 + values / u)) / count, rel=5e-3)
     assert solved.value[1][0] == pytest.approx(np.mean(1 / (1 + values / u)), rel=5e-3)
+
+
+@pytest.mark.parametrize("strength", [0.3, 3.0])  # 3: no longer positive definite, where gradients wander
+def test_fluctuations_spread_as_the_whole_matrix_says(strength):
+    rng = np.random.default_rng(3)
+    rr, rg, gg = (strength * rng.uniform(size=shape) / 40 for shape in ((30, 30), (30, 20), (20, 20)))
+    rr, gg = rr + rr.T, gg + gg.T
+    pull, own = rng.normal(size=30), rng.normal(size=20)
+    x, t = spread(rr, rg, gg, pull, own)
+    # residuals of both lines; 1e-9: conjugate gradients stop at 1e-12 of the right-hand side
+    np.testing.assert_allclose(x, pull + rr @ x + rg @ t, atol=1e-9)
+    np.testing.assert_allclose(t, own + rg.T @ x + gg @ t, atol=1e-9)

@@ -3,7 +3,6 @@
 from contextlib import nullcontext
 
 import numpy as np
-from threadpoolctl import threadpool_limits
 
 from firstlight.maths.workers import Workers
 from firstlight.one_step.definitions import Setting, Streams
@@ -36,7 +35,7 @@ def without_a_network(
     setting: Setting, sizes: list[int], rng: np.random.Generator, draws: int, nodes: int
 ) -> list[dict[str, np.ndarray]]:
     """Predict from the laws of neurons and inputs alone, once for each draw of the quadrature."""
-    with threadpool_limits(1, "blas"):  # threads cost more than they bring on matrices this small
+    with Workers():  # threads of BLAS cost more than they bring on matrices this small
         return asymptotic(
             setting.mixture, setting.labels, setting.sigma, width=setting.width, sizes=sizes,
             gradient_samples=setting.step_samples, step_size=setting.step_size, ridges=setting.ridges,

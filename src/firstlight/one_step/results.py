@@ -83,9 +83,9 @@ def averaged(tables: list[xr.Dataset]) -> xr.Dataset:
     xarray.Dataset
         Converged where every draw is, and the test error is large enough to be told (`RESOLVED`).
     """
-    together = xr.concat([table.drop_vars(["converged", "label_variance"]) for table in tables], "draw")
+    whole = xr.concat(tables, "draw", join="override", coords="minimal", compat="override")
+    together = whole.drop_vars(["converged", "label_variance"])
     mean = together.mean("draw", skipna=False).assign(standard_errors(together, "draw"))
-    solved = xr.concat([table.converged for table in tables], "draw").all("draw")
-    good = solved & ~(mean.relative_test_error < RESOLVED)
+    good = whole.converged.all("draw") & ~(mean.relative_test_error < RESOLVED)
     mean = mean.where(good).assign(converged=good, label_variance=tables[0].label_variance)
     return mean.assign_attrs(tables[0].attrs)

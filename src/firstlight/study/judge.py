@@ -31,12 +31,20 @@ def trial_mean(values: xr.DataArray, dim: str = "trial") -> tuple[xr.DataArray, 
     >>> float(mean), float(sem)
     (2.0000, 0.577350)
     """
+    parts = xr.apply_ufunc(_mean_and_error, values, input_core_dims=[[dim]], output_core_dims=[[], []])
+    return parts[0], parts[1]
+
+
+def _mean_and_error(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Mean and standard error over the last axis, without what is missing."""
     values = values.astype(float)
-    count = values.notnull().sum(dim)
-    mean = values.sum(dim) / count.where(count > 0)
-    square = ((values - mean) ** 2).where(values.notnull(), 0.0)  # infinite values: NaN, and no error of 0
-    spread = square.sum(dim, skipna=False) / (count - 1).where(count > 1)
-    return mean, (spread / count.where(count > 0)) ** 0.5
+    there = ~np.isnan(values)
+    count = there.sum(axis=-1)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        mean = np.where(there, values, 0.0).sum(axis=-1) / np.where(count > 0, count, np.nan)
+        # infinite values: NaN, and no error of 0
+        square = np.where(there, (values - mean[..., None]) ** 2, 0.0).sum(axis=-1)
+        return mean, np.sqrt(square / np.where(count > 1, count - 1, np.nan) / count)
 
 
 def standard_errors(parts: xr.Dataset, dim: str) -> dict[str, xr.DataArray]:

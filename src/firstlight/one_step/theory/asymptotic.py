@@ -9,6 +9,7 @@ from firstlight.data.labels import Classification, Labels
 from firstlight.data.mixture import GaussianMixture
 from firstlight.maths.activations import Activation
 from firstlight.maths.feature_moments import Tabulated
+from firstlight.maths.workers import Workers
 from firstlight.one_step.theory.functional import Errors, Functional, Kernel
 from firstlight.one_step.theory.neurons import Neurons, batch_average, draw_neurons, neuron_nodes
 from firstlight.one_step.theory.reduced import Inputs, ReducedLaw, balanced_normal, input_nodes, reduced_law
@@ -90,10 +91,13 @@ def asymptotic(
         normals = neuron_nodes(law.rank, nodes, rng)
         placed.append((draw_neurons(law, sigma, step, step_size / width, direction, normals, inputs), inputs))
     table = common_table(law, sigma, placed)
-    found = [
-        _of_one_draw(law, inputs, conditional_kernel(law, table, neurons, inputs, width), sizes, ridges)
-        for neurons, inputs in placed
-    ]
+
+    def of_one_draw(nodes: tuple[Neurons, Inputs]) -> dict[str, np.ndarray]:
+        kernel = conditional_kernel(law, table, *nodes, width)
+        return _of_one_draw(law, nodes[1], kernel, sizes, ridges)
+
+    with Workers() as workers:
+        found = workers.map(of_one_draw, placed)
     for one in found:
         one["converged"] &= table.error < _TABLE
     return found
@@ -112,7 +116,7 @@ def _of_one_draw(
             cells.append(unknown | {"converged": False})
             continue
         solved = functional.solve(m, floor, start)
-        start = solved.value[0]
+        start = solved.value if solved.converged else None
         errors = functional.errors(m, *solved.value, law.noise)
         cells.append(_observables(law, inputs, errors, floor) | {"converged": solved.converged})
     table = {name: np.array([cell[name] for cell in cells]) for name in cells[0]}

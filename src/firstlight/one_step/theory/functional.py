@@ -12,9 +12,11 @@ Its derivatives in g are traces against the law of the features at κ, so they g
 each sample sees, and the way in which fluctuations of the read-out spread.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
+from scipy.sparse.linalg import LinearOperator, cg
 
 from firstlight.maths.solvers import Mixing, Solved
 
@@ -71,15 +73,79 @@ class Errors:
 def compress(matrix: np.ndarray, tolerance: float) -> tuple[np.ndarray, np.ndarray]:
     """Factor a smooth kernel (N, K) into (N, R) times (R, K) with R small.
 
+    From the eigenvectors of its Gram matrix: good down to tolerances near the root of rounding.
+
     Examples
     --------
     >>> left, right = compress(np.ones((4, 3)), 1e-6)
     >>> left.shape, bool(np.allclose(left @ right, 1))
     ((4, 1), True)
     """
-    left, size, right = np.linalg.svd(matrix, full_matrices=False)
-    rank = max(1, int(np.count_nonzero(size > tolerance * size[0])))
-    return left[:, :rank] * size[:rank], right[:rank]
+    square, vectors = np.linalg.eigh(matrix.T @ matrix)
+    kept = square > tolerance**2 * square[-1]
+    kept[-1] = True
+    right = vectors[:, kept].T
+    return matrix @ right.T, right
+
+
+class Determinants:
+    """Σ_l multiple_l log det(1 + A_l G), A_l = Uᵀ diag(weight_l r) U, G = V diag(g) Vᵀ: one kernel U V.
+
+    A and G are sums over nodes of products of two columns. Those products are formed once, so that each sum
+    is a matrix times a vector.
+
+    Parameters
+    ----------
+    left, right : ndarray, shapes (N, R) and (R, K)
+        U and V.
+    weights : ndarray, shape (N, P)
+        What each neuron counts for in each of P determinants, at least 0.
+    multiples : ndarray, shape (P,)
+        How often each occurs.
+    """
+
+    def __init__(
+        self, left: np.ndarray, right: np.ndarray, weights: np.ndarray, multiples: np.ndarray
+    ) -> None:
+        self.left, self.right, self.weights, self.multiples = left, right, weights, multiples
+        self.rank = len(right)
+        self._left = (left[:, :, None] * left[:, None, :]).reshape(len(left), -1)
+        self._right = (right[:, None] * right).reshape(self.rank**2, -1)
+
+    def middle(self, g: np.ndarray, r: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return the A, shape (P, R, R), G, and the (1 + A G)^(-1)."""
+        a = ((self.weights.T * r) @ self._left).reshape(-1, self.rank, self.rank)
+        gram = (self._right @ g).reshape(self.rank, self.rank)
+        return a, gram, np.linalg.inv(np.eye(self.rank) + a @ gram)
+
+    def slope_in_r(self, gram: np.ndarray, inverse: np.ndarray) -> np.ndarray:
+        """Return the derivative in r, shape (N,)."""
+        seen = self._left @ (gram @ inverse).reshape(len(inverse), -1).T
+        return np.asarray((seen * self.weights) @ self.multiples)
+
+    def slope_in_g(self, a: np.ndarray, inverse: np.ndarray) -> np.ndarray:
+        """Return the derivative in g, shape (K,)."""
+        return np.asarray(np.tensordot(self.multiples, inverse @ a, 1).ravel() @ self._right)
+
+    def bend(
+        self, middle: tuple[np.ndarray, np.ndarray, np.ndarray], in_r: np.ndarray, in_g: np.ndarray
+    ) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
+        """Yield parts of the second derivatives: minus those in r, (N, N), mixed, (N, K), minus those in g.
+
+        Each is a square of a product of few columns. `in_r` and `in_g` are units of r (N,) and g (K,).
+        """
+        gram = middle[1]
+        for multiple, weight, a, inverse in zip(
+            self.multiples, self.weights.T, middle[0], middle[2], strict=True
+        ):
+            root = np.sqrt(np.sqrt(multiple))
+            rows, columns = (root * np.sqrt(weight * in_r))[:, None] * self.left, root * self.right
+            columns *= np.sqrt(in_g)
+            yield (
+                (rows @ (gram @ inverse) @ rows.T) ** 2,
+                (rows @ (inverse.T @ columns)) ** 2,
+                (columns.T @ (inverse @ a @ columns)) ** 2,
+            )
 
 
 class Functional:
@@ -97,51 +163,38 @@ class Functional:
 
     def __init__(self, kernel: Kernel, tolerance: float = 1e-3) -> None:
         count = len(kernel.mean)
-        slope_left, slope_right = compress(kernel.slope, tolerance)
-        mean_left, mean_right = compress(kernel.mean, tolerance)
-        left_out = (kernel.slope - slope_left @ slope_right) ** 2 + (
-            kernel.mean - mean_left @ mean_right
-        ) ** 2
+        slope, mean = compress(kernel.slope, tolerance), compress(kernel.mean, tolerance)
+        left_out = (kernel.slope - slope[0] @ slope[1]) ** 2 + (kernel.mean - mean[0] @ mean[1]) ** 2
         self.kernel = kernel = replace(kernel, rest=kernel.rest + left_out)
-        # every determinant: multiplicity, neuron factor, neuron weight, input factor
-        self.terms = [
-            (kernel.dimension * share, slope_left, profile / (count * kernel.dimension), slope_right)
-            for share, profile in zip(kernel.shares, kernel.profile.T, strict=True)
-        ]
-        self.terms.append((1.0, mean_left, np.full(count, 1 / count), mean_right))
+        bulk = kernel.dimension
+        self.slope = Determinants(*slope, kernel.profile / (count * bulk), bulk * kernel.shares)
+        self.mean = Determinants(*mean, np.full((count, 1), 1 / count), np.ones(1))
 
     def middle(self, g: np.ndarray, r: np.ndarray) -> list[tuple[np.ndarray, np.ndarray, np.ndarray]]:
-        """For each determinant: A = Uᵀ diag(weight r) U, G = V diag(g) Vᵀ and (1 + A G)^(-1)."""
-        result = []
-        for _, left, weight, right in self.terms:
-            a = (left.T * (weight * r)) @ left
-            gram = (right * g) @ right.T
-            result.append((a, gram, np.linalg.inv(np.eye(len(a)) + a @ gram)))
-        return result
+        """For both kernels: what their derivatives are made of."""
+        return [self.slope.middle(g, r), self.mean.middle(g, r)]
 
     def new_r(self, g: np.ndarray, middle: list) -> np.ndarray:
         """Return the r that makes L stationary, everything else held."""
         k = self.kernel
         total = 1 + k.rest @ g / k.width
-        for (multiple, left, weight, _), (_, gram, inverse) in zip(self.terms, middle, strict=True):
+        for part, (_, gram, inverse) in zip((self.slope, self.mean), middle, strict=True):
             # each node stands for k/N neurons, hence the factor N/k on its derivative
-            factor = multiple * weight * len(left) / k.width
-            total += factor * ((left @ (gram @ inverse)) * left).sum(axis=1)
-        return 1 / total
+            total += len(total) / k.width * part.slope_in_r(gram, inverse)
+        return np.asarray(1 / total)
 
     def slope_in_g(self, r: np.ndarray, middle: list) -> np.ndarray:
         """dL/dg: the trace of the feature second moment at each input node against the resolvent."""
-        k = self.kernel
-        total = r @ k.rest / len(r)
-        for (multiple, _, _, right), (a, _, inverse) in zip(self.terms, middle, strict=True):
-            total += multiple * (right * (inverse @ a @ right)).sum(axis=0)
-        return total
+        total = r @ self.kernel.rest / len(r)
+        for part, (a, _, inverse) in zip((self.slope, self.mean), middle, strict=True):
+            total += part.slope_in_g(a, inverse)
+        return np.asarray(total)
 
     def solve(
         self,
         m: int,
         ridge: float,
-        start: np.ndarray | None = None,
+        start: tuple[np.ndarray, np.ndarray] | None = None,
         tolerance: float = 1e-8,
         budget: int = 300,
     ) -> Solved[tuple[np.ndarray, np.ndarray]]:
@@ -153,8 +206,8 @@ class Functional:
             Number of training samples.
         ridge : float
             λ, positive.
-        start : ndarray, shape (K,), optional
-            u to begin with.
+        start : (u, r), optional
+            Where to begin: the solution of a problem close by.
         tolerance, budget : float, int
             Largest relative change of u and r, and the number of iterations allowed.
 
@@ -165,8 +218,8 @@ class Functional:
         """
         k = self.kernel
         size = float(k.weights @ (k.mean**2 + k.slope**2 + k.rest).mean(axis=0))
-        u = np.full(k.weights.size, ridge + size / m) if start is None else start
-        at = np.log(np.concatenate([u, np.full(len(k.mean), 0.5)]))
+        u, r = start or (np.full(k.weights.size, ridge + size / m), np.full(len(k.mean), 0.5))
+        at = np.log(np.concatenate([u, r]))
         mixing = Mixing()
         for iteration in range(1, budget + 1):
             u, r = np.split(np.exp(at), [u.size])
@@ -184,27 +237,48 @@ class Functional:
         return Solved((u, r), residual, budget, False)
 
     def errors(self, m: int, u: np.ndarray, r: np.ndarray, noise: float) -> Errors:
-        """Return test errors and the read-out's size at a solution (u, r), with this label noise variance."""
-        k, count = self.kernel, len(r)
+        """Return test errors and the read-out's size at a solution (u, r), with this label noise variance.
+
+        Fluctuations of the read-out spread through g, and r follows: test errors t and the answer a of r obey
+
+            t = residual² + noise + mixedᵀ a - L_gg (w/(m u²) ∘ t),    L_rr a = pull + mixed (w/(m u²) ∘ t),
+
+        with pull minus the derivative of the energy in r. In the units below this is one symmetric matrix.
+        """
+        k, count, mean = self.kernel, len(r), self.mean
         g = k.weights / u
         middle = self.middle(g, r)
-        # derivatives of L in g and r; the ridge term |w|² enters as one more input node with Φ = k
-        rest = np.column_stack([k.rest, np.full(count, float(k.width))])
-        mixed = rest / count
-        curvature = np.diag(k.width / (count * r**2))
-        second = np.zeros((rest.shape[1], rest.shape[1]))
-        for (multiple, left, weight, right), (a, gram, inverse) in zip(self.terms, middle, strict=True):
-            seen = left @ inverse.T @ right  # (1 + K g)^(-1) applied to each neuron's row
-            mixed[:, :-1] += multiple * weight[:, None] * seen**2
-            curvature -= multiple * np.outer(weight, weight) * (left @ gram @ inverse @ left.T) ** 2
-            second[:-1, :-1] -= multiple * (right.T @ inverse @ a @ right) ** 2
-        _, left, weight, right = self.terms[-1]
-        a, _, inverse = middle[-1]
-        residual = k.labels - right.T @ (inverse @ (a @ (right @ (g * k.labels))))
-        pull = weight * (left @ (right @ (g * residual))) ** 2  # minus the derivative of the energy in r
-        answer = np.linalg.solve(curvature, np.column_stack([pull, mixed]))
-        risk = np.append(residual**2 + noise, 0.0) + mixed.T @ answer[:, 0]
-        second -= mixed.T @ answer[:, 1:]
-        carry = -second[:, :-1] * k.weights / (m * u**2)
-        test = np.linalg.solve(np.eye(u.size) - carry[:-1], risk[:-1])
-        return Errors(test, u, residual, float(risk[-1] + carry[-1] @ test))
+        in_r, in_g = r * np.sqrt(count / k.width), np.sqrt(k.weights / m) / u
+        bent: list[np.ndarray] = [
+            np.zeros((count, count)),
+            in_r[:, None] * k.rest * (in_g / count),
+            np.zeros((u.size, u.size)),
+        ]
+        for part, found in zip((self.slope, mean), middle, strict=True):
+            for bends in part.bend(found, in_r, in_g):
+                for total, more in zip(bent, bends, strict=True):
+                    total += more
+        (a,), _, (inverse,) = middle[-1]
+        residual = k.labels - mean.right.T @ (inverse @ (a @ (mean.right @ (g * k.labels))))
+        pull = mean.weights[:, 0] * (mean.left @ (mean.right @ (g * residual))) ** 2
+        rr, rg, gg = bent
+        answer, test = spread(rr, rg, gg, in_r * pull, in_g * (residual**2 + noise))
+        # the square of the weights is the error at one more node, with Φ = k
+        return Errors(test / in_g, u, residual, k.width / count * float(in_r @ answer))
+
+
+def spread(
+    rr: np.ndarray, rg: np.ndarray, gg: np.ndarray, pull: np.ndarray, own: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Solve x = pull + rr x + rg t, t = own + rgᵀ x + gg t, by conjugate gradients: they need few steps."""
+    count, both = len(pull), np.concatenate([pull, own])
+
+    def apply(z: np.ndarray) -> np.ndarray:
+        x, t = z[:count], z[count:]
+        return z - np.concatenate([rr @ x + rg @ t, x @ rg + gg @ t])
+
+    matrix = LinearOperator((both.size, both.size), apply, dtype=float)
+    found, missed = cg(matrix, both, rtol=1e-12, maxiter=100)
+    if missed:
+        found = np.linalg.solve(np.eye(both.size) - np.block([[rr, rg], [rg.T, gg]]), both)
+    return found[:count], found[count:]

@@ -4,6 +4,7 @@ Only inner products of those vectors enter, so nothing here grows with the dimen
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -80,13 +81,21 @@ class ReducedLaw:
         kappa = self.means[c] + normals @ self.roots[c].T
         if not isinstance(self.labels, Regression):
             return kappa, np.full(len(kappa), self.labels.values[c])
-        link = self.labels.link_of(c)
-        y = link(kappa @ self.index)
-        centre, std = self.means[c] @ self.index, np.linalg.norm(self.roots[c].T @ self.index)
-        mean = link.moments(np.array([centre]), np.array([std]), 0)[0, 0]
-        variance = max(float(link.mean_square(centre, std)) - mean**2, 0.0)
+        y = self.labels.link_of(c)(kappa @ self.index)
+        mean, std = self._label_moments[c]
         found = y.std()
-        return kappa, mean + (y - y.mean()) * (np.sqrt(variance) / found if found > 0 else 0.0)
+        return kappa, mean + (y - y.mean()) * (std / found if found > 0 else 0.0)
+
+    @cached_property
+    def _label_moments(self) -> list[tuple[float, float]]:
+        """Mean and standard deviation of each class's noiseless labels."""
+        result = []
+        for c in range(len(self.means)):
+            link = self.labels.link_of(c)  # type: ignore[union-attr]
+            centre, std = self.means[c] @ self.index, np.linalg.norm(self.roots[c].T @ self.index)
+            mean = float(link.moments(np.array([centre]), np.array([std]), 0)[0, 0])
+            result.append((mean, np.sqrt(max(float(link.mean_square(centre, std)) - mean**2, 0.0))))
+        return result
 
     def everything(self, rng: np.random.Generator) -> tuple[np.ndarray, ...]:
         """Return many nodes over all classes: κ, y, weights and the scales outside."""
