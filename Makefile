@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: help report explore test test-cpus lint format bench claims fingerprints costs pictures docs docs-check wheel clean
+.PHONY: help report explore test test-cpus lint format bench bench-peers bench-scale claims fingerprints costs pictures docs docs-check wheel clean
 
 help:
 	@echo "make report   install, compute the quick report, write out/report.html"
@@ -15,6 +15,8 @@ help:
 	@echo "make test-newest  every test on another Python (NEWEST=python3.13)"
 	@echo "make lint     ruff, formatting, types"
 	@echo "make bench    speed, as ratios within one run"
+	@echo "make bench-peers  the same jobs by what one would take instead"
+	@echo "make bench-scale  how costs grow with size"
 	@echo "make claims   judge every claim at the quick scale anew: docs/evidence and docs/claims.md"
 	@echo "make fingerprints  before a change: store numbers; after it: compare them"
 	@echo "make costs    time the catalogue anew, for firstlight study list"
@@ -77,8 +79,18 @@ format: $(VENV)/.dev
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
+ONE := OPENBLAS_NUM_THREADS=1 NUMBA_NUM_THREADS=1
 bench: $(VENV)/.dev
-	$(BIN)/python -m benchmarks
+	$(ONE) $(BIN)/python -m benchmarks --save docs/measured/performance.json
+
+bench-scale: $(VENV)/.dev
+	$(ONE) $(BIN)/python -m benchmarks.scale --save docs/measured/scale.json
+
+# An environment of its own, for what the project itself does not need.
+bench-peers: pyproject.toml
+	test -x .venv-peers/bin/python || $(PYTHON) -m venv .venv-peers
+	.venv-peers/bin/python -m pip --quiet install --editable . joblib optuna scikit-learn psutil
+	$(ONE) .venv-peers/bin/python -m benchmarks.peers --save docs/measured/peers.json
 
 claims: $(VENV)/.dev
 	for theory in early_alignment one_step phase_transition unseen_classes; do \
@@ -107,4 +119,4 @@ wheel: $(VENV)/.dev
 	$(BIN)/python -m build --outdir out/dist
 
 clean:
-	rm -rf $(VENV) .venv-lowest .venv-newest out
+	rm -rf $(VENV) .venv-lowest .venv-newest .venv-peers out

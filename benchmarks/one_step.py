@@ -1,6 +1,7 @@
 """One step: a trial against the bare BLAS/LAPACK calls it needs, a prediction against a trial, and memory."""
 
 import tracemalloc
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -44,6 +45,36 @@ def _peak(job) -> float:
     return peak / 2**20
 
 
+def _network_free(problem: Problem) -> list[tuple[str, float, float, float, str]]:
+    """Curves of twenty points, fine and coarse, and settings where an iteration may not settle."""
+    sizes = [N * step // 5 for step in range(1, 21)]
+    curve = partial(problem.predict, 1, method="asymptotic", sample_sizes=sizes)
+    fine, coarse = best_of(curve, 3), best_of(partial(curve, draws=2, nodes=64), 3)
+    hard = [replace(problem, ridge=0.0), replace(problem, step_size=1e6)]
+    slowest = max(best_of(partial(one.predict, 1, method="asymptotic"), 1) for one in hard)
+    return [
+        ("network-free curve of 20 sizes with its error, s over 1 s", fine, 1.0, fine, "<= 1"),
+        (
+            "coarse curve of 20 sizes, 2 draws of 64 nodes, s over 0.15 s",
+            coarse, 0.15, coarse / 0.15, "<= 1",
+        ),
+        (
+            "network-free at ridge 0 and k = m, and at step 1e6, slower of both, s over 2 s",
+            slowest, 2.0, slowest / 2.0, "<= 1",
+        ),
+    ]  # fmt: skip
+
+
+def _activations() -> tuple[str, float, float, float, str]:
+    """Deterministic predictions with tanh against ReLU: the second moments of their features differ."""
+    seconds = []
+    for name in ("tanh", "relu"):
+        problem = Problem.scaled(dimension=N, width=N, samples=N, alpha=0.5, beta=0.74, activation=name)
+        problem.predict(0)
+        seconds.append(best_of(partial(problem.predict, 0), 3))
+    return ("deterministic prediction, tanh / ReLU (s)", *seconds, seconds[0] / seconds[1], "<= 1.5")
+
+
 def run():
     problem = Problem.scaled(dimension=N, width=N, samples=N, alpha=0.5, beta=0.74)
     path = Problem.scaled(
@@ -65,6 +96,8 @@ def run():
     held = 4 * 8 * N * N / 2**20
     peak = _peak(lambda: problem.simulate(0))
     return [
+        *_network_free(problem),
+        _activations(),
         ("trial, 5 m test points (s), median of nine turns", trial, floor, ratios[0], "<= 1.3"),
         (
             "deterministic, 10 ridges x 4 sizes (s) against a trial",

@@ -22,7 +22,7 @@ extensions = [
     "mathml",
     "plain_docstrings",
 ]
-exclude_patterns = ["_build", "evidence"]  # evidence is read by pages, and is none itself
+exclude_patterns = ["_build", "evidence", "measured"]  # read by pages, and none themselves
 nitpicky = False
 myst_enable_extensions = ["dollarmath", "colon_fence", "deflist"]
 myst_heading_anchors = 3

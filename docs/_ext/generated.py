@@ -1,5 +1,6 @@
 """Pages that are written when the site is built: all commands, and all studies with what they cost."""
 
+import json
 from collections.abc import Iterator
 from itertools import groupby
 from pathlib import Path
@@ -91,10 +92,59 @@ def catalogue() -> str:
     return "\n".join(lines)
 
 
+def table(head: list[str], rows: list[list[Any]]) -> str:
+    """Return a table as Markdown."""
+    lines = [head, ["---"] * len(head), *rows]
+    return "\n".join(f"| {' | '.join(str(cell) for cell in line)} |" for line in lines) + "\n"
+
+
+def measured(folder: Path) -> dict[str, str]:
+    """Return the tables of speed, of growth with size, and of peers, as they were measured."""
+    rows = {
+        name: json.loads((folder / f"{name}.json").read_text("utf-8"))["rows"]
+        for name in ("performance", "scale", "peers")
+    }
+    speed = [
+        [f"{one['part']}: {one['what']}", one["measured"], one["floor"], one["ratio"],
+         one["target"], "met" if one["met"] else "**missed**", one["load"]]
+        for one in rows["performance"]
+    ]  # fmt: skip
+    growth = [
+        [one["part"], f"{one['unit']}: " + ", ".join(map(str, one["sizes"])),
+         ", ".join(map(str, one["seconds"])), ", ".join(map(str, one["megabytes"])),
+         one["time exponent"], one["memory exponent"], one["load"]]
+        for one in rows["scale"]
+    ]  # fmt: skip
+    peers = [
+        [
+            one["part"],
+            one["peer"],
+            one["ours"],
+            one["theirs"],
+            one["times faster"],
+            one["accuracy"],
+            one["load"],
+        ]
+        for one in rows["peers"]
+    ]
+    return {
+        "performance": table(["benchmark", "measured", "floor", "ratio", "target", "", "load"], speed),
+        "scale": table(
+            ["job", "sizes", "CPU s", "peak MB", "time ~ size^", "memory ~ size^", "load"], growth
+        ),
+        "peers": table(
+            ["job", "instead", "ours, CPU s", "theirs", "times faster", "accuracy", "load"], peers
+        ),
+    }
+
+
 def write(sphinx: Sphinx) -> None:
     """Write each page, unless it is there already as it would be."""
-    for name, text in (("commands", commands()), ("studies", catalogue())):
-        file = Path(sphinx.srcdir, "reference", f"{name}.md")
+    pages = {"reference/commands.md": commands(), "reference/studies.md": catalogue()}
+    kept = Path(sphinx.srcdir, "measured")
+    pages |= {f"measured/{name}.md": text for name, text in measured(kept).items()}
+    for name, text in pages.items():
+        file = Path(sphinx.srcdir, name)
         if not file.exists() or file.read_text("utf-8") != text:
             file.write_text(text, "utf-8")
 

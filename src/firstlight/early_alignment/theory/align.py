@@ -15,6 +15,7 @@ from firstlight.maths.losses import gain
 from firstlight.maths.workers import Workers
 
 _LARGE = 1e9  # products from which a Gram matrix is worth the threads of BLAS
+_MANY, _FEW = 2000, 32  # samples and coordinates from which, and up to which, there is no Gram matrix
 _STEEP = 1e150  # largest |v|/‖w‖: its square must not overflow
 
 
@@ -63,7 +64,8 @@ def align(
     A neuron that starts exactly on the wall of the dead region, where the path is not unique, stays there:
     the derivative of the ReLU at 0 is taken as 0. Where the second-layer weight of a sliding neuron changes
     sign, its walls turn from attracting to repelling and the sequel is not unique; the datum goes to "on" if
-    its share was at least one half. Memory: 8 n² bytes for the Gram matrix (1.3 GB at n = 12 665).
+    its share was at least one half. Memory: 8 n² bytes for the Gram
+    matrix (1.3 GB at n = 12 665), which is not formed from 2000 samples on in 32 dimensions or fewer.
 
     Examples
     --------
@@ -130,11 +132,10 @@ def _trace(
     """Run the kernel on all neurons; those that fill their room of records are run again with more."""
     from firstlight.early_alignment.theory.kernel.state import FULL
 
-    check_memory(f"X: {len(y)} samples", 8.0 * len(y) ** 2, "the square of the samples")
     points, rows = _cut_dimension(X, start)
-    product, room = partial(np.matmul, points, points.T), len(y) + 16
+    room = len(y) + 16
     with Workers() as workers:
-        gram = workers.together(product) if points.size * len(y) > _LARGE else product()
+        gram = _gram(workers, points)
         found = _run(workers, points, gram, y, rows, second, speed, until, room)
         full = np.flatnonzero(found["status"] == FULL)
         # A runaway would need more events than any separable problem has, many times over.
@@ -148,6 +149,16 @@ def _trace(
                 found[name][full] = again[name]
             full = full[again["status"] == FULL]
     return found
+
+
+def _gram(workers: Workers, X: np.ndarray) -> np.ndarray:
+    """Return X Xᵀ; or nothing where its rows, read from memory, take longer than short products."""
+    n, dimension = X.shape
+    if n >= _MANY and dimension <= _FEW:
+        return np.empty((0, 0))
+    check_memory(f"X: {n} samples", 8.0 * n**2, "the square of the samples")
+    product = partial(np.matmul, X, X.T)
+    return workers.together(product) if X.size * n > _LARGE else product()
 
 
 def _run(

@@ -7,7 +7,7 @@ all one that shrinks: so w and c are projected on them.
 
 import numpy as np
 
-from firstlight.early_alignment.theory.kernel.state import ROUNDING, centre, compiled, dot, set_level
+from firstlight.early_alignment.theory.kernel.state import ROUNDING, centre, compiled, dot, product, set_level
 
 
 @compiled
@@ -19,12 +19,12 @@ def settle(data, neuron, move, on_wall, found):  # type: ignore[no-untyped-def]
     H, pull, share = np.empty((size, size)), np.empty(size), np.zeros(size)
     if size == 1 and others > 0:
         i = on_wall[0]
-        share[0] = min(max(neuron.level[i] + move * neuron.b[i] / data.gram[i, i], 0.0), 1.0)
+        share[0] = min(max(neuron.level[i] + move * neuron.b[i] / data.norms[i] ** 2, 0.0), 1.0)
     elif others > 0:  # else nothing drives the neuron, and all switch off
         for k in range(size):
             pull[k], share[k] = move * neuron.b[on_wall[k]], neuron.level[on_wall[k]]
             for r in range(size):
-                H[k, r] = data.gram[on_wall[k], on_wall[r]]
+                H[k, r] = product(data, on_wall[k], on_wall[r])
         _shares(H, pull, share)
     for k in range(size):
         more += _take_share(data, neuron, on_wall[k], share[k], found + more)

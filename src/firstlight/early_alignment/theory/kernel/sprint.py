@@ -11,6 +11,7 @@ from firstlight.early_alignment.theory.kernel.state import (
     elapsed,
     inlined,
     least,
+    product,
     record,
     second,
 )
@@ -42,15 +43,17 @@ def sprint(data, neuron, move, v, imbalance, gain, until, time, log_norm, reach,
             break
         v_end = second(move, v, imbalance, ww_end, gained)
         later = time + elapsed(v, a, v_end, move * first * C, imbalance + ww - a * a) / (gain * C)
-        share = move * b / data.gram[i, i] + neuron.level[i] - 0.5
+        square = data.norms[i] ** 2
+        share = move * b / square + neuron.level[i] - 0.5
         if (data.y[i] * move < 0 and abs(share) < 0.5 - ROUNDING) or later > until or later == np.inf:
             break
         side = -near.side[k]
         turn = data.y[i] * side
         near.side[k], near.speed[k] = side, -near.speed[k]
-        _close_in(near, size, first, move * turn, data.gram[i])
+        _products(data, near, size, i)
+        _close_in(near, size, first, move * turn)
         near.gap[k] = 0.0
-        cc += turn * (2 * b + turn * data.gram[i, i])
+        cc += turn * (2 * b + turn * square)
         ww, wc, time, v, walked = ww_end, wc_end, later, v_end, walked + first
         near.flipped[flips], near.turn[flips], near.place[flips] = i, turn, walked
         neuron.level[i], neuron.side[i], neuron.changed[0] = 0.5 + 0.5 * side, side, i
@@ -58,8 +61,12 @@ def sprint(data, neuron, move, v, imbalance, gain, until, time, log_norm, reach,
         count = record(neuron, 1, time, log_norm, move * first, v, numbers, which, count)
         flips += 1
     length = np.sqrt(ww)
-    _catch_up(neuron.q, neuron.b, data.gram, near, flips, move, walked, 1 / length)
     _catch_up(w, c, data.X, near, flips, move, walked, 1 / length)
+    if len(data.gram):
+        _catch_up(neuron.q, neuron.b, data.gram, near, flips, move, walked, 1 / length)
+    else:
+        for k in range(len(neuron.q)):
+            neuron.q[k], neuron.b[k] = dot(data.X[k], w), dot(data.X[k], c)
     pace = walked / (flips * length) if flips else 0.0
     return v / length, imbalance / ww, time, log_norm + np.log(length), count, pace
 
@@ -96,11 +103,19 @@ def _only_nearest(near, size, slowest, tie):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def _close_in(near, size, step, turn, row):  # type: ignore[no-untyped-def]
-    gap, speed, side, datum = near.gap, near.speed, near.side, near.datum
+def _products(data, near, size, i):  # type: ignore[no-untyped-def]
+    """Put the products of datum i with the data of the sprint into `near.row`."""
+    datum, row = near.datum, near.row
+    for k in range(size):
+        row[k] = product(data, i, datum[k])
+
+
+@inlined
+def _close_in(near, size, step, turn):  # type: ignore[no-untyped-def]
+    gap, speed, side, row = near.gap, near.speed, near.side, near.row
     for k in range(size):
         gap[k] -= step * speed[k]
-        speed[k] -= turn * side[k] * row[datum[k]]
+        speed[k] -= turn * side[k] * row[k]
 
 
 @compiled

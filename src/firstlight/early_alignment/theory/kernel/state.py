@@ -14,12 +14,13 @@ STALE = 1e-8  # c is formed anew when its square has fallen this far: sums keep 
 SHRUNK = 5.0  # so is q of a sliding neuron when log ‖w‖ has
 SETTLED, DEAD, STILL, TRUNCATED, FULL, VANISHED = range(6)
 
+# gram: ⟨xᵢ, xₖ⟩; none, 0 × 0, where there are so few coordinates that products are formed when needed
 Data = namedtuple("Data", "X gram norms longest y")
 # q = Xw, b = Xc; level: 1 on, 0 off, between: sliding; side: the same as +1, -1, 0; met, changed: data of one
 # event; tally: how many data act, how many of them slide, the largest ‖c‖² since c was formed.
 Neuron = namedtuple("Neuron", "w c q b level side ratio met changed tally near")
 # The data of a sprint side by side, and the flips on its way.
-Near = namedtuple("Near", "datum side norm gap speed ratio flipped turn place")
+Near = namedtuple("Near", "datum side norm gap speed ratio flipped turn place row")
 
 compiled = partial(compile_, error_model="numpy")
 inlined = partial(compile_, error_model="numpy", inline="always")
@@ -98,13 +99,24 @@ def record(neuron, found, time, log_norm, step, v, numbers, which, count):  # ty
     return count
 
 
+@inlined
+def product(data, i, k):  # type: ignore[no-untyped-def]
+    """Return ⟨xᵢ, xₖ⟩."""
+    return data.gram[i, k] if len(data.gram) else dot(data.X[i], data.X[k])
+
+
 @compiled
 def set_level(data, neuron, i, new):  # type: ignore[no-untyped-def]
-    """Give datum i a new level, and update c and b = Xc through the Gram matrix."""
+    """Give datum i a new level, and update c and b = Xc."""
     change = data.y[i] * (new - neuron.level[i])
-    column, b = data.gram[i], neuron.b
-    for k in range(len(b)):
-        b[k] += change * column[k]
+    b = neuron.b
+    if len(data.gram):
+        column = data.gram[i]
+        for k in range(len(b)):
+            b[k] += change * column[k]
+    else:
+        for k in range(len(b)):
+            b[k] += change * dot(data.X[k], data.X[i])
     for k in range(len(neuron.c)):
         neuron.c[k] += change * data.X[i, k]
     neuron.tally[0] += (new > 0) - (neuron.level[i] > 0)

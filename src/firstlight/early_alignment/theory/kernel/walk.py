@@ -47,11 +47,14 @@ def trace(X, gram, y, W, Q, C, B, second, gain, until, numbers, which, counts, s
     it, both in that unit, new level) and ``which[j, r]`` the datum; several rows at one time are one event.
     The datum is -1 where none changes, and c is formed anew.
     """
-    norms, n = np.sqrt(np.diag(gram).copy()), len(y)
+    n = len(y)
+    norms = np.empty(n)
+    for i in range(n):
+        norms[i] = np.sqrt(dot(X[i], X[i]))
     data = Data(X, gram, norms, norms.max(), y)
     near = Near(
         np.empty(n + 1, np.int64), np.empty(n), np.empty(n), np.empty(n), np.empty(n), np.empty(n),
-        np.empty(BURST + 4, np.int64), np.empty(BURST + 4), np.empty(BURST + 4),
+        np.empty(BURST + 4, np.int64), np.empty(BURST + 4), np.empty(BURST + 4), np.empty(n),
     )  # fmt: skip
     level, side, ratio = np.empty(n), np.empty(n), np.empty(n)
     met, changed, tally = np.empty(n, np.int64), np.empty(n, np.int64), np.zeros(3)

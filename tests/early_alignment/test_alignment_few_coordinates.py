@@ -1,0 +1,29 @@
+"""Many samples in few coordinates are walked without a Gram matrix: the same paths."""
+
+import numpy as np
+import pytest
+
+from firstlight import early_alignment as ea
+from firstlight.data.separable import separable
+from firstlight.early_alignment.theory import align
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_paths_do_not_depend_on_the_gram_matrix(seed, monkeypatch):
+    rng = np.random.default_rng(seed)
+    if seed % 2:  # sliding, and data that flip many times
+        X, y = rng.normal(size=(60, 3 + seed)), rng.choice([-1.0, 1.0], 60)
+    else:
+        X, y = separable(300, 4 + seed, 0.2, rng)
+    W, s = rng.normal(size=(20, X.shape[1])), rng.choice([-1.0, 1.0], 20)
+    formed = ea.align(X, y, W, s)
+    monkeypatch.setattr(align, "_MANY", 1)
+    monkeypatch.setattr(align, "check_memory", None)  # nothing of the size of the Gram matrix is asked for
+    free = ea.align(X, y, W, s)
+    np.testing.assert_array_equal(free.fate, formed.fate)
+    np.testing.assert_array_equal(free.complete, formed.complete)
+    # exact but for rounding, which separable data do not amplify, and random ones by the number of events
+    np.testing.assert_allclose(free.entry_time, formed.entry_time, rtol=1e-9)
+    np.testing.assert_allclose(free.death_time, formed.death_time, rtol=1e-9)
+    times = np.linspace(0, formed.last_event, 5)
+    np.testing.assert_allclose(free.direction(times), formed.direction(times), atol=1e-8)
