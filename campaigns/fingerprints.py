@@ -65,11 +65,14 @@ def of_trial(study: Any, index: int, arm: Any, seed: list[int]) -> Any:
     """Return one trial's numbers, or what it raised."""
     try:
         problem = study.build(study.point(index))
-        kind = getattr(arm, "kind", None) or arm.kind
-        found = getattr(problem, kind)(np.random.default_rng(seed), **arm.options)
-    except (ImportError, FileNotFoundError) as error:
-        return f"not computed: {type(error).__name__}"  # images not fetched, or an extra not installed
-    return {str(key): plain(variable.values) for key, variable in found.data_vars.items()}
+        results = getattr(problem, arm.kind)(np.random.default_rng(seed), **arm.options)
+    except (
+        ImportError,
+        FileNotFoundError,
+        ValueError,
+    ) as error:  # images not fetched, an extra not installed
+        return f"not computed: {error}"
+    return {str(key): plain(variable.values) for key, variable in results.data_vars.items()}
 
 
 def of_readme() -> Iterator[tuple[str, Any]]:
@@ -112,7 +115,7 @@ def main() -> int:
     parser.add_argument("--only", default="", help="only what has this text in its name")
     asked = parser.parse_args()
     known = json.loads(asked.file.read_text()) if asked.file.exists() else None
-    found: dict[str, Any] = {}
+    computed: dict[str, Any] = {}
     differ = 0
     with threadpool_limits(1), warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -120,17 +123,17 @@ def main() -> int:
             for name, value in source:
                 if asked.only not in name:
                     continue
-                found[name] = json.loads(json.dumps(value))
-                if known is not None and not equal(known.get(name), found[name], asked.tolerance):
+                computed[name] = json.loads(json.dumps(value))
+                if known is not None and not equal(known.get(name), computed[name], asked.tolerance):
                     differ += 1
                     print(f"differs: {name}", flush=True)
     if known is None:
         asked.file.parent.mkdir(parents=True, exist_ok=True)
-        asked.file.write_text(json.dumps(found, indent=1))
-        print(f"{len(found)} fingerprints written")
+        asked.file.write_text(json.dumps(computed, indent=1))
+        print(f"{len(computed)} fingerprints written")
         return 0
-    missing = [name for name in known if asked.only in name and name not in found]
-    print(f"{len(found)} fingerprints compared, {differ} differ, {len(missing)} are gone: {missing[:5]}")
+    missing = [name for name in known if asked.only in name and name not in computed]
+    print(f"{len(computed)} fingerprints compared, {differ} differ, {len(missing)} are gone: {missing[:5]}")
     return 1 if differ or missing else 0
 
 
