@@ -84,7 +84,7 @@ def _study(name: str, scale: str, trials: int | None, seed: int | None) -> "Stud
 
 
 @contextmanager
-def _found(study: "Study", scale: str, path: Path) -> "Iterator[tuple[Store, xr.Dataset]]":
+def _stored(study: "Study", scale: str, path: Path) -> "Iterator[tuple[Store, xr.Dataset]]":
     from firstlight.study.run import dataset
     from firstlight.study.store import Store
 
@@ -255,7 +255,7 @@ def show(
     from firstlight.study.summary import conclusions, table
 
     study = _study(name, scale, trials, seed)
-    with _found(study, scale, store) as (opened, results):
+    with _stored(study, scale, store) as (opened, results):
         failed = failures(study, opened)
     frame = table(study, results)
     if as_json:
@@ -292,7 +292,7 @@ def figure(
     from firstlight.show.save import save
 
     study = _study(name, scale, trials, seed)
-    with _found(study, scale, store) as (_, results):
+    with _stored(study, scale, store) as (_, results):
         for path in save(study, results, output):
             typer.echo(path)
 
@@ -312,5 +312,5 @@ def export(
     from firstlight.study.summary import export as write
 
     study = _study(name, scale, trials, seed)
-    with _found(study, scale, store) as (_, results):
+    with _stored(study, scale, store) as (_, results):
         typer.echo(write(study, results, to, output))

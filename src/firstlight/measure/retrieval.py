@@ -40,8 +40,8 @@ class Recall(Shown):
 
     Examples
     --------
-    >>> found = recall_at_k([[1, 0], [1, 0.1], [0, 1], [1, 1]], [0, 0, 1, 2])
-    >>> float(found), found.excluded
+    >>> recall = recall_at_k([[1, 0], [1, 0.1], [0, 1], [1, 1]], [0, 0, 1, 2])
+    >>> float(recall), recall.excluded
     (1.0, 2)
     """
 

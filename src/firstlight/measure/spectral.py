@@ -43,8 +43,8 @@ def spectral_estimator(
     --------
     >>> from firstlight import MultiIndex
     >>> drawn = MultiIndex("z1**2").sample(2000, 50, rng=0)
-    >>> values, found = spectral_estimator(drawn.X, drawn.y, lambda y: 1 - 1 / np.maximum(y, 0.1))
-    >>> bool(abs(found[:, 0] @ drawn.directions[:, 0]) > 0.95)
+    >>> values, vectors = spectral_estimator(drawn.X, drawn.y, lambda y: 1 - 1 / np.maximum(y, 0.1))
+    >>> bool(abs(vectors[:, 0] @ drawn.directions[:, 0]) > 0.95)
     True
     """
     if np.iscomplexobj(X) or np.iscomplexobj(y):

@@ -56,8 +56,8 @@ def step_similarity(moved: np.ndarray, heads: np.ndarray, slope: float, labels: 
     --------
     >>> heads = np.array([1.0, -1.0])
     >>> moved = np.array([[2.0, 0.0], [1.0, -1.0]])
-    >>> found = step_similarity(moved, heads, 0.5, [0, 1])
-    >>> found.similarity.values.tolist(), float(found.snr[0])
+    >>> measured = step_similarity(moved, heads, 0.5, [0, 1])
+    >>> measured.similarity.values.tolist(), float(measured.snr[0])
     ([2.0, 2.0], 1.0)
     """
     columns = heads.reshape(len(heads), -1)

@@ -36,8 +36,8 @@ class Problem(Setting):
     Examples
     --------
     >>> problem = Problem.scaled(dimension=60, width=60, samples=60, alpha=0.5, beta=0.5)
-    >>> found = problem.simulate(rng=0)
-    >>> bool(0 < found.train_error < found.test_error)
+    >>> trained = problem.simulate(rng=0)
+    >>> bool(0 < trained.train_error < trained.test_error)
     True
     """
 

@@ -200,8 +200,8 @@ def scaling(
     Examples
     --------
     >>> from firstlight.study.demo import Exponential
-    >>> found = scaling(lambda n: Exponential(samples=n), 3, trials=800, rng=1)
-    >>> found["size"].values.tolist(), str(found["variance_rate_note"].values)
+    >>> rates = scaling(lambda n: Exponential(samples=n), 3, trials=800, rng=1)
+    >>> rates["size"].values.tolist(), str(rates["variance_rate_note"].values)
     ([3, 6, 12], 'gap ~ size^(-1.06 ± 0.18)')
     """
     chosen = [sizes, 2 * sizes, 4 * sizes] if isinstance(sizes, (int, np.integer)) else list(sizes)

@@ -112,11 +112,11 @@ def judge(
 
     Examples
     --------
-    >>> found = judge(xr.DataArray([1.0, 1.02, 0.99], dims="trial"), xr.DataArray(1.0))
-    >>> float(found["gap"]), str(found["verdict"].values)
+    >>> verdict = judge(xr.DataArray([1.0, 1.02, 0.99], dims="trial"), xr.DataArray(1.0))
+    >>> float(verdict["gap"]), str(verdict["verdict"].values)
     (0.0033, 'agrees')
-    >>> found = judge(xr.DataArray([1.0, 1.1, 0.9], dims="trial"), xr.DataArray(1.0))
-    >>> str(found["verdict"].values), float(found["trials_needed"])
+    >>> verdict = judge(xr.DataArray([1.0, 1.1, 0.9], dims="trial"), xr.DataArray(1.0))
+    >>> str(verdict["verdict"].values), float(verdict["trials_needed"])
     ('undecided', 18.0)
     """
     own = xr.DataArray(0.0) if predicted_sem is None else predicted_sem

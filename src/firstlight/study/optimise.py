@@ -120,8 +120,8 @@ def optimise(
     Examples
     --------
     >>> from firstlight.study.demo import Exponential
-    >>> found = optimise(Exponential(rate=1.0, samples=10), {"rate": (0.5, 2.0)}, "mean")
-    >>> found.best, found.border  # the mean is 1/rate
+    >>> optimum = optimise(Exponential(rate=1.0, samples=10), {"rate": (0.5, 2.0)}, "mean")
+    >>> optimum.best, optimum.border  # the mean is 1/rate
     ({'rate': 2.0}, ('rate',))
     """
     check_flag("check", check)

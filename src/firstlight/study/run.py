@@ -57,8 +57,8 @@ def run(
     >>> import tempfile
     >>> from firstlight.study.demo import STUDY
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     found = run(STUDY, f"{folder}/study.sqlite", workers=0)
-    >>> found["mean"].sel(arm="theory", trial=0).values.tolist()
+    ...     results = run(STUDY, f"{folder}/study.sqlite", workers=0)
+    >>> results["mean"].sel(arm="theory", trial=0).values.tolist()
     [2.0, 1.0, 0.5]
     """
     chosen = study.at(scale)

@@ -27,8 +27,8 @@ class PlaneProblem(UnseenProblem):
     Examples
     --------
     >>> problem = PlaneProblem(means=[(3, 1), (0, 3)], dimension=64, samples=64, unseen_samples=20)
-    >>> found = problem.predict(0)
-    >>> bool(found.alignment[0] > found.alignment[1])
+    >>> predicted = problem.predict(0)
+    >>> bool(predicted.alignment[0] > predicted.alignment[1])
     True
     """
 

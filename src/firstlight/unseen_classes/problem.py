@@ -260,8 +260,8 @@ class ImageProblem(UnseenProblem):
 
     Examples
     --------
-    >>> found = ImageProblem(classes="3,8", per_class=20).predict(0)
-    >>> found.sizes["class"], int(found.alignment.notnull().sum())
+    >>> predicted = ImageProblem(classes="3,8", per_class=20).predict(0)
+    >>> predicted.sizes["class"], int(predicted.alignment.notnull().sum())
     (10, 8)
     """
 

@@ -38,8 +38,8 @@ class SetsProblem(UnseenProblem):
 
     Examples
     --------
-    >>> found = SetsProblem(sets="0,1;3,8;2,7", per_class=15).predict(0)
-    >>> found.spearman.dims, found.alignment.dims, found.sizes["train"]
+    >>> predicted = SetsProblem(sets="0,1;3,8;2,7", per_class=15).predict(0)
+    >>> predicted.spearman.dims, predicted.alignment.dims, predicted.sizes["train"]
     (('relation',), ('train', 'class'), 3)
     """
 

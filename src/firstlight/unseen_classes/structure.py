@@ -40,8 +40,8 @@ class GradientProblem(ByValue):
 
     Examples
     --------
-    >>> found = GradientProblem(dimension=64).simulate(0)
-    >>> bool(found.operator_error < found.frobenius_error)
+    >>> measured = GradientProblem(dimension=64).simulate(0)
+    >>> bool(measured.operator_error < measured.frobenius_error)
     True
     """
 

@@ -36,8 +36,8 @@ class TableProblem(UnseenProblem):
     >>> rows = np.random.default_rng(0).normal(size=(80, 6)) + 3 * np.eye(4, 6).repeat(20, axis=0)
     >>> with tempfile.TemporaryDirectory() as folder, patch.dict(os.environ, FIRSTLIGHT_CACHE=folder):
     ...     name = keep(rows, np.repeat(["ash", "elm", "fir", "oak"], 20))
-    ...     found = TableProblem(table=name, classes=["ash", "oak"]).predict(0)
-    >>> found.alignment.notnull().values.tolist()
+    ...     predicted = TableProblem(table=name, classes=["ash", "oak"]).predict(0)
+    >>> predicted.alignment.notnull().values.tolist()
     [False, True, True, False]
     """
 

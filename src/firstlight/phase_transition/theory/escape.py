@@ -244,8 +244,8 @@ def escape_time(
     Examples
     --------
     >>> student = Student("tanh_squared", 1.5, 0.8, offset=-0.5)
-    >>> found = escape_time("sign(abs(z1) - 1.4820733)", student, 6.0, 0.12, 1000, steps=48, draws=1 << 11)
-    >>> bool(10 < found.time < 48)
+    >>> escape = escape_time("sign(abs(z1) - 1.4820733)", student, 6.0, 0.12, 1000, steps=48, draws=1 << 11)
+    >>> bool(10 < escape.time < 48)
     True
     """
     _check(dimension, level)

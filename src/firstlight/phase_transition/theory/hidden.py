@@ -128,8 +128,8 @@ def easy_directions(
     --------
     >>> rng = np.random.default_rng(0)
     >>> z = rng.normal(size=(300, 5))
-    >>> found = easy_directions(z, (z[:, 2] > 0).astype(int), 99, rng)
-    >>> found.count, bool(abs(found.directions[2, 0]) > 0.9)
+    >>> signal = easy_directions(z, (z[:, 2] > 0).astype(int), 99, rng)
+    >>> signal.count, bool(abs(signal.directions[2, 0]) > 0.9)
     (1, True)
     """
     n, d = z.shape
@@ -232,8 +232,8 @@ def hard_directions(
     --------
     >>> rng = np.random.default_rng(0)
     >>> z = rng.normal(size=(400, 6))
-    >>> found = hard_directions(z, z[:, 1] ** 2, 0, np.zeros((6, 0)), 99, rng)
-    >>> found.count, bool(abs(found.directions[1, 0]) > 0.9)
+    >>> signal = hard_directions(z, z[:, 1] ** 2, 0, np.zeros((6, 0)), 99, rng)
+    >>> signal.count, bool(abs(signal.directions[1, 0]) > 0.9)
     (1, True)
     """
     part, weights = slices(y, classes), _weights(y, classes)

@@ -54,8 +54,8 @@ def spectral_threshold(
 
     Examples
     --------
-    >>> found = spectral_threshold("z1**2", lambda y: (y - 1) / (y + np.sqrt(2) - 1))
-    >>> print(found.value, found.pinned)
+    >>> threshold = spectral_threshold("z1**2", lambda y: (y - 1) / (y + np.sqrt(2) - 1))
+    >>> print(threshold.value, threshold.pinned)
     0.707 True
     """
     target = as_target(target)

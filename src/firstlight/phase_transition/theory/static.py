@@ -71,8 +71,8 @@ def static_point(
     >>> from firstlight import MultiIndex
     >>> from firstlight.phase_transition.theory.labels import draw, label_law
     >>> sample = draw(label_law(MultiIndex("tanh(z1 + 1.5*(z2**2 - 1))")), 1, 1 << 12)
-    >>> found = static_point(Student("gelu"), sample, 5.0)
-    >>> print(found.valid, bool(abs(found.overlap[0, 0] - 0.444) < 0.02))
+    >>> point = static_point(Student("gelu"), sample, 5.0)
+    >>> print(point.valid, bool(abs(point.overlap[0, 0] - 0.444) < 0.02))
     True True
     """
     m, ridge = student.width, student.ridge

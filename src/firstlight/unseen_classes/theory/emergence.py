@@ -48,8 +48,8 @@ def emergence(
 
     Examples
     --------
-    >>> found = emergence(similarity=3.0, spread=1.0, norm=1.0, overlap=0.25, tau=0.5)
-    >>> found.strength, found.snr, found.mean_strength, found.emerges
+    >>> said = emergence(similarity=3.0, spread=1.0, norm=1.0, overlap=0.25, tau=0.5)
+    >>> said.strength, said.snr, said.mean_strength, said.emerges
     (3.0, 3.0, 9.0, True)
     """
     for name, value in (("spread", spread), ("norm", norm), ("bulk", bulk), ("tau", tau)):
