@@ -150,3 +150,10 @@ def test_a_network_with_few_rows_finds_what_the_statistic_finds():
     one = last(x, y)
     (linear,) = (p for p in one.predictions if "linear" in p.what)
     assert linear.measured > 0.5 * linear.predicted > 0.05
+
+
+def test_too_few_rows_are_counted_in_words():
+    rng = np.random.default_rng(0)
+    (finding,) = diagnose(user_data(rng.normal(size=(20, 3)), rng.normal(size=20)), Clock(1.0))
+    assert finding.speaks == "no"
+    assert finding.why.endswith("these are 20 rows and 3 columns.")

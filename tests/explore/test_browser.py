@@ -138,6 +138,34 @@ def test_a_dragged_datum_changes_the_fates(browser, server):
         page.click("button.play")
 
 
+def test_one_neuron_is_dragged_by_its_ray_or_moved_by_keys(browser, server):
+    def neurons(page, said):
+        page.wait_for_function(f"() => location.search.includes('neurons=') && location.search !== {said!r}")
+        search = urlparse(page.url).query
+        return json.loads(parse_qs(search)["neurons"][0]), f"?{search}"
+
+    with opened(browser, server, "/theory/early_alignment?width=6") as page:
+        settled(page)
+        box = page.locator('[data-place="0 0"] .grip').bounding_box()
+        x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+        page.mouse.move(x, y)
+        page.mouse.down()
+        page.mouse.move(x + 30, y + 60, steps=3)
+        page.mouse.up()
+        dragged, search = neurons(page, "")
+        assert dragged[0][1] < 0.8  # it was at 0.92, and follows the hand; its neighbours stay
+        assert dragged[1] == [-0.821, 0.571, 1]
+        page.focus('[data-place="0 0"]')
+        page.keyboard.press("Shift+ArrowUp")
+        moved, _ = neurons(page, search)
+        assert [i for i in range(6) if dragged[i] != moved[i]] == [0]
+        assert moved[0][1] == pytest.approx(dragged[0][1] + 0.125, abs=2e-3)  # a twentieth of the width
+        for kind, mark in (("SVG", b"<svg"), ("PNG", b"\x89PNG")):
+            with page.expect_download() as waiting:
+                page.click(f'[data-panel="plane"] button:has-text("{kind}")')
+            assert Path(waiting.value.path()).read_bytes().startswith(mark)
+
+
 def test_export_and_table_hold_the_numbers_of_the_library(browser, server, tmp_path):
     from firstlight.explore.pages import page as described
     from firstlight.one_step import Problem

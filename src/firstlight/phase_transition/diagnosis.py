@@ -44,7 +44,8 @@ def diagnose(data: UserData, clock: Clock) -> Iterator[Finding]:
     Finding
     """
     if min(data.shape[0] / _LEAST_ROWS, data.shape[1] / 2) < 1:
-        yield Finding("no", f"It needs {_LEAST_ROWS} rows and two columns at least; these are {data.shape}.")
+        here = "{} rows and {} columns".format(*data.shape)
+        yield Finding("no", f"It needs {_LEAST_ROWS} rows and two columns at least; these are {here}.")
         return
     classes, state = len(data.classes), begin(data)
     rng = data.rng("phase", "easy")

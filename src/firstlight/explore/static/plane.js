@@ -147,16 +147,19 @@ export class Plane {
         const role = (group.frame_roles.length ? group.frame_roles[Math.round(along)][i] : group.roles[i]) || group.role;
         item.element.setAttribute("class", `role-${role}`);
         const [x, y] = this.at([blend(0), blend(1)]);
-        item.body.setAttribute("transform", `translate(${x.toFixed(2)} ${y.toFixed(2)})`);
-        if (item.ray) this.placeRay(item, a.length > 2 ? Math.atan2(...turned(a, b, share)) : Math.atan2(blend(1), blend(0)));
+        if (item.ray) this.placeRay(item, a.length > 2 ? Math.atan2(...turned(a, b, share)) : Math.atan2(blend(1), blend(0)), [x, y]);
+        else item.body.setAttribute("transform", `translate(${x.toFixed(2)} ${y.toFixed(2)})`);
       });
     });
     if (times.length > 1) this.clock.textContent = `t = ${number(times[k] + share * (times[k + 1] - times[k]), 3)}`;
   }
 
-  placeRay(item, angle) {
+  // a ray is held at its tip: short neurons all have their dots in the middle
+  placeRay(item, angle, [x, y]) {
     const [x0, y0] = this.at([0, 0]);
     const [x1, y1] = this.at([Math.cos(angle), Math.sin(angle)]);
+    item.body.setAttribute("transform", `translate(${x1.toFixed(2)} ${y1.toFixed(2)})`);
+    item.mark.setAttribute("transform", `translate(${(x - x1).toFixed(2)} ${(y - y1).toFixed(2)})`);
     for (const [name, value] of Object.entries({ x1: x0, y1: y0, x2: x1, y2: y1 })) item.ray.setAttribute(name, value.toFixed(2));
   }
 
