@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: help report explore test test-cpus lint format bench bench-peers bench-scale claims fingerprints costs pictures docs docs-check wheel clean
+.PHONY: help report explore test test-cpus lint format bench bench-peers bench-scale campaign claims fingerprints costs pictures docs docs-check wheel clean
 
 help:
 	@echo "make report   install, compute the quick report, write out/report.html"
@@ -17,6 +17,7 @@ help:
 	@echo "make bench    speed, as ratios within one run"
 	@echo "make bench-peers  the same jobs by what one would take instead"
 	@echo "make bench-scale  how costs grow with size"
+	@echo "make campaign  look for failures for an hour: random problems, hostile files, kills; goes on where it stopped"
 	@echo "make claims   judge every claim at the quick scale anew: docs/evidence and docs/claims.md"
 	@echo "make fingerprints  before a change: store numbers; after it: compare them"
 	@echo "make costs    time the catalogue anew, for firstlight study list"
@@ -91,6 +92,17 @@ bench-peers: pyproject.toml
 	test -x .venv-peers/bin/python || $(PYTHON) -m venv .venv-peers
 	.venv-peers/bin/python -m pip --quiet install --editable . joblib optuna scikit-learn psutil
 	$(ONE) .venv-peers/bin/python -m benchmarks.peers --save docs/measured/peers.json
+
+SECONDS ?= 600
+campaign: $(VENV)/.dev
+	mkdir -p out
+	for theory in early_alignment one_step phase_transition unseen_classes; do \
+	  $(BIN)/python campaigns/random_problems.py --count 25000 --only $$theory --seconds $(SECONDS) \
+	    --log out/$$theory.jsonl --save docs/evidence/campaigns.json || failed=1; done; \
+	for kind in expressions files bits kills disk; do \
+	  $(BIN)/python campaigns/hostile.py --only $$kind --seconds $(SECONDS) \
+	    --log out/$$kind.jsonl --save docs/evidence/campaigns.json || failed=1; done; \
+	exit $${failed:-0}
 
 claims: $(VENV)/.dev
 	for theory in early_alignment one_step phase_transition unseen_classes; do \

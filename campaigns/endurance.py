@@ -13,10 +13,11 @@ import signal
 import sys
 import tempfile
 import time
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
+
+from firstlight import __version__
 
 SECONDS, GIGABYTES = 20, 2.0  # of one call: CPU time and memory
 PATIENCE = 1800.0  # s without an answer, whatever the machine does beside it: a hang
@@ -119,6 +120,7 @@ def arguments(about: str, count: int) -> argparse.ArgumentParser:
     parser.add_argument("--first", type=int, default=0, help="the first seed")
     parser.add_argument("--seconds", type=float, default=float("inf"), help="stop after so much time")
     parser.add_argument("--log", type=Path, help="JSON lines; cases in it are not run again")
+    parser.add_argument("--save", type=Path, help="put the summary into this JSON file")
     return parser
 
 
@@ -146,21 +148,32 @@ def outcomes(work: Work, cases: Iterable[list], options: argparse.Namespace) -> 
         child.stop()
 
 
-def campaign(work: Work, cases: Iterable[list], options: argparse.Namespace) -> int:
-    """Run cases, print failures and a summary by the first word of a case; 1 if any failed."""
-    tries: Counter[str] = Counter()
-    failures: Counter[str] = Counter()
-    slowest: dict[str, float] = {}
-    for found in outcomes(work, cases, options):
-        name = str(found.case[0])
-        tries[name] += 1
-        slowest[name] = max(slowest.get(name, 0.0), found.seconds)
-        if found.failure:
-            failures[name] += 1
-            print(f"{found.case}: {found.failure}", flush=True)
-    for name, count in sorted(tries.items()):
-        print(f"{name}: {count} tried, {failures[name]} failed, slowest {slowest[name]:.1f} s")
-    return int(bool(failures))
+def campaign(
+    work: Work, cases: Iterable[list], options: argparse.Namespace, tries: dict[str, int] | None = None
+) -> int:
+    """Run cases, print failures and a summary by the first word of a case; 1 if any failed.
+
+    A case counts as `tries` of its name. With ``--save`` the summary is put into a file that the
+    documentation shows; what other campaigns have put there stays.
+    """
+    found: dict[str, dict[str, Any]] = {}
+    for one in outcomes(work, cases, options):
+        name, seed = str(one.case[0]).partition(".")[0], one.case[1]
+        row = found.setdefault(name, {"tries": 0, "failures": 0, "seeds": [seed, seed], "slowest": 0.0})
+        row["tries"] += (tries or {}).get(name, 1)
+        row["failures"] += bool(one.failure)
+        row["seeds"] = [min(row["seeds"][0], seed), max(row["seeds"][1], seed)]
+        row["slowest"] = round(max(row["slowest"], one.seconds), 1)
+        if one.failure:
+            print(f"{one.case}: {one.failure}", flush=True)
+    for name, row in sorted(found.items()):
+        print(f"{name}: {row['tries']} tried, {row['failures']} failed, slowest {row['slowest']} s")
+    if options.save:
+        known = json.loads(options.save.read_text()) if options.save.exists() else {}
+        script = Path(sys.argv[0]).stem
+        known |= {name: {**row, "script": script, "version": __version__} for name, row in found.items()}
+        options.save.write_text(json.dumps(known, indent=1, sort_keys=True) + "\n")
+    return int(any(row["failures"] for row in found.values()))
 
 
 if __name__ == "__main__":

@@ -138,9 +138,42 @@ def measured(folder: Path) -> dict[str, str]:
     }
 
 
+PROMISES = {
+    "one_step": "a random problem ends in numbers with a flag, or in a refusal that names a field",
+    "early_alignment": "the same", "phase_transition": "the same", "unseen_classes": "the same",
+    "expressions": "a mangled formula is read or refused", "files": "a mangled file is read or refused",
+    "bits": "a flipped bit in a store never gives another value",
+    "kills": "a run that is killed resumes to the same bits",
+    "disk": "a run whose disk is full says so and resumes to the same bits",
+}  # fmt: skip
+
+
+def campaigns(found: dict[str, Any]) -> str:
+    """Return the page of campaigns as Markdown."""
+    about = (
+        "# Campaigns\n\nLong runs that look for failures; `make campaign` goes on with them. What they have "
+        "found is mended, and a test has it; the table counts what fails today.\n\n"
+    )
+    rows = [
+        [
+            f"`{name}`",
+            promise,
+            one["tries"],
+            one["failures"],
+            " to ".join(map(str, one["seeds"])),
+            one["version"],
+        ]
+        for name, promise in PROMISES.items()
+        if (one := found.get(name))
+    ]
+    return about + table(["", "promise", "tries", "failures", "seeds", "version"], rows)
+
+
 def write(sphinx: Sphinx) -> None:
     """Write each page, unless it is there already as it would be."""
     pages = {"reference/commands.md": commands(), "reference/studies.md": catalogue()}
+    found = json.loads(Path(sphinx.srcdir, "evidence", "campaigns.json").read_text("utf-8"))
+    pages["reference/campaigns.md"] = campaigns(found)
     kept = Path(sphinx.srcdir, "measured")
     pages |= {f"measured/{name}.md": text for name, text in measured(kept).items()}
     for name, text in pages.items():
