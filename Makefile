@@ -98,10 +98,10 @@ campaign: $(VENV)/.dev
 	mkdir -p out
 	for theory in early_alignment one_step phase_transition unseen_classes; do \
 	  $(BIN)/python campaigns/random_problems.py --count 25000 --only $$theory --seconds $(SECONDS) \
-	    --log out/$$theory.jsonl --save docs/evidence/campaigns.json || failed=1; done; \
+	    --log out/$$theory.jsonl --save docs/measured/campaigns.json || failed=1; done; \
 	for kind in expressions files bits kills disk; do \
 	  $(BIN)/python campaigns/hostile.py --only $$kind --seconds $(SECONDS) \
-	    --log out/$$kind.jsonl --save docs/evidence/campaigns.json || failed=1; done; \
+	    --log out/$$kind.jsonl --save docs/measured/campaigns.json || failed=1; done; \
 	exit $${failed:-0}
 
 claims: $(VENV)/.dev

@@ -172,7 +172,7 @@ def campaigns(found: dict[str, Any]) -> str:
 def write(sphinx: Sphinx) -> None:
     """Write each page, unless it is there already as it would be."""
     pages = {"reference/commands.md": commands(), "reference/studies.md": catalogue()}
-    found = json.loads(Path(sphinx.srcdir, "evidence", "campaigns.json").read_text("utf-8"))
+    found = json.loads(Path(sphinx.srcdir, "measured", "campaigns.json").read_text("utf-8"))
     pages["reference/campaigns.md"] = campaigns(found)
     kept = Path(sphinx.srcdir, "measured")
     pages |= {f"measured/{name}.md": text for name, text in measured(kept).items()}
