@@ -31,7 +31,7 @@ class AlgorithmicThreshold(Solved[float]):
     known : ndarray of shape (k, e)
         The directions that are conditioned on.
     route : {"nothing hard", "nothing to find", "level sets", "quasi-Monte-Carlo"}
-        How the conditional moments were computed.
+        How the conditional moments were computed; "nothing to find" only of `conditional_threshold`.
     signal, signal_error : float
         1/delta_alg as computed, and its error: what an infinite threshold rests on.
     """
@@ -60,7 +60,7 @@ def delta_alg(target: MultiIndex | str, rng: RNGLike | SeedLike = 0) -> Algorith
     Returns
     -------
     AlgorithmicThreshold
-        0 if no direction is hard, infinity if F vanishes (to within its error). Not converged if the error is
+        0 if no direction that matters is hard, infinity if F vanishes (to within its error). Not converged if the error is
         above 2 per cent, say because a function levels off so far that its labels agree to all digits.
 
     Examples
@@ -74,6 +74,8 @@ def delta_alg(target: MultiIndex | str, rng: RNGLike | SeedLike = 0) -> Algorith
     target, rng = as_informative(target), generator(rng)
     split = subspaces(target, rng)
     threshold = conditional_threshold(target, split.easy, rng)
+    if threshold.route == "nothing to find":  # what matters is easy; as if the rest were not named at all
+        threshold = replace(threshold, value=0.0, residual=0.0, route="nothing hard", signal=np.inf)
     return replace(threshold, converged=threshold.converged and split.sure)
 
 
