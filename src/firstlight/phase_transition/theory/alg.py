@@ -60,8 +60,9 @@ def delta_alg(target: MultiIndex | str, rng: RNGLike | SeedLike = 0) -> Algorith
     Returns
     -------
     AlgorithmicThreshold
-        0 if no direction that matters is hard, infinity if F vanishes (to within its error). Not converged if the error is
-        above 2 per cent, say because a function levels off so far that its labels agree to all digits.
+        0 if no direction that matters is hard, infinity if F vanishes (to within its error). Not converged if
+        the error is above 2 per cent, say because a function levels off so far that its labels agree to all
+        digits.
 
     Examples
     --------
