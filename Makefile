@@ -17,8 +17,8 @@ help:
 	@echo "make bench    speed, as ratios within one run"
 	@echo "make bench-peers  the same jobs by what one would take instead"
 	@echo "make bench-scale  how costs grow with size"
-	@echo "make campaign  look for failures for an hour: random problems, hostile files, kills; goes on where it stopped"
-	@echo "make claims   judge every claim at the quick scale anew: docs/evidence and docs/claims.md"
+	@echo "make campaign  look for failures, ten minutes a part: random problems, hostile files, kills; goes on where it stopped"
+	@echo "make claims   judge every claim anew, the short ones at the papers' scale too: docs/evidence and docs/claims.md"
 	@echo "make fingerprints  before a change: store numbers; after it: compare them"
 	@echo "make costs    time the catalogue anew, for firstlight study list"
 	@echo "make pictures draw the README's pictures anew"
@@ -108,6 +108,8 @@ claims: $(VENV)/.dev
 	for theory in early_alignment one_step phase_transition unseen_classes; do \
 	  $(BIN)/firstlight claims --theory $$theory --save docs/evidence/$${theory}_quick.json; done
 	$(BIN)/firstlight claims --theory one_step --scale medium --save docs/evidence/one_step_medium.json
+	for theory in early_alignment unseen_classes; do \
+	  $(BIN)/firstlight claims --theory $$theory --scale paper --within 5 --save docs/evidence/$${theory}_paper.json; done
 	$(BIN)/python campaigns/claims_page.py
 
 fingerprints: $(VENV)/.dev

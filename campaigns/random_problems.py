@@ -1,6 +1,6 @@
 """Random problems of every theory through `predict` and `simulate`: numbers that carry a flag, or a refusal.
 
-    python campaigns/random_problems.py [--count 1000] [--theory one_step] [--log out/problems.jsonl]
+    python campaigns/random_problems.py [--count 1000] [--only one_step] [--log out/problems.jsonl]
 
 Every registered factory gets random arguments of small size, right ones and a few too many, and so do
 problems of one's own arrays. What is built must answer with numbers, or with NaN where ``converged`` is

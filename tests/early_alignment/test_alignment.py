@@ -46,6 +46,22 @@ def test_cosines():
     assert np.isnan(cosines(np.eye(2), np.zeros(2))).all()
 
 
+def test_a_step_that_leaps_over_walls_does_not_slide():
+    # lengths of 1e-6 beside second weights of 1: one step turns by radians, so that no wall is slid on
+    rng = np.random.default_rng(5)
+    X, y = rng.standard_normal((12, 3)), rng.choice([-1.0, 1.0], 12)
+    directions = rng.standard_normal((6, 3))
+    directions /= np.linalg.norm(directions, axis=1, keepdims=True)
+    ratios = 1e6 * rng.choice([-1.0, 1.0], 6)
+    still, stepping = (
+        Observer(X, y, np.negative, np.negative, mean=True, step_size=step)(
+            directions, np.full(6, np.log(1e-9)), ratios
+        )["direction_change"]
+        for step in (0.0, 2e-3)
+    )
+    assert stepping == pytest.approx(still, rel=1e-9)  # the same sums
+
+
 def test_the_rates_of_change_are_derivatives():
     """direction_change and norm_change against one small step of gradient descent."""
     rng = np.random.default_rng(0)

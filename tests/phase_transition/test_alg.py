@@ -128,6 +128,14 @@ def test_noise_of_any_size_beside_an_easy_direction():
         assert 1 / found.value == pytest.approx(top, rel=5e-4), (text, noise)
 
 
+def test_noise_beside_labels_that_overflow():
+    # both tell |z| but where the noise of 0.1 hides small labels: a little above 0.5, and no warning
+    for text in ("exp(z1**4)", "z1**2/exp(-z1**4)"):
+        found = delta_alg(MultiIndex(text, noise=0.1))
+        assert found.converged
+        assert 0.5 < found.value < 0.51
+
+
 def test_noise_closed_form_and_limit():
     # z given y = z + s·noise is normal: E[G²] = 2/(1 + s²)²
     known, rng = np.zeros((1, 0)), np.random.default_rng(0)

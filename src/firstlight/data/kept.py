@@ -5,6 +5,7 @@ A problem that names such a table means the same numbers for ever, so its record
 
 import contextlib
 import hashlib
+import os
 import re
 import tempfile
 from functools import lru_cache
@@ -55,7 +56,8 @@ def keep(features: ArrayLike, labels: ArrayLike) -> str:
                 part.unlink()
                 raise
         part.replace(path)  # it appears complete, or not at all
-    path.touch()
+    with contextlib.suppress(FileNotFoundError):  # another process may have made room just now
+        os.utime(path)
     _make_room(path)
     return digest[:16]
 

@@ -71,7 +71,7 @@ def animate(file: str | Path, results: xr.Dataset, X: np.ndarray, y: np.ndarray,
     from matplotlib.animation import PillowWriter
 
     if results.sizes.get("coordinate") != 2:
-        raise ValueError("found: needs the variable 'direction' with two coordinates, from neurons=True")
+        raise ValueError("results: needs the variable 'direction' with two coordinates, from neurons=True")
     file = Path(file)
     with style.use():
         drawn = style.new(1, 2, width=4.2, height=4.0)

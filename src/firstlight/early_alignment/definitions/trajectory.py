@@ -96,6 +96,7 @@ class Observer:
         normal = pull @ self.X.T  # by which q changes, and on the other side of the wall:
         other = normal + np.where(active, -1, 1) * push * lengths**2
         step = self.step_size * np.maximum(np.abs(normal), np.abs(other))
+        step = np.where(step < 0.05 * lengths, step, 0.0)  # longer ones leap over walls and do not slide
         near = (ratios[:, None] * self.y < 0) & (np.abs(q) <= (1e-12 + self.sliding) * lengths + step)
         for j in np.flatnonzero(near.any(axis=1)):
             data = near[j]

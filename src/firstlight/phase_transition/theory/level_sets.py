@@ -80,7 +80,8 @@ def level_sets(
     scale = float(np.median(sizes)) if sizes.size else 1.0
 
     def squashed(z: np.ndarray) -> np.ndarray:
-        return np.arcsinh((function(z) - centre) / scale)  # monotone, and poles are no longer steep
+        with np.errstate(over="ignore"):
+            return np.arcsinh((function(z) - centre) / scale)  # monotone, and poles are no longer steep
 
     def slack(z: np.ndarray, y: np.ndarray) -> np.ndarray:
         error = 4 * np.spacing(np.abs(centre + scale * np.sinh(y)))
@@ -96,7 +97,8 @@ def level_sets(
     moving = [p for p in pieces if abs(p[2]) == 1]
     edges = _edges(z, y, moving, slices, spread) if moving else np.zeros(1)
     if np.isfinite(widest):
-        edges = _thinned(edges, np.ceil(np.diff(scale * np.sinh(edges)) / widest), 16 * slices)
+        with np.errstate(over="ignore", invalid="ignore"):  # labels that overflow are not divided
+            edges = _thinned(edges, np.ceil(np.diff(scale * np.sinh(edges)) / widest), 16 * slices)
     rest = _slice(squashed, z, y, moving, edges)
     y, low, high, mass, first, second = (np.concatenate(parts) for parts in zip(atoms, rest, strict=True))
     kept = mass > 0
@@ -232,7 +234,7 @@ def _edges(z: np.ndarray, y: np.ndarray, pieces: list, slices: int, spread: floa
 
 def _thinned(edges: np.ndarray, parts: np.ndarray, most: int) -> np.ndarray:
     """Divide slices into so many parts, those of the fewest first, as long as there are at most `most`."""
-    parts = np.maximum(parts, 1)
+    parts = np.nan_to_num(parts, nan=np.inf).clip(1, most + 1)
     order = np.argsort(parts, kind="stable")
     parts[order[np.cumsum(parts[order]) > most]] = 1
     count = parts.astype(int)
