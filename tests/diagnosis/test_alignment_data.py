@@ -130,7 +130,8 @@ def test_of_three_classes_each_is_asked_against_the_rest():
 
 def test_a_start_too_small_for_a_computer_is_said(monkeypatch):
     X, y = two_clouds(20, 3, 2.0, 0)
-    monkeypatch.setattr("firstlight.early_alignment.own_data.SMALLEST", 0.0)  # as if it were
+    for module in ("own_data", "diagnosis"):
+        monkeypatch.setattr(f"firstlight.early_alignment.{module}.SMALLEST", 0.0)  # as if it were
     turns = diagnose(user_data(X, y), Clock(1e9))
     found = [next(turns) for _ in range(2)][-1]
     assert "not run" in found.measured

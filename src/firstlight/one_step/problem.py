@@ -282,10 +282,10 @@ class Problem(Setting):
         sizes = _sizes(self.samples if sample_sizes is None else sample_sizes)
         asked = None if sample_sizes is None else sizes
         if method == "asymptotic":
-            if not self.spiked:
-                raise ValueError("method = 'asymptotic': needs identity-plus-spikes covariances")
             check_count("draws", draws)
             check_count("nodes", nodes, 64)
+            if not self.spiked:
+                raise ValueError("method = 'asymptotic': needs identity-plus-spikes covariances")
             drawn = without_a_network(self, sizes, generator(rng), int(draws), int(nodes))
             return averaged([dataset(self, values, convention, asked, method=method) for values in drawn])
         chosen = choose_equivalent(self.mixture) if equivalent == "auto" else equivalent
