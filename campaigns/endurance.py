@@ -46,6 +46,7 @@ def limits() -> None:
 def _serve(work: Work, pipe: Any, trace: str) -> None:
     """Answer cases until the pipe is closed; on too much CPU time leave a trace and die."""
     global _allowance
+    inherited = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (1 << 20)  # a fork's is its parent's
     hard = resource.getrlimit(resource.RLIMIT_DATA)[1]
     resource.setrlimit(resource.RLIMIT_DATA, (int(3 * GIGABYTES * _GIGABYTE), hard))  # spares the machine
     with open(trace, "w") as file:
@@ -58,7 +59,7 @@ def _serve(work: Work, pipe: Any, trace: str) -> None:
             start = time.process_time()
             limits()
             failure = work(case)
-            peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (1 << 20)
+            peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (1 << 20) - inherited
             if not failure and peak > GIGABYTES:
                 failure = f"memory: {peak:.1f} GB"
             pipe.send((failure, time.process_time() - start, peak > GIGABYTES))

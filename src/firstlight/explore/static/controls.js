@@ -141,7 +141,8 @@ function handles(control, changed) {
 // a file is sent once and kept by its content; then its classes can be chosen
 function owntable(control, changed) {
   const picker = h("input", { type: "file", id: `control-${control.name}`, accept: ".csv,.tsv,.txt,.npz,.npy,.parquet", onchange: () => bring(picker.files[0]) });
-  const again = () => bring(picker.files[0]);
+  const asked = () => JSON.stringify([column.value, without.value]);
+  const again = () => { if (asked() !== sent) bring(picker.files[0]); }; // leaving a field is no change
   const column = h("input", { type: "text", onchange: () => again(), placeholder: "column of labels: by itself", "aria-label": "column of the labels", maxlength: 200 });
   const without = h("input", { type: "text", onchange: () => again(), placeholder: "columns to leave out: none", "aria-label": "columns to leave out, by name", maxlength: 2000 });
   const chips = h("div", { class: "chips", role: "group", "aria-label": "classes to train on" });
@@ -150,6 +151,7 @@ function owntable(control, changed) {
   element.append(column, without, said, chips);
   let known = null;
   let wanted = "";
+  let sent = "";
   const show = (about, chosen) => {
     known = about;
     said.textContent = `${about.rows} rows, ${about.columns} columns; train on`;
@@ -164,6 +166,7 @@ function owntable(control, changed) {
   const bring = async (file) => {
     if (!file) return;
     said.textContent = "reading …";
+    sent = asked();
     try {
       const about = await get(`/api/tables?${new URLSearchParams({ name: file.name, labels: column.value, without: without.value })}`, { method: "POST", body: file });
       show(about, about.classes.slice(0, 2));
