@@ -45,14 +45,14 @@ export class Figure {
     return h("button", { type: "button", class: "plain", onclick: action, "aria-label": `${text}: ${this.panel.title}` }, text);
   }
 
-  async show(drawn) {
+  async show(drawn, moved) {
     this.drawn = drawn;
     this.note.textContent = drawn.note || "";
     this.element.classList.remove("empty");
     this.element.classList.toggle("coarse", /^coarse/.test(drawn.note || ""));
     if (drawn.kind === "plane") {
       this.plane ||= new Plane(this.canvas, this.changed);
-      this.plane.show(drawn);
+      this.plane.show(drawn, moved);
     } else await this.draw();
     this.element.dataset.shown = String(Number(this.element.dataset.shown || 0) + 1);
     if (!this.table.hidden) this.fillTable();

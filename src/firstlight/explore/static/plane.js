@@ -11,7 +11,8 @@ export class Plane {
     this.changed = changed;
     this.still = still;
     this.frame = null;
-    this.svg = s("svg", { class: "plane", preserveAspectRatio: "xMidYMid meet" });
+    this.held = null; // the control whose point is being dragged
+    this.svg = s("svg", { class: "plane", preserveAspectRatio: "xMidYMid meet", onpointerdown: (event) => this.grab(event), onkeydown: (event) => this.press(event) });
     this.slider = h("input", { type: "range", min: 0, max: 1, step: 0.001, value: 0, "aria-label": "time", oninput: () => { this.stop(); this.seek(Number(this.slider.value)); } });
     this.clock = h("output", { class: "clock" });
     this.player = h("button", { type: "button", class: "play", onclick: () => (this.playing ? this.stop() : this.play()) }, "Play");
@@ -21,9 +22,15 @@ export class Plane {
     if (!still) canvas.setAttribute("role", "group");
   }
 
-  show(drawn) {
-    if (this.dragging) this.keep(drawn);
+  // An answer to an earlier question shows what follows from it, but moves nothing that has been moved since:
+  // `moved` names the controls whose points are no longer those that were asked about.
+  show(drawn, moved = []) {
     const same = this.drawn && signature(this.drawn) === signature(drawn);
+    const kept = this.held ? [...moved, this.held] : moved;
+    if (kept.length && this.drawn) {
+      if (!same) return;
+      this.keep(drawn, kept);
+    }
     this.drawn = drawn;
     const [left, right] = drawn.x_range;
     const [low, high] = drawn.y_range;
@@ -38,13 +45,12 @@ export class Plane {
     this.place();
   }
 
-  // what is being dragged stays where the hand has it
-  keep(drawn) {
-    drawn.rows = this.drawn.rows;
+  keep(drawn, kept) {
+    drawn.rows = { ...drawn.rows, ...Object.fromEntries(kept.map((name) => [name, this.drawn.rows[name]])) };
     drawn.groups.forEach((group, g) => {
-      if (!group.handles) return;
+      if (!kept.includes(group.handles)) return;
       group.points = this.drawn.groups[g].points;
-      if (group.frames.length) group.points.forEach((point, i) => { group.frames[0][i] = [...point, Math.atan2(point[1], point[0])]; });
+      if (group.frames.length) group.frames[0] = this.drawn.groups[g].frames[0];
     });
   }
 
@@ -85,45 +91,68 @@ export class Plane {
     const ray = group.marker === "ray" ? s("line", { class: "ray" }) : null;
     if (movable) {
       for (const [name, value] of Object.entries({ tabindex: 0, role: "button", "data-place": `${g} ${i}`, "aria-label": `${group.name} ${i + 1}; move with the arrow keys` })) body.setAttribute(name, value);
-      this.drag(body, g, i);
     }
     return { element: s("g", {}, ray, body), body, mark, ray };
   }
 
-  drag(body, g, i) {
-    const move = (to, last) => {
-      const group = this.drawn.groups[g];
-      const rows = structuredClone(this.drawn.rows[group.handles]);
-      const row = rows[group.first + i];
-      [row[0], row[1]] = this.clamp(to).map((one) => Number(one.toFixed(3)));
-      this.drawn.rows[group.handles] = rows;
-      group.points[i] = [row[0], row[1]];
-      if (group.frames.length) group.frames[0][i] = [row[0], row[1], Math.atan2(row[1], row[0])];
-      this.changed(group.handles, rows, last);
+  // the one at the event: of several whose grips overlap, the nearest
+  nearest(event) {
+    const under = document.elementsFromPoint(event.clientX, event.clientY).map((one) => one.closest(".movable")).filter((one) => one && this.svg.contains(one));
+    const away = (one) => {
+      const box = one.querySelector(".grip").getBoundingClientRect();
+      return Math.hypot(box.x + box.width / 2 - event.clientX, box.y + box.height / 2 - event.clientY);
     };
-    body.addEventListener("pointerdown", (event) => {
-      event.preventDefault();
-      body.focus();
-      this.stop();
-      if (this.drawn.times.length > 1) this.seek(0);
-      this.dragging = true;
-      body.setPointerCapture(event.pointerId);
-      const follow = (moved) => { move(this.from(moved), false); this.place(); };
-      body.addEventListener("pointermove", follow);
-      const end = () => { this.dragging = false; body.removeEventListener("pointermove", follow); };
-      body.addEventListener("pointerup", end, { once: true });
-      body.addEventListener("pointercancel", end, { once: true });
-    });
-    body.addEventListener("keydown", (event) => {
-      const steps = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1] }[event.key];
-      if (!steps) return;
-      event.preventDefault();
-      const size = ((this.drawn.x_range[1] - this.drawn.x_range[0]) / 100) * (event.shiftKey ? 5 : 1);
-      const group = this.drawn.groups[g];
-      const row = this.drawn.rows[group.handles][group.first + i];
-      move([row[0] + size * steps[0], row[1] + size * steps[1]], true);
-      this.place();
-    });
+    return under.sort((a, b) => away(a) - away(b))[0];
+  }
+
+  grab(event) {
+    const body = this.nearest(event);
+    if (!body) return;
+    event.preventDefault();
+    body.focus();
+    this.begin();
+    this.held = this.target(body).group.handles;
+    body.setPointerCapture(event.pointerId);
+    const until = new AbortController();
+    const end = () => { this.held = null; until.abort(); };
+    body.addEventListener("pointermove", (moved) => this.move(body, this.from(moved)), { signal: until.signal });
+    for (const name of ["pointerup", "pointercancel"]) body.addEventListener(name, end, { signal: until.signal });
+  }
+
+  press(event) {
+    const steps = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1] }[event.key];
+    const body = event.target.closest(".movable");
+    if (!steps || !body) return;
+    event.preventDefault();
+    this.begin();
+    const size = ((this.drawn.x_range[1] - this.drawn.x_range[0]) / 100) * (event.shiftKey ? 5 : 1);
+    const { rows, row } = this.target(body);
+    const [x, y] = rows[row];
+    this.move(body, [x + size * steps[0], y + size * steps[1]]);
+  }
+
+  // points are moved at time 0
+  begin() {
+    this.stop();
+    if (this.drawn.times.length > 1) this.seek(0);
+  }
+
+  // what an element stands for: a point of a group, and a row of its control
+  target(body) {
+    const [g, i] = body.dataset.place.split(" ").map(Number);
+    const group = this.drawn.groups[g];
+    return { group, i, rows: this.drawn.rows[group.handles], row: group.first + i };
+  }
+
+  move(body, to) {
+    const { group, i, rows, row } = this.target(body);
+    const point = this.clamp(to).map((one) => Number(one.toFixed(3)));
+    const moved = rows.with(row, [...point, ...rows[row].slice(2)]);
+    this.drawn.rows[group.handles] = moved;
+    group.points[i] = point;
+    if (group.frames.length) group.frames[0][i] = turnedTo(group.frames[0][i], point);
+    this.place();
+    this.changed(group.handles, moved);
   }
 
   clamp([x, y]) {
@@ -224,6 +253,13 @@ function paint(text, paper, name) {
     download(name, canvas.toDataURL("image/png"));
   };
   image.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(text)}`;
+}
+
+// a point of a frame, moved; one with a direction turns and keeps its length
+function turnedTo(old, [x, y]) {
+  if (old.length < 3) return [x, y];
+  const [length, angle] = [Math.hypot(old[0], old[1]), Math.atan2(y, x)];
+  return [length * Math.cos(angle), length * Math.sin(angle), angle];
 }
 
 // sine and cosine of a direction between two frames, whose points may be too short to tell it

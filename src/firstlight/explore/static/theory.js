@@ -20,7 +20,7 @@ class TheoryPage {
     this.described = described;
     this.path = `/api/theories/${described.name}`;
     this.controls = new Controls(described.controls, (busy) => this.changed(busy));
-    this.figures = new Map(described.panels.map((panel) => [panel.name, new Figure(panel, (control, rows, last) => this.dragged(control, rows, last), (name) => this.controls.values[name])]));
+    this.figures = new Map(described.panels.map((panel) => [panel.name, new Figure(panel, (control, rows) => this.dragged(control, rows), (name) => this.controls.values[name])]));
     this.problem = h("p", { class: "error", role: "alert", hidden: true });
     this.assumed = h("ul", { class: "assumed", "aria-live": "polite" });
     this.runs = new RunBox(described, () => this.controls.values, (points) => this.measured(points), (values) => this.apply(values));
@@ -89,6 +89,7 @@ class TheoryPage {
   // A new value drops the old request; but while a slider moves, one picture is waited for, so that all moves.
   request() {
     this.wanted = true;
+    delete this.element.dataset.settled;
     if (this.answering) return;
     this.abort?.abort();
     this.ask();
@@ -104,6 +105,7 @@ class TheoryPage {
     this.answering = true;
     const began = performance.now();
     const abort = (this.abort = new AbortController());
+    const asked = { ...this.controls.values };
     const release = () => {
       if (this.abort !== abort) return;
       this.answering = false;
@@ -112,16 +114,15 @@ class TheoryPage {
     const patience = setTimeout(release, 400);
     let first = true;
     try {
-      await stream(`${this.path}/pictures?${query(this.controls.values, theme())}`, async (told) => {
-        if (abort.signal.aborted) return;
-        await this.tell(told);
+      await stream(`${this.path}/pictures?${query(asked, theme())}`, async (told) => {
+        await this.tell(told, asked, abort.signal);
         if (told.panels && first) {
           first = false;
           this.element.dataset.latency = String(performance.now() - began);
           release();
         }
       }, abort.signal);
-      if (this.abort === abort) this.element.dataset.settled = JSON.stringify(this.controls.values);
+      if (this.abort === abort && !this.wanted) this.element.dataset.settled = JSON.stringify(asked);
     } catch (error) {
       if (error.name !== "AbortError") this.fail(error);
     }
@@ -129,13 +130,17 @@ class TheoryPage {
     release();
   }
 
-  async tell(told) {
+  // Part of an answer to what was asked; drawing takes a while, in which a newer answer may have come.
+  async tell(told, asked, signal) {
+    if (signal.aborted) return;
     if (told.error) this.fail(new Error(told.error));
     if (told.panels) {
       this.problem.hidden = !this.broken;
       for (const [name, drawn] of Object.entries(told.panels)) {
         const figure = this.figures.get(name);
-        await figure?.show(drawn);
+        const moved = Object.keys(drawn.rows || {}).filter((control) => asked[control] !== this.controls.values[control]);
+        await figure?.show(drawn, moved);
+        if (signal.aborted) return;
         if (figure?.plane && !figure.plane.onmoment) figure.plane.onmoment = (t) => { for (const other of this.figures.values()) other.at(t); };
       }
     }
