@@ -1,37 +1,35 @@
-"""How often `firstlight diagnose` sees a signal where there is none, and what it says about known data.
+"""What `firstlight diagnose` says about known data, how often its intervals hold, and what it sees in noise.
 
     python campaigns/diagnosis.py noise --seeds 200
-    python campaigns/diagnosis.py sets --seconds 60 --folder out/diagnosis
+    python campaigns/diagnosis.py sets --seconds 60 --folder out/diagnosis --save docs/measured/diagnosis.json
+    python campaigns/diagnosis.py intervals --seeds 24
 
-The first counts false alarms on labels that have nothing to do with the rows: Gaussian and heavy-tailed rows,
-two classes and numbers in turn. The second writes a page for every set and a table of predicted and measured.
+noise: false alarms on labels that have nothing to do with the rows: Gaussian and heavy-tailed rows, two
+classes and numbers in turn. sets: a page for every set, and a table of predicted and measured. intervals: how
+often the first 90 % interval holds what was measured, and the error on fresh rows of the same law.
 """
 
 import argparse
+import json
+import os
+import subprocess
 import time
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
-from sklearn import datasets
+from user_sets import SETS, generated, noise
 
-from firstlight import GaussianMixture, MultiIndex, diagnose
+from firstlight import diagnose
 from firstlight.data.cache import ImagesNotFetched
-from firstlight.data.images import pair
-from firstlight.diagnosis import Clock, user_data
+from firstlight.diagnosis import Clock, Diagnosis, user_data
 from firstlight.one_step.diagnosis import diagnose as one_step
+from firstlight.one_step.experiment.held_out import trained_error
 from firstlight.phase_transition.diagnosis import diagnose as phase_transition
 
-Rows = tuple[np.ndarray, np.ndarray]
-
-
-def noise(seed: int) -> Rows:
-    """Rows and labels that do not know of each other; the law of the rows and the kind of labels vary."""
-    rng = np.random.default_rng(seed)
-    rows, columns = int(rng.integers(60, 200)), int(rng.integers(3, 30))
-    x = rng.normal(size=(rows, columns)) if seed % 2 else rng.standard_t(3, size=(rows, columns))
-    return x, rng.permutation(rows) % 2 if seed // 2 % 2 else rng.normal(size=rows)
+_FRESH = 4000  # rows that stand for the law
 
 
 def false_alarms(first: int, seeds: int) -> None:
@@ -40,10 +38,10 @@ def false_alarms(first: int, seeds: int) -> None:
     for seed in range(first, first + seeds):
         data = user_data(*noise(seed), seed=seed)
         turns = one_step(data, Clock(1e9))
-        first = [next(turns) for _ in range(3)][-1]
+        network = [next(turns) for _ in range(3)][-1]
         said = list(_until_tested(phase_transition(data, Clock(1e9))))[-1].says
         found = {
-            "one_step": not first.advice or "no signal" not in first.advice[0],
+            "one_step": not network.advice[0].startswith("This network is no better"),
             "linear": said.startswith("A linear signal"),
             "hidden": "hidden direction shows" in said or "hidden directions show" in said,
         }
@@ -61,108 +59,101 @@ def _until_tested(findings: Iterator) -> Iterator:
             return
 
 
-def _images(name: str, a: int, b: int) -> Callable[[], Rows]:
-    return lambda: pair(name, a, b, 1000, 0)
+def intervals(first: int, seeds: int) -> None:
+    """Ask random sets of scikit-learn's generators, with warnings as errors inside the theories' turns."""
+    held = {"measured": 0, "fresh rows": 0}
+    for seed in range(first, first + seeds):
+        (x, y), fresh = generated(seed, _FRESH)
+        page = diagnose(x, y, seconds=20, source=f"generated {seed}")
+        failed = [f"{one.name}: {one.error}" for one in page.sections if one.error]
+        one = page["one_step"].predictions[0]
+        error = _population(page, fresh, seed)
+        inside = {
+            "measured": one.low <= one.measured <= one.high,
+            "fresh rows": one.low <= error <= one.high,
+        }
+        for name, value in inside.items():
+            held[name] += value
+        shown = f"{one.predicted:.3f} [{one.low:.3f}, {one.high:.3f}] measured {one.measured:.3f}"
+        print(f"{seed}: {page.data.summary}; {shown}, fresh {error:.3f}; {failed or ''}", flush=True)
+    print({name: f"{count} of {seeds}" for name, count in held.items()})
 
 
-def _mixture() -> Rows:
-    x, y = GaussianMixture(
-        [0.5, 0.5], [[0.8] * 4 + [0] * 16, [-0.8] * 4 + [0] * 16], [np.eye(20)] * 2
-    ).sample(600, 0)
-    return x, y
+def _population(page: Diagnosis, fresh: tuple[np.ndarray, np.ndarray], seed: int) -> float:
+    """Return the error on fresh rows of networks trained as the first question's were."""
+    data = page.data
+    network = json.loads(page["one_step"].predictions[0].what.split(", ")[-1].split()[0])
+    labels = fresh[1] if not data.classes else np.unique(fresh[1], return_inverse=True)[1]
+    return trained_error(
+        (data.X, data.y), (fresh[0], labels), samples=network, width=100, step_size=float(data.shape[1]),
+        ridge=1e-2, trainings=60, rng=np.random.default_rng(seed), regression=not data.classes,
+    )  # fmt: skip
 
 
-def _multi_index() -> Rows:
-    drawn = MultiIndex("sign(abs(z1) - 0.7)").sample(1500, 20, rng=0)
-    return drawn.X, drawn.y
-
-
-def _square() -> Rows:
-    x = np.random.default_rng(0).normal(size=(2000, 50))
-    return x, x[:, 0] ** 2
-
-
-def _heavy() -> Rows:
-    rng = np.random.default_rng(0)
-    x, y = rng.standard_t(2.5, size=(600, 20)), np.arange(600) % 2
-    x[:, 0] += 2 * y
-    return x, y
-
-
-def _unequal() -> Rows:
-    rng = np.random.default_rng(0)
-    y = (np.arange(1000) % 20 == 0).astype(int)
-    return rng.normal(size=(1000, 10)) + 2 * y[:, None] * np.eye(10)[0], y
-
-
-def _copies() -> Rows:
-    x, y = datasets.load_wine(return_X_y=True)
-    return np.vstack([x, x[:60]]), np.concatenate([y, y[:60]])
-
-
-def _wide() -> Rows:
-    rng = np.random.default_rng(0)
-    y = np.arange(80) % 2
-    return rng.normal(size=(80, 100)) + 0.5 * (2 * y[:, None] - 1) * (np.arange(100) < 10), y
-
-
-def _plain(name: str) -> Callable[[], Rows]:
-    return lambda: getattr(datasets, f"load_{name}")(return_X_y=True)
-
-
-SETS: dict[str, Callable[[], Rows]] = {
-    **{name: _plain(name) for name in ("iris", "wine", "breast_cancer", "digits", "diabetes")},
-    "mnist-0-1": _images("mnist", 0, 1),
-    "fashion-mnist-0-2": _images("fashion-mnist", 0, 2),
-    "mixture": _mixture,
-    "multi-index": _multi_index,
-    "square": _square,
-    "noise": lambda: noise(3),
-    "heavy-tails": _heavy,
-    "unequal": _unequal,
-    "copies": _copies,
-    "fewer-rows-than-columns": _wide,
-    "two-columns": lambda: (datasets.load_iris().data[:, 2:], datasets.load_iris().target),
-}
-
-
-def sets(seconds: float, folder: Path, only: str | None) -> None:
-    """Write a page for every set, and a line for every prediction."""
+def sets(seconds: float, folder: Path, only: str | None, save: Path | None) -> None:
+    """Write a page for every set, and a row of what was predicted and measured."""
     folder.mkdir(parents=True, exist_ok=True)
+    rows = []
     for name, load in SETS.items():
-        if only is not None and only != name:
+        if only is not None and name not in only.split(","):
             continue
         try:
             x, y = load()
         except ImagesNotFetched as error:
             print(f"{name}: {error}")
             continue
-        start = time.perf_counter()
+        start = time.process_time()
         found = diagnose(x, y, seconds=seconds, source=name)
         found.to_html(folder / f"{name}.html")
-        print(f"{name}: {found.data.summary}; {time.perf_counter() - start:.0f} s {found.stopped}")
-        for section in found.sections:
-            if section.finding is None:
-                print(f"  {section.name}: {section.state}")
-                continue
-            print(f"  {section.name}: {section.finding.speaks}. {section.finding.why} {section.finding.says}")
-            for one in section.finding.predictions:
-                interval = f"{one.predicted:.4g} [{one.low:.4g}, {one.high:.4g}]"
-                measured = f"{one.measured:.4g} ± {one.error:.2g}; {one.verdict}"
-                print(f"    {one.what}: {interval}; {measured}", flush=True)
+        (folder / f"{name}.json").write_text(found.to_json(), "utf-8")
+        rows.append(_row(name, found, time.process_time() - start))
+        print(json.dumps(rows[-1], ensure_ascii=False), flush=True)
+    if save is not None:
+        commit = subprocess.run(
+            ["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True
+        ).stdout
+        about = {"seconds": seconds, "cores": os.cpu_count(), "commit": commit.strip()}
+        save.write_text(json.dumps(about | {"rows": rows}, indent=1, ensure_ascii=False) + "\n", "utf-8")
+
+
+def _row(name: str, found: Diagnosis, cpu: float) -> dict[str, Any]:
+    """Return what the table of the documentation shows of a page."""
+    plain = found.to_dict()
+    theories = plain["theories"]
+    asked = [one | {"theory": key} for key, part in theories.items() for one in part.get("predictions", ())]
+    keys = ("theory", "what", "predicted", "low", "high", "measured", "error", "verdict")
+    kept = [{key: _short(one[key]) for key in keys} for one in asked]
+    first = next((one for one in kept if one["theory"] == "one_step"), None)
+    return {
+        "set": name, "data": found.data.summary,
+        "speaks": {key: part.get("speaks", part["state"]) for key, part in theories.items()},
+        "first": first, "predictions": len(kept), "agree": sum(one["verdict"] == "agrees" for one in kept),
+        "off": [one for one in kept if one["verdict"].startswith("off")],
+        "unchecked": [one for one in kept if one["verdict"].startswith("not checked")],
+        "failed": {key: part["state"] for key, part in theories.items() if "failed" in part["state"]},
+        "seconds": round(found.seconds, 1), "cpu seconds": round(cpu, 1),
+        "load": round(os.getloadavg()[0], 1),
+    }  # fmt: skip
+
+
+def _short(value: Any) -> Any:
+    return float(f"{value:.3g}") if isinstance(value, float) else value
 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("what", choices=("noise", "sets"))
+    parser.add_argument("what", choices=("noise", "sets", "intervals"))
     parser.add_argument("--first", type=int, default=0)
     parser.add_argument("--seeds", type=int, default=200)
     parser.add_argument("--seconds", type=float, default=60.0)
     parser.add_argument("--folder", type=Path, default=Path("out/diagnosis"))
-    parser.add_argument("--only")
+    parser.add_argument("--save", type=Path)
+    parser.add_argument("--only", help="names with commas")
     chosen = parser.parse_args()
     warnings.simplefilter("ignore")
     if chosen.what == "noise":
         false_alarms(chosen.first, chosen.seeds)
+    elif chosen.what == "intervals":
+        intervals(chosen.first, chosen.seeds)
     else:
-        sets(chosen.seconds, chosen.folder, chosen.only)
+        sets(chosen.seconds, chosen.folder, chosen.only, chosen.save)

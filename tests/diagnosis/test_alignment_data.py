@@ -136,6 +136,7 @@ def test_a_start_too_small_for_a_computer_is_said(monkeypatch):
     found = [next(turns) for _ in range(2)][-1]
     assert "not run" in found.measured
     assert all(not one.checked for one in found.predictions)
+    assert "not checked (no computer holds" in found.predictions[0].verdict
     assert "10^-" in found.says
 
 
@@ -144,7 +145,7 @@ def test_nobody_waits_for_a_compiler_in_ten_seconds(monkeypatch):
     X, y = two_clouds(20, 3, 2.0, 0)
     found = list(diagnose(user_data(X, y), Clock(10.0)))
     assert len(found) == 2
-    assert "compiled at first use" in found[-1].notes[0]
+    assert "compiled at first use" in found[-1].measured
     assert (
         "compiling"
         in [next(turns) for turns in [diagnose(user_data(X, y), Clock(60.0))] for _ in "ab"][-1].progress

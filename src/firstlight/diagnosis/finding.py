@@ -21,11 +21,11 @@ class Prediction:
         In plain words, with its unit.
     predicted : float
     low, high : float
-        Its 90 % interval; NaN where theory gives none.
+        Its 90 % interval, or what the finding's `brackets` say; NaN where theory gives none.
     measured, error : float
         The measurement and its standard error; NaN: it was not checked.
     because : str
-        Which assumption fails, where the two differ.
+        Which assumption fails, where the two differ; why nothing was measured, where it was not.
 
     Examples
     --------
@@ -64,16 +64,17 @@ class Prediction:
     @property
     def verdict(self) -> str:
         """The comparison in words."""
-        if self.agrees is None:
-            return "not checked"
         if self.agrees:
             return "agrees"
+        reason = f" ({self.because})" if self.because else ""
+        if self.agrees is None:
+            return f"not checked{reason}"
         size = (
             f"{self.measured / self.predicted:.2f} × predicted"
             if self.predicted > 0
             else f"{self.gap:+.3g} off"
         )
-        return f"off: measured is {size}" + (f" ({self.because})" if self.because else "")
+        return f"off: measured is {size}{reason}"
 
 
 @dataclass(frozen=True)
@@ -136,6 +137,8 @@ class Finding:
         Limits, open questions, and what was left out.
     progress : str
         How far the work has come, such as "9 of 15 splits".
+    brackets : str
+        What stands in brackets behind predictions.
     """
 
     speaks: Speaks
@@ -148,6 +151,7 @@ class Finding:
     figure: Figure | None = None
     notes: tuple[str, ...] = field(default_factory=tuple)
     progress: str = ""
+    brackets: str = "90 % interval"
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain lists, texts and numbers; the figure as its data.
@@ -157,7 +161,8 @@ class Finding:
         >>> Finding("no", "one column only").to_dict()["speaks"]
         'no'
         """
-        plain = {name: getattr(self, name) for name in ("speaks", "why", "says", "measured", "progress")}
+        texts = ("speaks", "why", "says", "measured", "progress", "brackets")
+        plain = {name: getattr(self, name) for name in texts}
         plain |= {name: list(getattr(self, name)) for name in ("advice", "notes")}
         plain["predictions"] = [
             asdict(one) | {"gap": one.gap, "agrees": one.agrees, "verdict": one.verdict}

@@ -41,6 +41,18 @@ def with_error(value: float, error: float) -> str:
     return f"{value:.{places}f} ± {spread}" if float(spread) else number(float(value), 4)
 
 
+def wrong(value: float, error: float, numbers: bool) -> str:
+    """Write an error on unseen rows: a share of wrong answers, or for numbers a share of their variance.
+
+    Examples
+    --------
+    >>> wrong(0.123, 0.01, False), wrong(0.5, float("nan"), True)
+    ('12.3 ± 1.0 %', '0.500 of the variance')
+    """
+    scale, unit = (1, " of the variance") if numbers else (100, " %")
+    return with_error(scale * value, scale * error) + unit
+
+
 def interval(low: float, high: float) -> str:
     """Write a 90 % interval, or nothing where there is none.
 

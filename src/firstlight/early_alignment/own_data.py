@@ -29,7 +29,7 @@ class Pair:
         Scaled to root mean square length one, centred if that helps.
     raw, centred : PairCosines
     starts : list of dict
-        What was predicted and measured, one for each start.
+        What the exact path predicts and, under names with "measured", what descent did, for each start.
     fates : ndarray, shape (5,)
         Neurons that end active on exactly the first class or the second, dead, or else nearest to the centre
         of the first or the second.
@@ -105,7 +105,7 @@ def follow(data: UserData, pair: Pair, start: int) -> None:
     expected, ends = way.directions(), way.ends()
     live = way.path.death_time > way.time
     rows, labels = (pair.unseen, pair.unseen_y) if len(pair.unseen) else (pair.X, pair.y)
-    measured = {
+    values = {
         "time": way.time, "log_scale": way.log_scale, "right": right_active(expected, signs, rows, labels),
         "dead": way.dead(), "rank": _rank(way),
     }  # fmt: skip
@@ -115,14 +115,14 @@ def follow(data: UserData, pair: Pair, start: int) -> None:
         descent = descend(pair.X, pair.y, W, signs, float(np.exp(way.log_scale)), times)
         last = descent.directions[-1]
         agreement = np.einsum("jd,jd->j", expected, last)[live]
-        measured |= {
+        values |= {
             "output": descent.output, "rank measured": descent.stable_rank,
             "cosine": float(np.quantile(agreement, 0.05)) if live.any() else float("nan"),
             "right measured": right_active(last, signs, rows, labels),
             "dead measured": float((last @ pair.X.T <= 0).all(axis=1).mean()),
         }  # fmt: skip
         turned["measured"] = descent.directions
-    pair.starts.append(measured)
+    pair.starts.append(values)
     if start == 0 and live.any():
         pair.curves = {"times": times.tolist()} | {
             name: np.quantile(

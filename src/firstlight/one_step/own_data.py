@@ -217,6 +217,11 @@ class Answer:
     factor: float
     splits: int
 
+    @property
+    def gaussian_enough(self) -> bool:
+        """Whether the shape of the rows costs or saves less than a quarter (a convention)."""
+        return bool(np.isnan(self.factor) or 0.8 <= self.factor <= 1.25)
+
     @classmethod
     def of(cls, table: np.ndarray, rows: int, regression: bool) -> "Answer":
         """Average a table of splits with columns predicted, gaussian, own, measured."""
@@ -233,7 +238,7 @@ class Answer:
         return cls(predicted, max(0.0, predicted - width), high, measured, float(error), own, factor, splits)
 
 
-def needed(curve: list[tuple[int, float]], target: float) -> float:
+def needed(curve: list[tuple[float, float]], target: float) -> float:
     """Return how many rows bring the error down to a target, between the points of a falling curve.
 
     Returns

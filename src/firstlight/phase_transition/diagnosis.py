@@ -7,8 +7,8 @@ import numpy as np
 
 from firstlight.diagnosis import Clock, Figure, Finding, Prediction, Table, UserData
 from firstlight.diagnosis.words import interval as bounds
-from firstlight.diagnosis.words import number, with_error
-from firstlight.phase_transition.own_data import COLUMNS, State, begin, halve, mean_of_halves
+from firstlight.diagnosis.words import number, with_error, wrong
+from firstlight.phase_transition.own_data import COLUMNS, State, begin, halve, mean_of_halves, visible_from
 from firstlight.phase_transition.theory.delta_data import LEAST, interval, inverse_delta
 from firstlight.phase_transition.theory.hidden import (
     FOUND,
@@ -62,6 +62,9 @@ def diagnose(data: UserData, clock: Clock) -> Iterator[Finding]:
             part = slices(state.y, classes)
             state.delta = inverse_delta(rows, part, state.hard.count, data.rng("phase", "delta"))
             yield _finding(data, state)
+        if state.hard.count:
+            state.visible = visible_from(data, state, clock)
+            yield _finding(data, state)
     for half in range(_HALVES):
         clock.check()
         halve(data, state, half, clock)
@@ -73,8 +76,8 @@ def _finding(data: UserData, state: State) -> Finding:
     wide = state.lengths
     speaks: Any = "yes" if wide <= 1.5 and state.ratio >= 1 else "in part"
     why = (
-        f"{n} rows for {d} columns, n/d = {number(state.ratio)}; the rows' lengths vary {number(wide)} × as "
-        f"much as those of Gaussian rows."
+        f"{number(state.ratio)} rows per column ({n} rows, {d} columns); the rows' lengths vary "
+        f"{number(wide)} × as much as those of Gaussian rows."
     )
     return Finding(
         speaks, why, _says(state), _measured(state), _advice(state), _predictions(state),
@@ -106,48 +109,63 @@ def _says(state: State) -> str:
 def _hidden(state: State, hard: Found) -> str:
     p, missed = hard.p[0], state.ratio / 5
     kind = _strength(hard)
+    if kind == "none" and _network_wins(state):
+        return (
+            f"Beyond it no single direction shows (p = {p:.2f}), but a network does better: labels follow "
+            "the rows' lengths, bends of what was found, or many directions at once, which no test here sees."
+        )
     if kind == "none":
         return (
-            f"Beyond it nothing shows at n/d = {number(state.ratio)} (p = {p:.2f}): there is none, or its "
-            f"threshold (delta_alg) is above about {number(missed)} rows per column."
+            f"Beyond it nothing shows at {number(state.ratio)} rows per column (p = {p:.2f}): there is none, "
+            f"or its threshold (delta_alg) is above about {number(missed)} rows per column."
         )
     if kind == "a hint":
         return f"Beyond it only a hint of a hidden direction (p = {p:.3f})."
     several = "one hidden direction shows" if hard.count == 1 else f"{hard.count} hidden directions show"
     text = f"Beyond it {several} in how the rows spread (p = {p:.3f})."
     if state.delta is None or not np.isfinite(state.delta[0]):
-        reason = f"below n/d = {LEAST:g}" if state.delta is None else "as parts of the rows disagree about it"
+        few = f"below {LEAST:g} rows per column"
+        reason = few if state.delta is None else "as parts of the rows disagree about it"
         return text + f" When it becomes visible (delta_alg) cannot be told {reason}."
     shown = f"{number(1 / state.delta[0])}{bounds(*interval(*state.delta))}"
     have = f"you have {number(state.ratio)}"
-    return f"{text} It becomes visible to fast methods at about {shown} rows per column; {have}."
+    return f"{text} With very many columns fast methods see it from {shown} rows per column on; {have}."
 
 
 def _measured(state: State) -> str:
     if not state.halves:
         return ""
-    linear, network = mean_of_halves(state, "linear"), mean_of_halves(state, "network")
-    parts = [
-        f"On unseen rows a linear model errs by {with_error(*linear)}, a network by {with_error(*network)}"
-    ]
+    numbers = state.y.dtype.kind != "i"
+    linear, network = (wrong(*mean_of_halves(state, name), numbers) for name in ("linear", "network"))
+    verb = "leaves" if numbers else "is wrong in"
+    parts = [f"On unseen rows a linear model {verb} {linear}, a network {network}"]
     for name, word in (("easy", "linear"), ("hard", "hidden")):
         value, error = mean_of_halves(state, f"{name} network")
         if np.isfinite(value):
-            parts.append(f"what moves its outputs holds {with_error(value, error)} of the {word} directions")
-    return "; ".join(parts) + "."
+            share = with_error(100 * value, 100 * error)
+            parts.append(f"what moves the network's outputs holds {share} % of the {word} directions")
+    text = "; ".join(parts) + "."
+    if np.isfinite(state.visible):
+        here = f"{number(state.visible)} rows per column"
+        text += f" In parts of the rows the hidden direction shows half the time at {here}."
+    return text
+
+
+def _network_wins(state: State) -> bool:
+    """Whether a network beats a linear model and the constant answer: by chance once in twenty, at most."""
+    linear, network = (mean_of_halves(state, name) for name in ("linear", "network"))
+    constant = 1 - np.bincount(state.y).max() / len(state.y) if state.y.dtype.kind == "i" else 1.0
+    return bool(network[0] + _T90 * np.hypot(network[1], linear[1]) < min(linear[0], constant))
 
 
 def _advice(state: State) -> tuple[str, ...]:
     d = state.z.shape[1]
     few = f"A hidden direction with threshold 1 would need about {5 * d:,} rows; you have {len(state.y):,}."
     more = (few,) if state.ratio < 5 else ()
-    linear, network = (mean_of_halves(state, name) for name in ("linear", "network"))
     if state.hard is not None and state.hard.count:
         return ("A linear model misses the hidden direction: use a network, or squares of these columns.",)
-    constant = 1 - np.bincount(state.y).max() / len(state.y) if state.y.dtype.kind == "i" else 1.0
-    if network[0] + 2 * np.hypot(network[1], linear[1]) < min(linear[0], constant):
-        errors = f"{number(network[0])} against {number(linear[0])}"
-        return (f"Use a network: along what was found the labels do not follow a line (errors {errors}).",)
+    if _network_wins(state):
+        return ("Use a network: the labels do not follow a line, and it does better than a linear model.",)
     if state.easy is not None and state.easy.p[0] > HINT:
         return ("No signal was found: collect more rows or other columns.", *more)
     return ("Begin with a linear model: it sees all that shows at this number of rows.", *more)
@@ -156,16 +174,18 @@ def _advice(state: State) -> tuple[str, ...]:
 def _predictions(state: State) -> tuple[Prediction, ...]:
     predictions = []
     if state.delta is not None and np.isfinite(state.delta[0]):
-        low, high = interval(*state.delta)
-        predictions.append(
-            Prediction("delta_alg of the hidden part, rows per column", 1 / state.delta[0], low, high)
-        )
+        what = "rows per column from which the hidden direction shows (delta_alg)"
+        because = "it shows in the smallest parts of the rows too"
+        if np.isfinite(state.visible):
+            because = "the limit of very many columns; with few, tests need 2 to 6 times as many rows"
+        limits = interval(*state.delta)
+        predictions.append(Prediction(what, 1 / state.delta[0], *limits, state.visible, because=because))
     for name, word in (("easy", "linear"), ("hard", "hidden")):
         value, error = mean_of_halves(state, f"{name} statistic")
         measured, spread = mean_of_halves(state, f"{name} network")
         if np.isfinite(value) and np.isfinite(measured):
             wide = 0.01 + (_T90 * error if np.isfinite(error) else 0.1)
-            what = f"overlap of {word} directions found in one half with those of the other half"
+            what = f"share of the {word} directions found again in other rows, by statistics and by a network"
             less = "a network trained by descent needs more rows than the best fast method"
             because = (
                 less if measured < value else "the network uses these rows better than the statistic does"

@@ -8,9 +8,16 @@ import numpy as np
 from firstlight.diagnosis import Clock, UserData
 from firstlight.maths.intervals import mean_error
 from firstlight.phase_transition.experiment.learnt import held_out_errors, leading_directions, overlap, train
-from firstlight.phase_transition.theory.hidden import Found, directions_of, whitened
+from firstlight.phase_transition.theory.hidden import (
+    HINT,
+    Found,
+    directions_of,
+    hard_directions,
+    whitened,
+)
 
 _ROWS, COLUMNS = 4000, 100
+_PARTS, _PART_ROWS, _PERMUTATIONS = 8, 30, 39
 
 
 @dataclass(eq=False)
@@ -26,6 +33,9 @@ class State:
     easy, hard : Found, optional
     delta : tuple of float, optional
         1/delta_alg and its error.
+    visible : float
+        Rows per column from which the test sees a hidden direction in every other part of the rows; NaN: it
+        was not looked for, or does so in the smallest parts too.
     halves : list of dict
         Overlaps and errors, one for each way to halve the rows.
     picture : dict
@@ -38,6 +48,7 @@ class State:
     easy: Found | None = None
     hard: Found | None = None
     delta: tuple[float, float] | None = None
+    visible: float = float("nan")
     halves: list[dict[str, float]] = field(default_factory=list)
     picture: dict[str, Any] = field(default_factory=dict)
 
@@ -100,6 +111,33 @@ def halve(data: UserData, state: State, half: int, clock: Clock) -> None:
             "labels": state.y[shown].tolist(), "classes": list(data.classes[:6]),
             "found": [easy > 0, hard > 0],
         }  # fmt: skip
+
+
+def visible_from(data: UserData, state: State, clock: Clock) -> float:
+    """Measure from how many rows per column on the test sees a hidden direction half the time.
+
+    Parts of half the rows, a quarter and so on are drawn until fewer than half of them show it at p ≤ 0.05.
+    """
+    assert state.easy is not None
+    rng, (n, d) = data.rng("phase", "parts"), state.z.shape
+    seen = [(float(n), 1.0)]
+    for size in (n >> power for power in range(1, 20)):
+        if size < _PART_ROWS:
+            return float("nan")
+        found = 0
+        for _ in range(_PARTS):
+            rows = rng.choice(n, size, replace=False)
+            test = hard_directions(
+                state.z[rows], state.y[rows], len(data.classes), state.easy.directions, _PERMUTATIONS, rng,
+                clock.check, most=1,
+            )  # fmt: skip
+            found += test.p[0] <= HINT
+        seen.append((float(size), found / _PARTS))
+        if seen[-1][1] < 0.5:
+            break
+    (more, high), (less, low) = seen[-2:]
+    share = (0.5 - low) / (high - low)
+    return float(less * (more / less) ** share / d)
 
 
 def mean_of_halves(state: State, name: str) -> tuple[float, float]:

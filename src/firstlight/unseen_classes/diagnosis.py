@@ -119,8 +119,8 @@ def _two(data: UserData, state: _State) -> Finding:
     return Finding(
         "no",
         "There are two classes: leaving one out leaves a single class, and nothing to learn from.",
-        f"Raw rows find their own class in {100 * state.raw:.0f} % [{100 * low:.0f}, {100 * high:.0f}] of "
-        f"{queries} queries.",
+        measured=f"The nearest row is of the same class for {100 * state.raw:.0f} % of {queries} rows (90 % "
+        f"interval {100 * low:.0f} to {100 * high:.0f}), without any network.",
         advice=("With a third class one could ask which unseen class becomes retrievable.",),
     )
 
@@ -130,12 +130,12 @@ def _finding(data: UserData, state: _State, asked: int) -> Finding:
     gap = float(np.mean([abs(one.predicted["recall"] - one.measured["recall"]) for one in left_out]))
     speaks: Any = "yes" if gap <= 0.05 else "in part"
     why = (
-        f"Predicted and measured Recall@1 of a one-step network differ by {number(gap)} on average over "
-        f"{len(left_out)} classes left out in turn."
+        "Recall@1 is the share of rows whose nearest row is of the same class. Predicted and measured, of a "
+        f"one-step network, it differs by {number(gap)} on average over {len(left_out)} classes left out."
     )
     hardest = min(left_out, key=lambda one: one.predicted["recall"])
     says = (
-        f"Left out, {data.classes[hardest.place]} is the hardest to retrieve: Recall@1 "
+        f"Left out, {data.classes[hardest.place]} is the hardest to find again: Recall@1 "
         f"{number(hardest.predicted['recall'])} after a step on the other classes; its raw rows reach "
         f"{number(hardest.raw)}."
     )
@@ -220,7 +220,10 @@ def _tables(data: UserData, state: _State) -> tuple[Table, ...]:
          one.predicted["elasticity"], one.measured["elasticity"])
         for one in state.left_out
     )  # fmt: skip
-    note = "Recall@1: is the nearest of all rows that were not trained on of the same class?"
+    note = (
+        "Recall@1: is the nearest of all rows that were not trained on of the same class? Alignment: mean "
+        "cosine of the features of two rows of the class. Elasticity: mean square by which a step moves them."
+    )
     tables = [Table("Each class left out in turn", columns, rows, note)]
     if state.choice:
         sets = [(state.choice["classes"], state.choice["predicted"], mean_error(state.choice["measured"])[0])]

@@ -208,6 +208,7 @@ def hard_directions(
     permutations: int,
     rng: np.random.Generator,
     check: Callable[[], None] = lambda: None,
+    most: int = _MOST,
 ) -> Found:
     """Find directions that show only in how rows spread, after taking the easy ones out.
 
@@ -227,6 +228,8 @@ def hard_directions(
         Easy directions.
     check : callable
         As in `easy_directions`.
+    most : int, default 12
+        How many are looked for.
 
     Examples
     --------
@@ -239,7 +242,7 @@ def hard_directions(
     part, weights = slices(y, classes), _weights(y, classes)
     known, chosen = easy, 0
     p: list[float] = []
-    while known.shape[1] < min(easy.shape[1] + _MOST, z.shape[1] - 1):
+    while known.shape[1] < min(easy.shape[1] + most, z.shape[1] - 1):
         rows, frame = cut(z, known)
         groups = blocks(z @ known) if known.shape[1] else None
         matrices = _matrices(rows, part, weights)
