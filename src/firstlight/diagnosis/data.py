@@ -7,6 +7,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
+from firstlight.data.readers import Refusal, classes_of
 from firstlight.diagnosis.columns import check_sizes, column_notes, kept_columns, natural_copies, wide_columns
 from firstlight.maths.checks import check_matrix
 from firstlight.maths.refusals import check_choice, check_flag
@@ -126,19 +127,8 @@ def user_data(
 
     Parameters
     ----------
-    X : array_like, shape (n, d)
-        Finite numbers.
-    y : array_like, shape (n,)
-        Classes (numbers or texts), or numbers to predict.
-    task : {"auto", "classification", "regression"}
-        By itself: numbers are to be predicted if they have more than 20 values and more than one in ten rows,
-        more than 10 values with decimals, or more than one in two rows.
-    standardise : bool, default False
-        Divide every column by its standard deviation.
-    names : sequence of str, optional
-        Of the columns.
-    source : str
-        Where the data came from.
+    X, y, task, standardise, names, source
+        As `firstlight.diagnose` takes them.
     seed : int, default 0
         Of the rows that are kept, where there are too many.
 
@@ -153,6 +143,8 @@ def user_data(
     """
     check_choice("task", task, ("auto", "classification", "regression"))
     check_flag("standardise", standardise)
+    if names is None and hasattr(X, "columns"):  # a data frame
+        names = [str(name) for name in X.columns]
     features = check_matrix("X", X).astype(float)
     titles = tuple(names) if names is not None else tuple(f"column {i + 1}" for i in range(features.shape[1]))
     if len(titles) != features.shape[1]:
@@ -183,12 +175,10 @@ def _labels(y: ArrayLike, rows: int) -> np.ndarray:
         raise ValueError("y: must be numbers or texts, one for each row") from None
     if labels.dtype.kind == "O" and all(isinstance(one, str) for one in labels.ravel()):
         labels = labels.astype(str)
-    if labels.shape != (rows,):
-        raise ValueError(f"y: shape {labels.shape}, must be ({rows},), one label for each row of X")
-    if labels.dtype.kind not in "biufU":
-        raise ValueError(f"y: of type {labels.dtype}, must be numbers or texts")
-    if labels.dtype.kind == "f" and not np.isfinite(labels).all():
-        raise ValueError(f"y: {int((~np.isfinite(labels)).sum())} labels are missing or infinite")
+    try:
+        classes_of(labels, rows)
+    except Refusal as refusal:
+        raise ValueError(f"y: {refusal}") from None
     return labels
 
 
@@ -198,8 +188,6 @@ def _task(labels: np.ndarray, task: Task) -> tuple[str, tuple[str, ...]]:
     decimals = labels.dtype.kind == "f" and bool((labels != np.round(labels)).any())
     too_many = values > max(20, rows / 10) or values > max(5, rows / 2)
     many = too_many or (decimals and values > 10)
-    if values < 2:
-        raise ValueError(f"y: only one value, {labels[0]}; at least two are needed")
     if labels.dtype.kind == "U":
         if task == "regression":
             raise ValueError(f"task = 'regression': the labels are texts, such as {str(labels[0])!r}")

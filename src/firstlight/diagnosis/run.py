@@ -43,7 +43,7 @@ def diagnose(
     seconds : float, default 60
         About how long; every theory begins with its cheap parts, and what is not reached is said.
     names : sequence of str, optional
-        Of the columns.
+        Of the columns; a data frame brings its own.
     source : str
         Where the data came from.
     rng : int, default 0
@@ -90,9 +90,8 @@ def _turns(data: UserData, clock: Clock, sections: dict[str, Section]) -> Iterat
         for name in list(waiting):
             try:
                 with warnings.catch_warnings():
-                    warnings.simplefilter(
-                        "ignore"
-                    )  # sizes far from theory's limit: findings say what matters
+                    # sizes far from theory's limit: findings say what matters
+                    warnings.simplefilter("ignore")
                     finding = next(waiting[name], None)
                 if finding is None:
                     sections[name] = sections[name].finished()
