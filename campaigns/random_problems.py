@@ -145,6 +145,7 @@ SCALED: Fields = {
     "gradient_samples": [None, 1, 5, 60],
     "link": ["relu", "linear", "He_2", "tanh", "step", "sin"],
     "step_size": [None, 0.0, 1e-3, 1.0, 30.0, 1e6],
+    "second_layer": ["gaussian", "signs", "ones"],
 }
 ALIGNMENT: Fields = {
     "data": ["separable", "toy", "two-points", "digits", "mnist"],
@@ -195,6 +196,8 @@ def _one_step() -> None:
     FACTORIES["one_step.scaled"] = base, rest, predict, simulate
     FACTORIES["one_step.by_width"] = {**narrow, **ratio}, rest, predict, simulate
     FACTORIES["one_step.by_share"] = {**base, "share": [0.5, 0.01, 0.9]}, share, predict, simulate
+    ranks = {"ranks": [None, [1], [1, 1], [40]]}
+    FACTORIES["one_step.spectrum"] = base, rest, ranks, ranks
     FACTORIES["one_step.images"] = (
         {**small, **IMAGES},
         {**{n: SCALED[n] for n in ("alpha", "beta", "activation")}, "ridge": [1e-4, 0.0, 1.0],

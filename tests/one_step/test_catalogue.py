@@ -9,7 +9,7 @@ from firstlight.study.registry import studies
 
 STUDIES = {name: study for name, study in studies().items() if name.startswith("one-step/")}
 WANTED = (
-    "width alpha beta mixture-ratio spike-alignment rank alpha-beta-map degree"
+    "width alpha beta mixture-ratio spike-alignment rank alpha-beta-map degree feature-spectrum"
     " fashion-mnist-0-1 fashion-mnist-5-9 fashion-mnist-0-1-means fashion-mnist-5-9-means fashion-mnist-rate"
 )
 
@@ -26,7 +26,7 @@ def test_every_point_builds_at_both_scales(name):
             problem = study.build(study.point(index))
             assert problem.cost("simulate").flops > 0
         assert set(study.observables) <= {
-            "test_error", "train_error", "relative_test_error", "misclassification"
+            "test_error", "train_error", "relative_test_error", "misclassification", "eigenvalue"
         }  # fmt: skip
 
 

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from firstlight.one_step.degrees import DegreeWarning, needed_degree
     from firstlight.one_step.estimators import OneStepClassifier, OneStepRegressor
     from firstlight.one_step.problem import Problem
+    from firstlight.one_step.spectrum import SpectrumProblem
     from firstlight.one_step.theory.degree import hermite_degree
 
 _NAMES = {
@@ -25,6 +26,7 @@ _NAMES = {
     "one_step.degrees": ["DegreeWarning", "needed_degree"],
     "one_step.estimators": ["OneStepClassifier", "OneStepRegressor"],
     "one_step.problem": ["Problem"],
+    "one_step.spectrum": ["SpectrumProblem"],
     "one_step.theory.degree": ["hermite_degree"],
 }
 
@@ -37,6 +39,7 @@ __all__ = [
     "OneStepRegressor",
     "Problem",
     "Regression",
+    "SpectrumProblem",
     "Spiked",
     "hermite_degree",
     "needed_degree",
@@ -51,6 +54,7 @@ THEORY = Theory(
         "by_width": "firstlight.one_step.families:by_width",
         "by_share": "firstlight.one_step.families:by_share",
         "images": "firstlight.one_step.families:images",
+        "spectrum": "firstlight.one_step.spectrum:SpectrumProblem.scaled",
     },
     studies="firstlight.one_step.studies:STUDIES",
     references=REFERENCES,

@@ -4,8 +4,8 @@ Both may import this module, and nothing else of each other.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Protocol
+from dataclasses import dataclass, field
+from typing import Literal, Protocol
 
 import numpy as np
 
@@ -15,10 +15,11 @@ from firstlight.maths.activations import Activation, activation
 from firstlight.maths.checks import check_count, check_number, check_numbers
 from firstlight.maths.equality import ByValue
 from firstlight.maths.normals import Normals
-from firstlight.maths.refusals import refusal
+from firstlight.maths.refusals import check_choice, refusal
 from firstlight.maths.workers import BLOCK, Workers
 
 Sample = tuple[np.ndarray, np.ndarray, np.ndarray]
+SecondLayer = Literal["gaussian", "signs", "ones"]
 
 
 class Source(Protocol):
@@ -59,6 +60,9 @@ class Setting(ByValue):
         the model.
     beta : float, optional
         β, strength of the structure, if known: it decides the Hermite model's default degree.
+    second_layer : {"gaussian", "signs", "ones"}, default "gaussian"
+        Law of the second layer during the step, each entry of mean square 1/k: normal, a fair sign, or all
+        equal (as in Cui et al., 2024).
 
     Examples
     --------
@@ -77,6 +81,7 @@ class Setting(ByValue):
     ridge: float | Sequence[float] = 1e-4
     source: Source | None = None
     beta: float | None = None
+    second_layer: SecondLayer = field(default="gaussian", metadata={"later": True})
 
     def __post_init__(self) -> None:
         if not isinstance(self.mixture, GaussianMixture):
@@ -94,6 +99,7 @@ class Setting(ByValue):
             raise refusal("source", self.source, "have a method draw(sizes, rng)")
         if self.beta is not None:
             check_number("beta", self.beta, 0, 1)
+        check_choice("second_layer", self.second_layer, ("gaussian", "signs", "ones"))
         activation(self.activation)
         self.labels.check(self.mixture)
 

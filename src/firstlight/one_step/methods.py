@@ -39,7 +39,7 @@ def without_a_network(
         return asymptotic(
             setting.mixture, setting.labels, setting.sigma, width=setting.width, sizes=sizes,
             gradient_samples=setting.step_samples, step_size=setting.step_size, ridges=setting.ridges,
-            rng=rng, draws=draws, nodes=nodes,
+            rng=rng, draws=draws, nodes=nodes, second_layer=setting.second_layer,
         )  # fmt: skip
 
 

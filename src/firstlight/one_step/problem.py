@@ -17,7 +17,7 @@ from firstlight.maths.activations import Activation
 from firstlight.maths.checks import check_count, check_number
 from firstlight.maths.refusals import check_choice
 from firstlight.maths.rng import RNGLike, SeedLike, generator
-from firstlight.one_step.definitions import Setting, Streams
+from firstlight.one_step.definitions import SecondLayer, Setting, Streams
 from firstlight.one_step.degrees import surrogate_degree
 from firstlight.one_step.experiment.trial import Model, Risk, TrainedNetwork, run_trial, train
 from firstlight.one_step.methods import assumptions_of, given_a_first_layer, without_a_network
@@ -31,7 +31,8 @@ class Problem(Setting):
     """One gradient step of the first layer, then ridge regression on fresh samples: what error is left?
 
     The parameters are those of `firstlight.one_step.definitions.Setting`: mixture, labels, width, samples,
-    gradient_samples, activation, step_size, ridge, source, beta. `Problem.scaled` builds the source's family.
+    gradient_samples, activation, step_size, ridge, source, beta,
+    second_layer. `Problem.scaled` builds the source's family.
 
     Examples
     --------
@@ -64,6 +65,7 @@ class Problem(Setting):
         gradient_samples: int | None = None,
         link: Link | Sequence[Link] = "relu",
         step_size: float | None = None,
+        second_layer: SecondLayer = "gaussian",
     ) -> "Problem":
         """Build the source's family: spike strength θ = n^(β(1-α)) in the data, step size η = n^(βα).
 
@@ -81,6 +83,8 @@ class Problem(Setting):
             See `firstlight.data.structured.structured_data`.
         step_size : float, optional
             Another η than the family's.
+        second_layer
+            See `Problem`.
 
         Returns
         -------
@@ -100,7 +104,10 @@ class Problem(Setting):
             rank=rank, spike_alignment=spike_alignment, noise=noise, link=link,
         )  # fmt: skip
         eta = float(n ** (beta * alpha)) if step_size is None else step_size
-        return cls(mixture, labels, width, samples, gradient_samples, activation, eta, ridge, beta=beta)
+        return cls(
+            mixture, labels, width, samples, gradient_samples, activation, eta, ridge,
+            beta=beta, second_layer=second_layer,
+        )  # fmt: skip
 
     @classmethod
     def from_data(

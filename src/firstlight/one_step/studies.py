@@ -246,6 +246,28 @@ STUDIES = (
             )
         },
     ),
+    Study(
+        name="one-step/feature-spectrum",
+        description="Eigenvalues of the feature matrix: what a step lifts out of the bulk",
+        problem="firstlight.one_step.spectrum:SpectrumProblem.scaled",
+        tolerance=_TOLERANCE,
+        axes={"step_size": [0.0, 20.0, 200.0]},
+        fixed={"dimension": 200, "width": 150, "samples": 300, "alpha": 0.5, "beta": 0.5},
+        arms={
+            "network": Arm("simulate", label="network"),
+            "predicted": Arm("predict", paired=True, label="deterministic equivalent"),
+        },
+        trials=8,
+        observables=["eigenvalue"],
+        figure=FigureSpec(
+            x="rank",
+            hue="step_size",
+            log_x=True,
+            log_y=True,
+            labels={"eigenvalue": "eigenvalue of ΦᵀΦ/m", "step_size": "η"},
+        ),
+        scales={"paper": Scale(trials=20, fixed={"dimension": 1000, "width": 750, "samples": 1500})},
+    ),
     _fashion(0, 1),
     _fashion(5, 9),
     _fashion(0, 1, "global", 1e-5),

@@ -18,7 +18,7 @@ import json
 import math
 import types
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import Field, dataclass, fields, is_dataclass
 from enum import Enum
 from typing import Any
 
@@ -183,7 +183,7 @@ def encode(value: Any, depth: int = 0) -> bytes:
     if is_dataclass(value) and not isinstance(value, type):
         if (by_name := _by_name(value)) is not None:
             return _framed(b"r", inner(by_name))
-        content = {item.name: getattr(value, item.name) for item in fields(value) if item.compare}
+        content = {item.name: getattr(value, item.name) for item in fields(value) if _counts(value, item)}
         return _framed(b"c", inner(_name(type(value))) + inner(content))
     if isinstance(value, Mapping):
         return _framed(b"d", b"".join(sorted(_framed(b"k", inner(k) + inner(v)) for k, v in value.items())))
@@ -198,6 +198,12 @@ def encode(value: Any, depth: int = 0) -> bytes:
     raise ValueError(
         f"{type(value).__name__} {value!r}: cannot be addressed; use numbers, text, arrays, dataclasses"
     )
+
+
+def _counts(value: Any, item: "Field[Any]") -> bool:
+    """Leave out a field that came later and is not used: records made before it keep their address."""
+    unused = item.metadata.get("later", False) and getattr(value, item.name) == item.default
+    return item.compare and not unused
 
 
 _SCALARS: tuple[tuple[Any, bytes, Callable[[Any], bytes]], ...] = (

@@ -92,8 +92,10 @@ def first_stage(
     workers.map(lambda job: job(), [
         *(partial(neurons, rows) for rows in blocks(k)), *(partial(samples, b) for b in range(len(batch)))
     ])  # fmt: skip
-    second = stream("second layer").standard_normal(k) / np.sqrt(k)
-    return TwoLayer(first, second, setting.sigma), x, y
+    second = stream("second layer").standard_normal(k)
+    if setting.second_layer != "gaussian":
+        second = np.sign(second) if setting.second_layer == "signs" else np.ones(k)
+    return TwoLayer(first, second / np.sqrt(k), setting.sigma), x, y
 
 
 def run_trial(

@@ -1,5 +1,6 @@
 """Errors after one step without any network: no object here grows with the dimension."""
 
+from dataclasses import replace
 from itertools import product
 from typing import Any
 
@@ -10,8 +11,16 @@ from firstlight.data.mixture import GaussianMixture
 from firstlight.maths.activations import Activation
 from firstlight.maths.feature_moments import Tabulated
 from firstlight.maths.workers import Workers
+from firstlight.one_step.definitions import SecondLayer
 from firstlight.one_step.theory.functional import Errors, Functional, Kernel
-from firstlight.one_step.theory.neurons import Neurons, batch_average, draw_neurons, neuron_nodes
+from firstlight.one_step.theory.neurons import (
+    Neurons,
+    batch_average,
+    draw_neurons,
+    equal_heads_output,
+    neuron_nodes,
+    second_layer_of,
+)
 from firstlight.one_step.theory.reduced import Inputs, ReducedLaw, balanced_normal, input_nodes, reduced_law
 from firstlight.one_step.theory.scores import wrong_side
 
@@ -53,6 +62,7 @@ def asymptotic(
     rng: np.random.Generator,
     draws: int,
     nodes: int,
+    second_layer: SecondLayer = "gaussian",
 ) -> list[dict[str, np.ndarray]]:
     """Predict the errors of the one-step network from the laws alone, once for each batch average.
 
@@ -76,6 +86,8 @@ def asymptotic(
         How many batch averages of y κ, each with nodes of its own; one alone varies by several percent.
     nodes : int
         Nodes for the neurons, and for the inputs (all classes together, at least 64 for each class).
+    second_layer : {"gaussian", "signs", "ones"}
+        Its law, times √k.
 
     Returns
     -------
@@ -84,12 +96,19 @@ def asymptotic(
     """
     law = reduced_law(mixture, labels)
     start_square = float(sigma.second_moment(1.0)) / width
-    step = batch_average(law, gradient_samples, start_square, rng)
+    output = equal_heads_output(law, sigma) if second_layer == "ones" else None
+    step = batch_average(law, gradient_samples, start_square, rng, output)
     placed = []
     for direction in balanced_normal(law.rank, draws, rng):
         inputs = input_nodes(law, max(64, nodes // mixture.classes), rng)
         normals = neuron_nodes(law.rank, nodes, rng)
-        placed.append((draw_neurons(law, sigma, step, step_size / width, direction, normals, inputs), inputs))
+        normals[:, -1] = second_layer_of(second_layer, normals[:, -1])
+        pulling = inputs
+        if output is not None:
+            known = output(inputs.kappa[:, : law.rank], law.scales[inputs.classes])
+            pulling = replace(inputs, labels=inputs.labels - known)
+        neurons = draw_neurons(law, sigma, step, step_size / width, direction, normals, pulling)
+        placed.append((neurons, inputs))
     table = common_table(law, sigma, placed)
 
     def of_one_draw(nodes: tuple[Neurons, Inputs]) -> dict[str, np.ndarray]:

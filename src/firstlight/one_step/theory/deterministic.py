@@ -166,6 +166,7 @@ def pooled_equivalents(
         size = float(readout @ readout)
         risk = label_square - float(b @ readout) - kappa * size
         test = risk / (1 - gamma) if gamma < 1 else np.inf
+        converged &= gamma < 1  # without a ridge, as many directions as samples: the error has no mean
         kept = 1 - float(share.sum()) / m  # λ/κ, also where both vanish
         train = kept**2 * test if kept > 1e-12 else 0.0
         square = size + test * float((share / shifted).sum()) / m

@@ -9,6 +9,7 @@ from firstlight.maths.activations import Activation
 from firstlight.maths.feature_moments import Tabulated
 from firstlight.maths.workers import Workers, blocks
 from firstlight.one_step.definitions import Draws, Setting, Streams
+from firstlight.one_step.theory.neurons import second_layer_of
 from firstlight.one_step.theory.reduced import balanced_normal
 
 _ROWS = 500  # neurons that a thread works on at once
@@ -17,7 +18,7 @@ _ROWS = 500  # neurons that a thread works on at once
 def sampled_first_layer(
     setting: Setting, stream: Streams
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Sample F_ij ~ N(0, 1/E|x|²), w_i ~ N(0, 1/k) and a batch x, y, from the streams of an experiment.
+    """Sample F_ij ~ N(0, 1/E|x|²), w of its law and a batch x, y, from the streams of an experiment.
 
     Written apart from the network's own start, so that an error in either shows.
 
@@ -39,7 +40,8 @@ def sampled_first_layer(
         workers.map(neurons, blocks(k))
         workers.map(samples, range(len(batch)))
     first *= 1 / np.sqrt(setting.mixture.trace)
-    return first, stream("second layer").standard_normal(k) / np.sqrt(k), x, y
+    second = second_layer_of(setting.second_layer, stream("second layer").standard_normal(k))
+    return first, second / np.sqrt(k), x, y
 
 
 def stepped_first_layer(

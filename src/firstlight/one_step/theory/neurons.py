@@ -5,6 +5,7 @@ of y x over the batch, S₁ = (1/m_g) Σ y x xᵀ, and a rest that is independen
 is a vector q; outside only its length s counts, and how it spreads over the eigenvalues of S₁.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,7 +13,34 @@ from scipy.interpolate import CubicSpline
 
 from firstlight.maths.activations import Activation
 from firstlight.maths.quadrature import expectation
+from firstlight.one_step.definitions import SecondLayer
 from firstlight.one_step.theory.reduced import Inputs, ReducedLaw, balanced_normal
+
+Output = Callable[[np.ndarray, np.ndarray], np.ndarray]
+
+
+def second_layer_of(law: SecondLayer, normals: np.ndarray) -> np.ndarray:
+    """Turn standard normals into entries of the second layer, of mean square one.
+
+    Examples
+    --------
+    >>> [second_layer_of(law, np.array([-0.5, 2.0])).tolist() for law in ("gaussian", "signs", "ones")]
+    [[-0.5, 2.0], [-1.0, 1.0], [1.0, 1.0]]
+    """
+    if law == "gaussian":
+        return normals
+    return np.copysign(1.0, normals) if law == "signs" else np.ones_like(normals)
+
+
+def equal_heads_output(law: ReducedLaw, sigma: Activation) -> Output:
+    """Return f(x) = E σ(F x) of a wide network whose second layer is all ones, from κ and the rest of x."""
+    bulk = max(law.dimension - law.rank, 1)
+
+    def output(kappa: np.ndarray, scale: np.ndarray) -> np.ndarray:
+        length = np.sqrt(((kappa**2).sum(axis=1) + scale * bulk) / law.trace)
+        return np.asarray(sigma.moments(np.zeros_like(length), length, 0)[:, 0])
+
+    return output
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,7 +94,11 @@ class Neurons:
 
 
 def batch_average(
-    law: ReducedLaw, gradient_samples: int, start_square: float, rng: np.random.Generator
+    law: ReducedLaw,
+    gradient_samples: int,
+    start_square: float,
+    rng: np.random.Generator,
+    output: Output | None = None,
 ) -> Step:
     """Average over the batch of the gradient step.
 
@@ -77,15 +109,18 @@ def batch_average(
     gradient_samples : int
         m_g, batch size.
     start_square : float
-        Mean square of the network's output before the step, which the residual y - f also holds.
+        Mean square of what is random in the network's output before the step; the residual y - f holds it.
     rng : Generator
         Scrambles the nodes.
+    output : callable, optional
+        What of that output is the same for every network, from κ and the variance outside; default zero.
 
     Returns
     -------
     Step
     """
     kappa, y, weight, scale = law.everything(rng)
+    y = y if output is None else y - output(kappa, scale)
     extra = law.noise + start_square
     signal = (weight * y) @ kappa
     second = (kappa.T * (weight * (y**2 + extra))) @ kappa
@@ -163,7 +198,7 @@ def draw_neurons(
     sigma : Activation
         σ.
     gain : float
-        η/k, so that a = gain · z' with z' standard normal.
+        η/k, so that a = gain · z' with z' of mean square one, standard normal by default.
     direction : ndarray, shape (r,)
         Standard normals that decide the batch average of κ y; shared by all neurons.
     nodes : ndarray, shape (N, 2 r + 4)
