@@ -138,6 +138,30 @@ def measured(folder: Path) -> dict[str, str]:
     }
 
 
+def own_data(found: dict[str, Any]) -> str:
+    """Return the table of what `firstlight diagnose` predicted and measured for known data."""
+
+    def first(one: dict[str, Any] | None) -> list[str]:
+        if one is None:
+            return ["–"] * 3
+        inside = one["low"] <= one["measured"] <= one["high"]
+        interval = f"{one['predicted']} [{one['low']}, {one['high']}]"
+        return [interval, f"{one['measured']} ± {one['error']}", "yes" if inside else "**no**"]
+
+    rows = [
+        [
+            f"{one['set']}: {one['data']}",
+            ", ".join(f"{name} {word}" for name, word in one["speaks"].items() if word != "no") or "none",
+            *first(one["first"]),
+            f"{one['agree']} of {one['predictions'] - len(one['unchecked'])}",
+            one["load"],
+        ]
+        for one in found["rows"]
+    ]
+    heads = ["data", "theories that speak", "error predicted", "measured", "held?", "all that agree", "load"]
+    return table(heads, rows)
+
+
 PROMISES = {
     "one_step": "a random problem ends in numbers with a flag, or in a refusal that names a field",
     "early_alignment": "the same", "phase_transition": "the same", "unseen_classes": "the same",
@@ -176,6 +200,7 @@ def write(sphinx: Sphinx) -> None:
     pages["reference/campaigns.md"] = campaigns(found)
     kept = Path(sphinx.srcdir, "measured")
     pages |= {f"measured/{name}.md": text for name, text in measured(kept).items()}
+    pages["measured/diagnosis.md"] = own_data(json.loads((kept / "diagnosis.json").read_text("utf-8")))
     for name, text in pages.items():
         file = Path(sphinx.srcdir, name)
         if not file.exists() or file.read_text("utf-8") != text:

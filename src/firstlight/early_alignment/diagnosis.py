@@ -130,8 +130,8 @@ def _advice(main: Pair) -> tuple[str, ...]:
         advice.append(f"To see neurons align first, start with weights of length {_scale(main)} or less.")
     if main.raw.share - main.centred.share > 0.01:
         advice.append(
-            f"Subtract the mean row: violating pairs fall from {100 * main.raw.share:.0f} % to "
-            f"{100 * main.centred.share:.0f} %."
+            f"Subtract the mean row: pairs that violate the assumption fall from "
+            f"{100 * main.raw.share:.0f} % to {100 * main.centred.share:.0f} %."
         )
     return tuple(advice)
 
@@ -262,7 +262,8 @@ def _notes(data: UserData, main: Pair) -> tuple[str, ...]:
     if len(data.classes) > 2:
         notes.append(
             f"Of {len(data.classes)} classes the {PAIRS} hardest pairs were asked about, then each of "
-            f"the {RESTS} largest classes against the rest; of those, neurons of the hardest were followed."
+            f"the {min(RESTS, len(data.classes))} largest against the rest; of those, neurons of the hardest "
+            "were followed."
         )
     return tuple(notes)
 

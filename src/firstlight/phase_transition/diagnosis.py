@@ -103,6 +103,8 @@ def _says(state: State) -> str:
         "a hint": f"Only a hint of a linear signal (p = {p:.3f}).",
         "none": f"No linear signal (p = {p:.2f}).",
     }[kind]
+    if state.easy.directions.shape[1] > _MOST_EASY:
+        return f"{text} Hidden ones are not looked for beside so many."
     return text if state.hard is None else f"{text} {_hidden(state, state.hard)}"
 
 
@@ -168,7 +170,8 @@ def _advice(state: State) -> tuple[str, ...]:
         return ("Use a network: the labels do not follow a line, and it does better than a linear model.",)
     if state.easy is not None and state.easy.p[0] > HINT:
         return ("No signal was found: collect more rows or other columns.", *more)
-    return ("Begin with a linear model: it sees all that shows at this number of rows.", *more)
+    seen = "" if state.hard is None else ": it sees all that shows at this number of rows"
+    return (f"Begin with a linear model{seen}.", *more)
 
 
 def _predictions(state: State) -> tuple[Prediction, ...]:
