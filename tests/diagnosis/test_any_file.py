@@ -158,6 +158,15 @@ def test_columns_are_left_out_by_name(tmp_path):
 # --- what is made of rows and labels --------------------------------------------------------------------
 
 
+def test_counts_are_numbers_though_most_of_them_repeat():
+    """Poisson counts of 500 rows: some 30 values, the largest in one row each; that is no class."""
+    rng = np.random.default_rng(0)
+    y = rng.poisson(np.exp(2 + 0.6 * rng.normal(size=500)))
+    data = user_data(rng.normal(size=(500, 3)), y)
+    assert data.classes == ()
+    assert "taken as a number to predict" in data.notes[0]
+
+
 def test_few_rows_of_a_number_are_numbers():
     X = RNG.normal(size=(20, 3))
     assert user_data(X, np.arange(20) // 1.5).classes == ()

@@ -121,6 +121,15 @@ def test_a_hidden_direction_is_told_and_a_network_finds_it():
     assert hidden.measured > 0.7
 
 
+def test_rows_that_are_not_gaussian_are_named_beside_a_threshold_that_is_off():
+    rng = np.random.default_rng(0)
+    x = rng.standard_cauchy(size=(300, 5))
+    one = last(x, (x[:, 0] > 0).astype(int))
+    (delta,) = (p for p in one.predictions if "delta_alg" in p.what)
+    assert delta.agrees is False
+    assert "rows are not Gaussian" in delta.verdict
+
+
 def test_nothing_is_told_as_nothing():
     rng = np.random.default_rng(5)
     one = last(rng.normal(size=(120, 20)), rng.normal(size=120))

@@ -184,7 +184,8 @@ def _labels(y: ArrayLike, rows: int) -> np.ndarray:
 
 def _task(labels: np.ndarray, task: Task) -> tuple[str, tuple[str, ...]]:
     """Decide between classes and numbers, and say so where it could be otherwise."""
-    values, rows = len(np.unique(labels)), len(labels)
+    counts = np.unique(labels, return_counts=True)[1]
+    values, rows = len(counts), len(labels)
     decimals = labels.dtype.kind == "f" and bool((labels != np.round(labels)).any())
     too_many = values > max(20, rows / 10) or values > max(5, rows / 2)
     many = too_many or (decimals and values > 10)
@@ -198,7 +199,7 @@ def _task(labels: np.ndarray, task: Task) -> tuple[str, tuple[str, ...]]:
         raise ValueError(
             f"task = 'classification': the labels look continuous, {values} values in {rows} rows"
         )
-    if task == "auto" and many:
+    if task == "auto" and (many or (values > 10 and counts.min() == 1)):  # no class of one row: a count
         note = f"The labels have {values} values in {rows:,} rows: taken as a number to predict."
         return "regression", (note,)
     if task == "auto" and values > 10 and labels.dtype.kind in "iuf":

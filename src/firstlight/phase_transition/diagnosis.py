@@ -27,6 +27,7 @@ _PERMUTATIONS = 199
 _LEAST_ROWS = 40
 _HALVES = 3
 _T90 = 2.92  # Student's t with two degrees of freedom: of three halves
+_LENGTHS = 1.5  # times as much as those of Gaussian rows: above, rows are not Gaussian
 _MOST_EASY = 3  # with more, too few rows are alike in all of them to permute labels among
 
 
@@ -74,7 +75,7 @@ def diagnose(data: UserData, clock: Clock) -> Iterator[Finding]:
 def _finding(data: UserData, state: State) -> Finding:
     n, d = state.z.shape
     wide = state.lengths
-    speaks: Any = "yes" if wide <= 1.5 and state.ratio >= 1 else "in part"
+    speaks: Any = "yes" if wide <= _LENGTHS and state.ratio >= 1 else "in part"
     why = (
         f"{number(state.ratio)} rows per column ({n} rows, {d} columns); the rows' lengths vary "
         f"{number(wide)} × as much as those of Gaussian rows."
@@ -181,6 +182,8 @@ def _predictions(state: State) -> tuple[Prediction, ...]:
         because = "it shows in the smallest parts of the rows too"
         if np.isfinite(state.visible):
             because = "the limit of very many columns; with few, tests need 2 to 6 times as many rows"
+            if state.lengths > _LENGTHS:
+                because = f"rows are not Gaussian: their lengths vary {number(state.lengths)} × as much"
         limits = interval(*state.delta)
         predictions.append(Prediction(what, 1 / state.delta[0], *limits, state.visible, because=because))
     for name, word in (("easy", "linear"), ("hard", "hidden")):
