@@ -139,7 +139,7 @@ def _advice(main: Question, answer: Answer, best: Best | None, uneven: bool) -> 
         advice.append("Take logarithms of columns with heavy tails, or clip them.")
     if answer.high >= main.guess:
         hidden = ("Columns of large scale hide the others: --standardise.",) if uneven else ()
-        return (_useless(main, answer), *hidden, *advice)
+        return (*hidden, _useless(main, answer), *advice)
     if best:
         advice.append(
             f"Take a step of {number(best.step * main.X.shape[1])} (that is {number(best.step)} × the "
@@ -249,7 +249,7 @@ def _notes(data: UserData, questions: list[Question]) -> tuple[str, ...]:
         strong = strong_directions(centred[:500], seed=data.seed)
         traces = [float((centred[main.y == c] ** 2).mean()) for c in (0, 1)]
         notes.append(
-            f"About {strong} strong directions inside the classes, whose total variances differ by a factor "
+            f"About {strong or 'no'} strong directions inside the classes, variances differing by a factor "
             f"{number(max(traces) / max(min(traces), 1e-300))}; no prediction rests on either number."
         )
     return tuple(notes)

@@ -52,7 +52,9 @@ def learning_curve(question: Question) -> Curve:
 
 
 def _answers(question: Question, asked: list[tuple[float, Network]], ridge: int = 0) -> Curve:
-    return [(x, question.answer(network, ridge)) for x, network in asked if question.folds.get(network)]
+    """Answers about networks whose rows were all held out once: fewer splits tell little."""
+    done = [(x, network) for x, network in asked if len(question.folds.get(network, ())) >= FOLDS]
+    return [(x, question.answer(network, ridge)) for x, network in done]
 
 
 @dataclass(frozen=True)

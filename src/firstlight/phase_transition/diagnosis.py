@@ -141,13 +141,18 @@ def _measured(state: State) -> str:
     numbers = state.y.dtype.kind != "i"
     linear, network = (wrong(*mean_of_halves(state, name), numbers) for name in ("linear", "network"))
     verb = "leaves" if numbers else "is wrong in"
-    parts = [f"On unseen rows a linear model {verb} {linear}, a network {network}"]
-    for name, word in (("easy", "linear"), ("hard", "hidden")):
-        value, error = mean_of_halves(state, f"{name} network")
-        if np.isfinite(value):
-            share = with_error(100 * value, 100 * error)
-            parts.append(f"what moves the network's outputs holds {share} % of the {word} directions")
-    text = "; ".join(parts) + "."
+    text = f"On unseen rows a linear model {verb} {linear}, a network {network}."
+    shares = {
+        word: mean_of_halves(state, f"{name} network")
+        for name, word in (("easy", "linear"), ("hard", "hidden"))
+    }
+    held = " and ".join(
+        f"{with_error(100 * value, 100 * error)} % of the {word} directions"
+        for word, (value, error) in shares.items()
+        if np.isfinite(value)
+    )
+    if held:
+        text += f" What moves the network's outputs holds {held}."
     if np.isfinite(state.visible):
         here = f"{number(state.visible)} rows per column"
         text += f" In parts of the rows the hidden direction shows half the time at {here}."

@@ -130,8 +130,8 @@ def _finding(data: UserData, state: _State, asked: int) -> Finding:
     gap = float(np.mean([abs(one.predicted["recall"] - one.measured["recall"]) for one in left_out]))
     speaks: Any = "yes" if gap <= 0.05 else "in part"
     why = (
-        "Recall@1 is the share of rows whose nearest row is of the same class. Predicted and measured, of a "
-        f"one-step network, it differs by {number(gap)} on average over {len(left_out)} classes left out."
+        "Recall@1 is the share of rows whose nearest row is of the same class. One-step networks miss its "
+        f"prediction by {number(gap)}, the mean over {len(left_out)} left out in turn."
     )
     hardest = min(left_out, key=lambda one: one.predicted["recall"])
     says = (
@@ -165,7 +165,8 @@ def _advice(data: UserData, state: _State) -> tuple[str, ...]:
     names = ", ".join(data.classes[one.place] for one in best[:5])
     advice = [f"Training helps retrieve {names} unseen." if best else "For unseen classes keep the raw rows."]
     raw, even = (float(np.mean([getattr(one, name) for one in left_out])) for name in ("raw", "standardised"))
-    if abs(raw - even) > 0.03:
+    half = sum(one.queries for one in left_out) / 2  # as neighbours are shared
+    if abs(raw - even) > max(0.03, 2 * np.sqrt(raw * (1 - raw) / half)):
         better = "Standardise the columns" if even > raw else "Do not standardise the columns"
         advice.append(f"{better}: raw Recall@1 {number(raw)}, standardised {number(even)}.")
     if state.choice:
