@@ -36,18 +36,7 @@ _SPEAKS: dict[str, Any] = {"holds": "yes", "mostly": "in part", "in part": "in p
 
 
 def diagnose(data: UserData, clock: Clock) -> Iterator[Finding]:
-    """Yield what the theory says and what was measured, ever more of it.
-
-    Parameters
-    ----------
-    data : UserData
-    clock : Clock
-        Looked at between starts.
-
-    Yields
-    ------
-    Finding
-    """
+    """Yield ever fuller findings (see `firstlight.diagnosis`); between starts the clock is looked at."""
     if not data.classes:
         yield Finding("no", "It speaks about two classes, and the labels are numbers.")
         return

@@ -30,18 +30,7 @@ _RARE = 0.25  # share of the smaller class below which it is hardly ever answere
 
 
 def diagnose(data: UserData, clock: Clock) -> Iterator[Finding]:
-    """Yield what the theory says and what was measured, ever more of it.
-
-    Parameters
-    ----------
-    data : UserData
-    clock : Clock
-        Looked at between splits.
-
-    Yields
-    ------
-    Finding
-    """
+    """Yield ever fuller findings (see `firstlight.diagnosis`); between splits the clock is looked at."""
     questions = _questions(data)
     if not questions:
         reason = f"needs two classes of at least {_LEAST} rows, or {4 * _LEAST} rows of a number"

@@ -32,18 +32,7 @@ _MOST_EASY = 3  # with more, too few rows are alike in all of them to permute la
 
 
 def diagnose(data: UserData, clock: Clock) -> Iterator[Finding]:
-    """Yield what the theory says and what was measured, ever more of it.
-
-    Parameters
-    ----------
-    data : UserData
-    clock : Clock
-        Looked at between parts.
-
-    Yields
-    ------
-    Finding
-    """
+    """Yield ever fuller findings (see `firstlight.diagnosis`); between parts the clock is looked at."""
     if min(data.shape[0] / _LEAST_ROWS, data.shape[1] / 2) < 1:
         here = "{} rows and {} columns".format(*data.shape)
         yield Finding("no", f"It needs {_LEAST_ROWS} rows and two columns at least; these are {here}.")

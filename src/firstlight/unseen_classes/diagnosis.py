@@ -49,18 +49,7 @@ class _State:
 
 
 def diagnose(data: UserData, clock: Clock) -> Iterator[Finding]:
-    """Yield what the theory says and what was measured, ever more of it.
-
-    Parameters
-    ----------
-    data : UserData
-    clock : Clock
-        Looked at between classes.
-
-    Yields
-    ------
-    Finding
-    """
+    """Yield ever fuller findings (see `firstlight.diagnosis`); between classes the clock is looked at."""
     if not data.classes:
         yield Finding("no", "It speaks about classes, and the labels are numbers.")
         return
