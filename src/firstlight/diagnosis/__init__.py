@@ -1,7 +1,7 @@
 """What the theories say about a user's own data, each prediction beside a measurement.
 
-Nothing here knows a theory: each brings a function of its own, found through the registry. It takes a `UserData`
-and a `Clock`, and returns a `Finding` or yields ever fuller ones.
+Nothing here knows a theory: each brings a function of its own, found through the registry. It takes a
+`UserData` and a `Clock`, and returns a `Finding` or yields ever fuller ones.
 """
 
 from firstlight.diagnosis.clock import Clock, OutOfTime
