@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from firstlight.maths.solvers import Solved
     from firstlight.references import cite
     from firstlight.study.compare import compare
+    from firstlight.study.maps import predicted_map
     from firstlight.study.optimise import optimise
 
 _NAMES = {
@@ -27,6 +28,7 @@ _NAMES = {
     "references": ["cite"],
     "maths.solvers": ["Solved"],
     "study.compare": ["compare"],
+    "study.maps": ["predicted_map"],
     "study.optimise": ["optimise"],
 }
 _MODULES = (
@@ -54,6 +56,7 @@ __all__ = [
     "compare",
     "diagnose",
     "optimise",
+    "predicted_map",
 ]
 
 __getattr__, __dir__, _ = lazy_loader.attach(__name__, _MODULES, _NAMES)
