@@ -20,7 +20,8 @@ def page() -> str:
     commands = "\n".join(f"- `{one['command']}` ({one['hours']:.2g} hours of computing)" for one in made)
     counts = ", ".join(f"{count} {verdict}" for verdict, count in tally(rows).items())
     about = (DOCS / "evidence" / "about.md").read_text("utf-8")
-    head = f"# What was published, and what holds\n\n{about}\n{len(rows)} rows: {counts}."
+    wide = "---\nhtml_theme.sidebar_secondary.remove: true\n---\n\n"
+    head = f"{wide}# What was published, and what holds\n\n{about}\n{len(rows)} rows: {counts}."
     silent = [study for study in claimed() if study.name not in {row.study for row in rows}]
     left = "\n".join(f"- `{study.name}`: {study.description}" for study in silent)
     none = f"No evidence is kept of\n\n{left}\n\n" if silent else ""

@@ -13,7 +13,7 @@ from firstlight.one_step import SpectrumProblem
 
 figure, axes = plt.subplots(figsize=(6.5, 4), layout="constrained")
 ranks = [1, 2, 3, 4, 6, 9, 14, 20, 30, 50, 80, 120, 150]
-for colour, step_size in enumerate([0.0, 20.0, 200.0]):
+for colour, step_size in enumerate([0.0, 100.0, 300.0]):
     problem = SpectrumProblem.scaled(
         dimension=200,
         width=150,

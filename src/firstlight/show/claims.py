@@ -99,15 +99,16 @@ def markdown(rows: Sequence[Row]) -> str:
     """Return the table in Markdown, one part for each theory."""
     lines: list[str] = []
     for theory, members in groupby(rows, key=lambda row: row.theory):
-        lines += [f"## {_title(theory)}", "", "| verdict | claim | number and rule | found | study |"]
-        lines += ["|---|---|---|---|---|"]
+        lines += [f"## {_title(theory)}", "", "| verdict | claim, source, rule | found |"]
+        lines += ["|---|---|---|"]
         for row in members:
             said = row.claim.statement
             numbers = "<br>".join(str(part) for part in row.claim.estimates) or row.claim.evidence
             study = f"`{row.study}`, {row.scale}, {row.trials} trials: {row.sizes}"
             cells = (
-                f"**{row.verdict}**", f"{row.claim.text}<br>{citation(row)}",
-                f"{said.estimand}<br>{said.rule}", numbers, study,
+                f"**{row.verdict}**",
+                f"{row.claim.text}<br><small>{citation(row)}<br>{said.estimand}: {said.rule}</small>",
+                f"{numbers}<br><small>{study}</small>",
             )  # fmt: skip
             lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
         lines.append("")
