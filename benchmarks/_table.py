@@ -26,7 +26,7 @@ def machine() -> dict[str, Any]:
 
 def write(file: str | Path, rows: Iterable[Mapping[str, Any]], key: str = "part") -> None:
     """Write the rows; those of other parts that the file already has stay."""
-    file, rows = Path(file), [dict(row) | {"load": machine()["load"]} for row in rows]
+    file, rows = Path(file), [{"load": machine()["load"]} | dict(row) for row in rows]
     new = {row[key] for row in rows}
     old = json.loads(file.read_text("utf-8"))["rows"] if file.exists() else []
     kept = [row for row in old if row[key] not in new]

@@ -294,7 +294,7 @@ def test_a_full_disk_fails_the_run_and_nothing_else(start, tmp_path):
     try:
         running = start(str(disk / "study.sqlite"))
         asked = {"theory": "early_alignment", "values": {"width": 60}}
-        (disk / "filler").write_bytes(bytes(100 * 1024))
+        (disk / "filler").write_bytes(bytes(190 * 1024))
         for seed in range(20):
             run = running.json("/api/runs", {**asked, "values": {"width": 60, "seed": seed}})
             if (last := run_to_end(running, run["number"]))["state"] == "failed":

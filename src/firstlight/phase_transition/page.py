@@ -120,7 +120,8 @@ def thresholds(values: Values) -> Iterator[Mapping[str, Picture]]:
                       pilot_dimension=min(d, _PILOT), runs=40)  # fmt: skip
         said = f"onset ± {measured.error:.2g}, from descents of {_DESCENT} steps at d = {min(d, _PILOT)}"
         known[f"onset at d={d}"] = measured.value
-        said = measured.refused or said
+        if measured.refused:
+            said = f"no onset: {measured.refused.partition(';')[0]}"  # then follows advice to a program
     except ValueError as error:
         said = str(error)
     yield {"thresholds": _line(known, f"{limit}; {said}")}

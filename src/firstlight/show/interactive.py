@@ -5,7 +5,7 @@ Theory is a line, experiment is points with ± one standard error, as in the pri
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
 from firstlight.show.pictures import Mark, Picture, Trace, plain
@@ -57,7 +57,7 @@ def figure(picture: Picture, theme: Theme = "light") -> dict[str, Any]:
             ),
             "shapes": [_line(mark, colours) for mark in picture.marks],
             "annotations": [
-                _caption(mark, place, picture.log_x, colours) for place, mark in enumerate(picture.marks)
+                _caption(mark, place, picture, colours) for place, mark in enumerate(picture.marks)
             ],
             "paper_bgcolor": colours["paper"],
             "plot_bgcolor": colours["paper"],
@@ -94,7 +94,7 @@ def trace(one: Trace, theme: Theme = "light") -> dict[str, Any]:
     colour = COLOURS[theme][one.role]
     drawn: dict[str, Any] = {"name": one.name, "x": plain(one.x), "y": plain(one.y), "type": "scatter"}
     if one.kind == "bars":
-        drawn |= {"type": "bar", "marker": {"color": colour, "opacity": 0.35}}
+        drawn |= {"type": "bar", "marker": {"color": f"{colour}59"}}
     elif one.kind == "points":
         marker = {"color": colour, "size": 8, "symbol": _SYMBOLS.get(one.role, "circle")}
         drawn |= {"mode": "markers", "marker": marker}
@@ -150,10 +150,15 @@ def _line(mark: Mark, colours: dict[str, str]) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _caption(mark: Mark, place: int, log: bool, colours: dict[str, str]) -> dict[str, Any]:
+def _caption(mark: Mark, place: int, picture: Picture, colours: dict[str, str]) -> dict[str, Any]:
+    """Write at a mark, on the side where there is more room."""
+    scale: Callable[[float], float] = math.log10 if picture.log_x else float
+    drawn = [at for one in picture.traces for at in plain(one.x) if isinstance(at, (int, float)) and at]
+    x, ends = scale(mark.x), [scale(value) for value in picture.x_range or drawn]
+    left = 2 * x > min(ends, default=x) + max(ends, default=x)
     return {
-        "x": math.log10(mark.x) if log else mark.x, "y": 1 - 0.09 * place, "xref": "x", "yref": "paper",
-        "yanchor": "top", "xanchor": "left", "xshift": 4, "showarrow": False, "text": mark.label,
+        "x": x, "y": 1 - 0.09 * place, "xref": "x", "yref": "paper", "yanchor": "top", "showarrow": False,
+        "xanchor": "right" if left else "left", "xshift": -4 if left else 4, "text": mark.label,
         "bgcolor": colours["card"], "borderpad": 1,
         "font": {"color": colours[mark.role], "size": 12},
     }  # fmt: skip

@@ -77,6 +77,7 @@ def classes(values: Values) -> Iterator[Mapping[str, Drawn]]:
 
 
 def _drawn(values: Values, theory: "xr.Dataset", note: str) -> dict[str, Drawn]:
+    theory = theory.dropna("class", how="all", subset=["alignment"])  # classes that were trained on
     names = _names(values, theory["class"].values)
     pictures: dict[str, Drawn] = {"plane": _plane(values, theory, names, note)}
     for panel, (after, before, caption) in _PANELS.items():
@@ -123,14 +124,15 @@ def _rows_plane(values: Values, predicted: "xr.Dataset", names: Sequence[str], n
 
     data = _problem(values).sample(np.random.default_rng(0))
     similarity = predicted.similarity.values
-    labels, rest = data.unseen_labels, []
+    rest = []
     for one in predicted["class"].values:
-        chosen = data.unseen[labels == one]
+        chosen = data.unseen[data.unseen_labels == one]
         rest.append(float(np.linalg.norm(chosen.mean(axis=0))) if len(chosen) else np.nan)
     kept = [i for i in range(len(rest)) if np.isfinite(rest[i]) and np.isfinite(similarity[i])]
     points = [(float(similarity[i]), rest[i]) for i in kept]
     reach = 1.15 * max(abs(x) for x, _ in points)
-    unseen = Group(name="unseen class", points=points, role="accent", labels=[names[i] for i in kept])
+    labels = [names[i].removeprefix("digit ") for i in kept]
+    unseen = Group(name="unseen class", points=points, role="accent", labels=labels)
     return Plane(
         groups=[unseen], x_range=(-reach, reach), y_range=(0.0, 1.25 * max(y for _, y in points)),
         x="similarity to what was learnt", y="length of the class mean", note=note,

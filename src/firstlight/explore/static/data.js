@@ -99,4 +99,10 @@ function embed(host, page) {
     shadow.append(style);
   }
   shadow.append(...parsed.body.childNodes);
+  shadow.addEventListener("click", (event) => { // an address within a shadow is found by nobody else
+    const link = event.target.closest('a[href^="#"]');
+    if (!link) return;
+    event.preventDefault();
+    shadow.getElementById(link.getAttribute("href").slice(1))?.scrollIntoView({ behavior: "smooth" });
+  });
 }

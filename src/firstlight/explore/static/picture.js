@@ -49,7 +49,7 @@ export class Figure {
     this.drawn = drawn;
     this.note.textContent = drawn.note || "";
     this.element.classList.remove("empty");
-    this.element.classList.toggle("coarse", /^coarse/.test(drawn.note || ""));
+    this.element.classList.toggle("coarse", (drawn.note || "").endsWith("…")); // more is to come
     if (drawn.kind === "plane") {
       this.plane ||= new Plane(this.canvas, this.changed);
       this.plane.show(drawn, moved);

@@ -34,7 +34,7 @@ export class Plane {
     this.drawn = drawn;
     const [left, right] = drawn.x_range;
     const [low, high] = drawn.y_range;
-    this.height = (SIZE * (high - low)) / (right - left);
+    this.height = drawn.circle ? (SIZE * (high - low)) / (right - left) : 0.6 * SIZE; // a circle must be round
     this.margin = drawn.x && !this.still ? 34 : 0;
     this.svg.setAttribute("viewBox", `${-this.margin} 0 ${SIZE + this.margin} ${this.height + this.margin}`);
     const moving = drawn.times.length > 1;
@@ -87,12 +87,13 @@ export class Plane {
     const mark = group.marker === "cross" ? s("path", { d: "M-5-5L5 5M-5 5L5-5", class: "cross" }) : s("circle", { r: group.marker === "ray" ? 3.6 : 8, class: "dot" });
     const movable = group.handles && !this.still;
     const body = s("g", { class: movable ? "point movable" : "point" }, movable ? s("circle", { r: 14, class: "grip" }) : null, mark);
-    if (group.labels[i] && !this.still) body.append(s("text", { x: 13, y: 5 }, group.labels[i]));
+    const label = group.labels[i] && !this.still ? s("text", {}, group.labels[i]) : null;
+    if (label) body.append(label);
     const ray = group.marker === "ray" ? s("line", { class: "ray" }) : null;
     if (movable) {
       for (const [name, value] of Object.entries({ tabindex: 0, role: "button", "data-place": `${g} ${i}`, "aria-label": `${group.name} ${i + 1}; move with the arrow keys` })) body.setAttribute(name, value);
     }
-    return { element: s("g", {}, ray, body), body, mark, ray };
+    return { element: s("g", {}, ray, body), body, mark, ray, label };
   }
 
   // the one at the event: of several whose grips overlap, the nearest
@@ -178,9 +179,26 @@ export class Plane {
         const [x, y] = this.at([blend(0), blend(1)]);
         if (item.ray) this.placeRay(item, a.length > 2 ? Math.atan2(...turned(a, b, share)) : Math.atan2(blend(1), blend(0)), [x, y]);
         else item.body.setAttribute("transform", `translate(${x.toFixed(2)} ${y.toFixed(2)})`);
+        item.at = [x, y];
       });
     });
+    this.placeLabels(this.items.flat().filter((item) => item.label));
     if (times.length > 1) this.clock.textContent = `t = ${number(times[k] + share * (times[k + 1] - times[k]), 3)}`;
+  }
+
+  // a label stands beside its point, where it is inside the picture and on no other label or point
+  placeLabels(items) {
+    const taken = items.map(({ at: [x, y] }) => [x - 8, y - 8, x + 8, y + 8]);
+    const free = ([a, b, c, d]) => a >= 0 && b >= 0 && c <= SIZE && d <= this.height
+      && taken.every(([e, f, g, h]) => a >= g || c <= e || b >= h || d <= f);
+    for (const { label, at: [x, y] } of items) {
+      const long = 8.6 * label.textContent.length;
+      const places = [["start", 13, 5, 0], ["end", -13, 5, -long], ["middle", 0, -14, -long / 2], ["middle", 0, 26, -long / 2]];
+      const boxes = places.map(([, dx, dy, left]) => [x + dx + left, y + dy - 13, x + dx + left + long, y + dy + 3]);
+      const chosen = Math.max(0, boxes.findIndex(free));
+      taken.push(boxes[chosen]);
+      for (const [name, value] of [["text-anchor", places[chosen][0]], ["x", places[chosen][1]], ["y", places[chosen][2]]]) label.setAttribute(name, value);
+    }
   }
 
   // a ray is held at its tip: short neurons all have their dots in the middle

@@ -33,10 +33,10 @@ class TheoryPage {
   laidOut() {
     const { title, question, answer, explanation, references } = this.described;
     return h("article", { class: "theory" },
-      h("header", { class: "opening" }, h("p", { class: "question" }, question), h("h1", {}, title), h("p", { class: "answer" }, answer)),
+      h("header", { class: "opening" }, h("div", {}, h("p", { class: "question" }, question), h("h1", {}, title), h("p", { class: "answer" }, answer)), this.taking()),
       h("div", { class: "presets", role: "group", "aria-label": "Worth seeing" }, h("span", { class: "caption" }, "Worth seeing"), this.presets),
       h("div", { class: "desk" },
-        h("aside", { "aria-label": "Controls" }, this.runs.element, this.controls.element, this.taking()),
+        h("aside", { "aria-label": "Controls" }, this.runs.element, this.controls.element),
         h("div", { class: "panels" }, this.problem, [...this.figures.values()].map((figure) => figure.element)),
         h("div", { class: "columns" },
           h("section", { class: "card" }, h("h2", {}, "What the theory assumes here"), this.assumed),
