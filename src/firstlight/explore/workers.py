@@ -202,6 +202,7 @@ class Pool:
         self._free: asyncio.Queue[Worker] = asyncio.Queue()
         self._all: set[Worker] = set()
         self._mending: set[asyncio.Task[None]] = set()
+        self._closed = False
         for _ in range(size):
             self._free.put_nowait(self._new())
 
@@ -229,7 +230,7 @@ class Pool:
             finally:
                 if finished:
                     self._free.put_nowait(worker)
-                else:  # nobody may wait for it here: the reader is gone
+                elif not self._closed:  # nobody may wait for it here: the reader is gone
                     task = asyncio.get_running_loop().create_task(self._mend(worker))
                     self._mending.add(task)
                     task.add_done_callback(self._mending.discard)
@@ -263,7 +264,10 @@ class Pool:
         return [worker.process.pid for worker in self._all if worker.process.pid is not None]
 
     def close(self) -> None:
-        """End all children at once."""
+        """End all children at once; none is put in their place."""
+        self._closed = True
+        for task in self._mending:
+            task.cancel()
         for worker in self._all:
             worker.kill()
         self._all.clear()

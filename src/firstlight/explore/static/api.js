@@ -1,11 +1,22 @@
 // Requests to the server that served this page, and to nobody else.
 
 export async function get(path, options = {}) {
-  return answer(await fetch(path, options));
+  return answer(await ask(path, options));
 }
 
 export async function post(path, body) {
-  return answer(await fetch(path, { method: "POST", body: JSON.stringify(body) }));
+  return answer(await ask(path, { method: "POST", body: JSON.stringify(body) }));
+}
+
+const GONE = "The program behind this page does not answer. Start it again: firstlight explore.";
+
+async function ask(path, options) {
+  return fetch(path, options).catch(said);
+}
+
+// what a browser says of a broken line is of no use to a reader
+function said(error) {
+  throw error instanceof TypeError ? new Error(GONE) : error;
 }
 
 async function answer(response) {
@@ -22,7 +33,7 @@ async function answer(response) {
 
 // Read server-sent events; ends with the stream, or when the signal aborts it.
 export async function stream(path, told, signal, options = {}) {
-  const response = await fetch(path, { signal, ...options });
+  const response = await ask(path, { signal, ...options });
   if (!response.ok) {
     await answer(response);
     return;
@@ -30,7 +41,7 @@ export async function stream(path, told, signal, options = {}) {
   const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
   let rest = "";
   for (;;) {
-    const { done, value } = await reader.read();
+    const { done, value } = await reader.read().catch(said);
     if (done) return;
     const parts = (rest + value).split("\n\n");
     rest = parts.pop();
