@@ -26,7 +26,7 @@ from typing import Any
 
 import numpy as np
 from endurance import arguments, campaign
-from random_problems import target
+from random_arguments import target
 
 from firstlight.data.files import load
 from firstlight.data.parser import Formula

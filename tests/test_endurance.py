@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import endurance
 import numpy as np
 import pytest
+import random_arguments
 import random_problems
 import xarray as xr
 
@@ -18,14 +19,14 @@ from firstlight.phase_transition import SpectrumProblem
 from firstlight.phase_transition.spectral_method import SpectralProblem
 from firstlight.phase_transition.variants import at_equal_time
 
-QUICK = [name for name in random_problems.FACTORIES if not name.startswith(("phase", "early"))]
+QUICK = [name for name in random_arguments.FACTORIES if not name.startswith(("phase", "early"))]
 
 
 @pytest.mark.parametrize("name", QUICK)
 def test_random_problems_end_in_numbers_or_refusals(name, tmp_path, monkeypatch):
     monkeypatch.setenv("FIRSTLIGHT_CACHE", str(tmp_path))
     monkeypatch.setattr(random_problems, "limits", lambda: None)
-    monkeypatch.setattr(random_problems, "_FOLDER", tmp_path)
+    monkeypatch.setattr(random_arguments, "FOLDER", tmp_path)
     assert random_problems.work([name, 10_000]) == ""
 
 

@@ -64,12 +64,12 @@ def keep(features: ArrayLike, labels: ArrayLike) -> str:
 
 def _make_room(newest: Path) -> None:
     """Remove the tables that were brought longest ago, until all fit; never the newest."""
-    found = []
+    tables = []
     for path in newest.parent.glob("*.npz"):
         with contextlib.suppress(FileNotFoundError):  # another process may be making room as well
-            found.append((path.stat().st_mtime_ns, path.stat().st_size, path))
-    total = sum(size for _, size, _ in found)
-    for _, size, path in sorted(found):
+            tables.append((path.stat().st_mtime_ns, path.stat().st_size, path))
+    total = sum(size for _, size, _ in tables)
+    for _, size, path in sorted(tables):
         if total <= TOTAL:
             return
         if path != newest:

@@ -37,10 +37,8 @@ def structured_data(
     label_direction : {"random", "spikes"}
         ξ, of length ‖Σ_c ρ_c Σ_c‖^(-1/2): a direction whose overlap with every axis is n^(-1/2), as a random
         one's is in the mean square; or the sum of the classes' strongest spikes.
-    weights : sequence of float
-        ρ, one entry per class.
-    rank : int
-        Spikes per class.
+    weights, rank : sequence of float, and int
+        ρ, one entry per class; spikes per class.
     spike_alignment : float
         Inner product of each class's spikes with those of the first class, in [-1, 1].
     noise : float
@@ -67,24 +65,19 @@ def structured_data(
     check_choice("label_direction", label_direction, ("random", "spikes"))
     spikes = _directions(dimension, len(weights), rank, spike_alignment)
     strengths = strength * np.arange(1, rank + 1) / rank
-    mixture = GaussianMixture(
-        np.asarray(weights), None, [Spiked(strengths, directions) for directions in spikes]
-    )
+    classes = [Spiked(strengths, directions) for directions in spikes]
+    mixture = GaussianMixture(np.asarray(weights), None, classes)
     if task == "classification":
         if len(weights) < 2:
-            raise refusal(
-                "weights", weights, "be two or more for a classification, one for each of its classes"
-            )
+            raise refusal("weights", weights, "be two or more for a classification, one for each class")
         if noise:
             raise ValueError(f"noise = {noise}: only labels of a regression have noise")
         return mixture, Classification(tuple(np.linspace(1, -1, len(weights))))
-    n = mixture.dimension
-    direction = np.ones(n) if label_direction == "random" else np.sum([s[:, -1] for s in spikes], axis=0)
+    together = np.sum([directions[:, -1] for directions in spikes], axis=0)
+    direction = together if label_direction == "spikes" else np.ones(mixture.dimension)
     length = np.linalg.norm(direction)
     if length < 1e-8:
-        raise ValueError(
-            f"spike_alignment = {spike_alignment}: the spikes cancel and give no label_direction"
-        )
+        raise ValueError(f"spike_alignment = {spike_alignment}: the spikes cancel: no label_direction")
     average = Spiked(np.concatenate([w * strengths for w in mixture.weights]), np.hstack(spikes))
     return mixture, Regression(direction / (length * np.sqrt(average.norm)), link, noise)
 

@@ -1,6 +1,7 @@
 """Trajectories of gradient flow: the exact path of the alignment phase, joined to integration after it."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import xarray as xr
@@ -39,34 +40,26 @@ def flow(
 ) -> xr.Dataset:
     """Follow gradient flow from a small balanced start to very large times.
 
-    The alignment phase is taken from the exact solver, as long as outputs, which that neglects, have
-    provably turned or stretched no neuron by more than `switch_error`. From there on the flow is integrated
-    in log time; from the beginning, if the start is not small.
+    The alignment phase is exact, as long as outputs, which its solver neglects, have provably turned or
+    stretched no neuron by more than `switch_error`; the rest is integrated in log time.
 
     Parameters
     ----------
     X, y : array_like of shape (n, D) and (n,)
         Data (no zero row) and labels ±1.
-    directions, signs : array_like of shape (h, D) and (h,)
-        The start is wⱼ = ε directionsⱼ, vⱼ = signsⱼ ‖wⱼ‖.
-    log_scale : float
-        log ε; ε = 10^-100000 is as good as 0.1.
-    loss : {"exp", "logistic", "logistic2"}
-        The loss.
-    t_max : float, default 1e6
-        The last time, up to 1e300.
-    observations : int or sequence of float, default 128
-        Output times, or how many: half of them evenly up to the fitting phase, half in log time after that.
-    reduction : {"sum", "mean"}
-        Whether data losses are added or averaged.
+    directions, signs, log_scale : array_like of shape (h, D), (h,) and float
+        The start is wⱼ = ε directionsⱼ, vⱼ = signsⱼ ‖wⱼ‖ at log ε; ε = 10^-100000 is as good as 0.1.
+    loss, reduction : {"exp", "logistic", "logistic2"} and {"sum", "mean"}
+        The loss, and whether the data's losses are added or averaged.
+    t_max, observations : float, and int or sequence of float, default 1e6 and 128
+        The last time, up to 1e300; output times, or how many: half evenly up to the fitting phase, half in
+        log time after that.
     method : {"neurons", "classes"}
-        "classes" integrates one second-moment matrix per class instead of every neuron: its cost does not
-        depend on the width. It needs separable data and every neuron in its S± or dead at the switch, and
-        omits what only single neurons show (direction_change, norm_change, fractions).
-    tolerance : float, default 1e-9
-        Absolute tolerance of the integrator.
-    switch_error : float, default 1e-6
-        Error of a direction, or of log ‖w‖, at which integration takes over from the exact path; in (0, 0.1].
+        "classes" integrates one second-moment matrix per class, at a cost that does not grow with the width.
+        It needs separable data and every neuron in its S± or dead at the switch, and omits what only single
+        neurons show (direction_change, norm_change, fractions).
+    tolerance, switch_error : float, default 1e-9 and 1e-6
+        Of the integrator, absolute; and of a direction or of log ‖w‖ where it takes over, in (0, 0.1].
 
     Returns
     -------
@@ -75,12 +68,10 @@ def flow(
         live neurons, to x±; ..._min the least), margin_cosine_plus, ..._minus (to the max-margin directions);
         margin_plus, ..._minus, output_plus, ..._minus (least yf and max |f| by class); direction_change and
         norm_change (their rates); the fractions plus, minus, dead of neurons in S₊, S₋ and the dead region.
-        Attributes: t1 (last neuron into the S± of its sign, or dead; inf if one is not there at t_max), t2
-        (outputs of both classes above 1/4; inf if not by t_max), switch_time, switch_output (max |f|
-        there), evaluations. t1 and t2 are found between the integrator's own steps, whatever the outputs.
-        `converged` tells whether the integrator reached t_max; if not, outputs and marks that it missed are
-        NaN, and `note` says why. On data that are not separable neurons may slide along walls, or the loss
-        may have a finite minimum; walls then have a half width of 1e-4, and errors are of that order.
+        Attributes: t1 (last neuron into the S± of its sign, or dead) and t2 (outputs of both classes above
+        1/4), found between the integrator's own steps, inf if not by t_max; switch_time, switch_output (max
+        |f| there), evaluations. If `converged` is False, what the integrator missed is NaN, and `note` says
+        why. Where neurons slide along walls, these have a half width of 1e-4, and errors are of that order.
 
     Examples
     --------
@@ -100,30 +91,44 @@ def flow(
     start = log_scale + np.log(lengths(W))
     path = align(X, y, W, s, loss=loss, reduction=reduction)
     check_scale(log_scale, headroom(X, y, path.start, start, s, loss))
+    setting = {"loss": loss, "reduction": reduction, "tolerance": tolerance, "samples": len(y)}
+    return _joined(path, start, observations, t_max, switch_error, method, setting)
+
+
+def _joined(
+    path: AlignmentPath, start: np.ndarray, observations: int | Sequence[float] | np.ndarray, t_max: float,
+    switch_error: float, method: str, setting: dict[str, Any],
+) -> xr.Dataset:  # fmt: skip
+    """Go on from the exact path where it ends to be good enough, and observe both."""
     shown = _output_times(observations, path.quiet_until(start, 1.0, t_max), t_max)
     joint = path.quiet_until(start, switch_error, t_max)
     labels = _parts(path, joint, t_max, method)
     switches = {label: path.quiet_until(start, switch_error, t_max, label) for label in labels}
-    setting = {"loss": loss, "reduction": reduction, "tolerance": tolerance, "samples": len(y)}
     follow = follow_classes if method == "classes" else follow_neurons
     times = np.unique(np.append(shown, t_max))
     run = follow(path, start, times, switches, setting)
-    end, chosen = limits(X, y), margin_loss(loss)
-    targets = {"margin_cosine_plus": end.direction_plus, "margin_cosine_minus": end.direction_minus}
-    sliding = sliding_distance(run.soft, tolerance)
-    see = Observer(X, y, chosen.log_value, chosen.log_slope, reduction == "mean", targets, sliding)
-    measure = see.moments if method == "classes" else lambda u, rho: see(u, rho, s)
-    seen = [measure(*one) if np.isfinite(one[0]).all() else {} for one in run.states]
-    results = table(times, stack(seen)).assign(converged=not run.note)
+    results = _observed(path, run, times, method, setting)
     results.attrs |= {
         "t1": _settled(path, t_max) if labels != [None] else _aligned(path, joint, run),
-        "t2": _fitted(run, y),
+        "t2": _fitted(run, path.y),
         "switch_time": min(switches.values()),
         "switch_output": float(np.exp(path.log_output(min(switches.values()), start))),
         "evaluations": run.evaluations,
         "note": _stopped(results, run.note) if run.note else "",
     }
     return results.sel(time=shown)
+
+
+def _observed(
+    path: AlignmentPath, run: Continuation, times: np.ndarray, method: str, setting: dict[str, Any]
+) -> xr.Dataset:
+    end, chosen = limits(path.X, path.y), margin_loss(setting["loss"])
+    targets = {"margin_cosine_plus": end.direction_plus, "margin_cosine_minus": end.direction_minus}
+    sliding, mean = sliding_distance(run.soft, setting["tolerance"]), setting["reduction"] == "mean"
+    see = Observer(path.X, path.y, chosen.log_value, chosen.log_slope, mean, targets, sliding)
+    measure = see.moments if method == "classes" else lambda u, rho: see(u, rho, path.second)
+    seen = [measure(*one) if np.isfinite(one[0]).all() else {} for one in run.states]
+    return table(times, stack(seen)).assign(converged=not run.note)
 
 
 def check_scale(log_scale: float, room: float) -> None:

@@ -78,14 +78,12 @@ def train(
         Iterations at which to observe, increasing; the last one ends the run. 0 is the start.
     observe : callable
         ``observe(first_layer, second_layer, f)``, with f the outputs on all of X; returns named values.
-    batch_size : int, optional
+    batch_size, rng : int and SPEC 7 rng, optional
         Size b of the mini-batches; default: all data. Each pass puts the data in a new random order and cuts
         it into ⌊n/b⌋ batches. The n mod b data at its end sit this pass out, so that all steps average over
         the same number of data, and each datum counts equally often in the long run.
     train_second : bool, default True
         Whether the second layer moves.
-    rng : SPEC 7 rng, optional
-        Draws the mini-batches.
 
     Returns
     -------

@@ -76,16 +76,12 @@ def onset(
 
     Parameters
     ----------
-    target : MultiIndex or str
-        The law of the label.
-    student : Student
-        The network at the start.
+    target, student : MultiIndex or str, and Student
+        The law of the label, and the network at the start.
     training : Training or float
         The algorithm, or a step size.
-    dimension : int
-        d.
-    steps : int
-        T.
+    dimension, steps : int
+        d and T.
     level : float, default 0.2
         Squared cosine with the hard directions that counts as having found them.
     method : {"pilot", "theory"}
@@ -107,12 +103,8 @@ def onset(
     >>> bool(1 < result.value < 4), result.route, result.refused
     (True, 'pilot', '')
     """
-    law, student, training, rng = (
-        as_target(target),
-        as_student(student),
-        as_training(training),
-        generator(rng),
-    )
+    law, student = as_target(target), as_student(student)
+    training, rng = as_training(training), generator(rng)
     check_count("dimension", dimension, 2)
     check_count("steps", steps, 2)
     check_number("level", level, above=0, below=1)
@@ -125,19 +117,9 @@ def onset(
     easy = subspaces(law).easy
     hard = complement(easy, relevant_directions(law))
     if hard.shape[1] == 0:
-        raise ValueError(
-            f"target = {law.expression}: has no hard direction; every direction is learnt at once"
-        )
+        raise ValueError(f"target = {law.expression}: has no hard direction; all are learnt at once")
     pilot = _Pilot(law, student, training, hard, pilot_dimension, steps, level, runs, rng)
-    floor = conditional_threshold(as_informative(law), easy, rng).value
-    if not np.isfinite(floor):
-        return _refused("pilot", hard.shape[1], _NEVER)
-    if easy.shape[1] and dimension != pilot_dimension:
-        return _refused(
-            "pilot", hard.shape[1], "an easy direction is present, where the law from one size to another "
-            f"was 20 to 33 per cent off; run the pilot at the size itself, pilot_dimension={dimension}"
-        )  # fmt: skip
-    return pilot.run(dimension, floor)
+    return _from_pilot(pilot, easy, dimension)
 
 
 def _refused(route: str, freedom: float, why: str, **details: object) -> Onset:
@@ -181,6 +163,19 @@ def _from_theory(
     else:
         return Onset(value, float(np.hypot(_THEORY * value, apart)), solved.freedom, "theory", "", roots)
     return _refused("theory", solved.freedom, why, **roots)
+
+
+def _from_pilot(pilot: "_Pilot", easy: np.ndarray, dimension: int) -> Onset:
+    floor = conditional_threshold(as_informative(pilot.law), easy, pilot.rng).value
+    if not np.isfinite(floor):
+        return _refused("pilot", pilot.freedom, _NEVER)
+    if easy.shape[1] and dimension != pilot.d:
+        why = (
+            "an easy direction is present, where the law from one size to another was 20 to 33 per cent off; "
+            f"run the pilot at the size itself, pilot_dimension={dimension}"
+        )
+        return _refused("pilot", pilot.freedom, why)
+    return pilot.run(dimension, floor)
 
 
 class _Pilot:

@@ -75,12 +75,8 @@ def compare(
     simulated = _stack([problem.simulate(each, **(simulate or {})) for each in shown])
     conditional = is_conditional(problem, predict or {})
     paired = conditional if paired is None else paired
-    if paired or conditional:
-        again = [stream(seed, "trial" if paired else "predict", trial) for trial in range(trials)]
-        predicted = _stack([converged_only(problem.predict(each, **(predict or {}))) for each in again])
-        predicted = predicted if paired else _averaged(predicted)
-    else:
-        predicted = converged_only(problem.predict(stream(seed, "predict"), **(predict or {})))
+    drawn = trials if paired or conditional else 0
+    predicted = _predicted(problem, predict or {}, seed, drawn, paired)
     comparison = _side_by_side(simulated, predicted, tolerance, absolute)
     options = {"predict": dict(predict or {}), "simulate": dict(simulate or {}), "paired": paired}
     settings = {"trials": trials, "tolerance": tolerance, "absolute": absolute, **options}
@@ -88,6 +84,17 @@ def compare(
     command = f"firstlight.compare(problem, rng={seed}, {call})"
     attrs = provenance({"problem": problem, **settings}, seed, command)
     return Comparison(comparison.data_vars, comparison.coords, attrs)
+
+
+def _predicted(
+    problem: Problem, options: Mapping[str, Any], seed: int, draws: int, paired: bool
+) -> xr.Dataset:
+    """Predict once where nothing is drawn; else for each trial's own draw, or in the mean over others."""
+    if not draws:
+        return converged_only(problem.predict(stream(seed, "predict"), **options))
+    again = [stream(seed, "trial" if paired else "predict", trial) for trial in range(draws)]
+    predicted = _stack([converged_only(problem.predict(each, **options)) for each in again])
+    return predicted if paired else _averaged(predicted)
 
 
 def seed_of(rng: RNGLike | SeedLike) -> int:

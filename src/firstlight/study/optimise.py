@@ -105,11 +105,9 @@ def optimise(
         Look for the largest value instead.
     predict, simulate : mapping, optional
         Options of `predict` and `simulate`.
-    check : bool, default False
-        Simulate at the optimum and beside it, where theory says 10 per cent worse, on the same random
-        streams, and say whether the optimum is one.
-    trials : int, default 16
-        Of the check, at each place.
+    check, trials : bool and int, default False and 16
+        Simulate so often at the optimum and beside it, where theory says 10 per cent worse, on the same
+        random streams, and say whether the optimum is one.
     rng : SPEC 7 rng, default 0
         All predictions share its draws, so that they can be compared.
 
@@ -136,18 +134,10 @@ def optimise(
     )  # fmt: skip
     best, converged = search.run()
     curves = {v.name: search.curve(best, i) for i, v in enumerate(variables)}
+    flat = {v.name: search.flat(best, i) for i, v in enumerate(variables) if v.kind != "choice"}
+    border = tuple(v.name for v, x in zip(variables, best, strict=True) if v.on_border(x))
     value, error = search.predicted(best)
     return Optimum(
-        dict(search.named(best)),
-        objective,
-        value,
-        error,
-        curves,
-        {v.name: search.flat(best, i) for i, v in enumerate(variables) if v.kind != "choice"},
-        tuple(v.name for v, x in zip(variables, best, strict=True) if v.on_border(x)),
-        converged,
-        len(search.known),
-        search.refused,
-        search.check(best, trials) if check else None,
-        search.build(best),
-    )
+        dict(search.named(best)), objective, value, error, curves, flat, border, converged,
+        len(search.known), search.refused, search.check(best, trials) if check else None, search.build(best),
+    )  # fmt: skip

@@ -207,9 +207,9 @@ class Store:
         with self._legible():
             layouts = self._known_layouts()
             query = f"SELECT {FIELDS}, {'checksum' if checked else 'NULL'} FROM records {where}"
-            for *fields, found in self._connection.execute(query, values):
+            for *fields, kept in self._connection.execute(query, values):
                 fields[5] = layouts.get(fields[5])
-                yield tuple(fields), not checked or found == checksum(*fields)
+                yield tuple(fields), not checked or kept == checksum(*fields)
 
     def counts(self) -> dict[str, tuple[int, int, float]]:
         """Return (results, failures, seconds of work) by study."""

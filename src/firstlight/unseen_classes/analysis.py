@@ -67,8 +67,7 @@ def analyse(data: UnseenData, step: Step, *, level: float = 0.95) -> Analysis:
         ``…_rank``, 1 is the largest; the similarity is ranked by size). By ``pair``: ``same_side``,
         ``product`` t t', ``distance`` |t - t'| over the pooled spread; ``pair_alignment`` (mean cosine
         across) and ``pair_recall`` among the two classes alone, with intervals and ranks, and
-        ``pair_recall_before``. And ``tau``,
-        ``mean_recall``, ``mean_recall_before``, ``excluded``.
+        ``pair_recall_before``. And ``tau``, ``mean_recall``, ``mean_recall_before``, ``excluded``.
 
     Examples
     --------
@@ -106,20 +105,14 @@ def analyse(data: UnseenData, step: Step, *, level: float = 0.95) -> Analysis:
     moved = predicted_movement(data.unseen, beta, tau, sigma, bulk, head=step.head)
     bounds = [np.maximum(mean_bounds(moved[m], level), 0) for m in members]
     _put(results, "elasticity", [moved[m].mean() for m in members], bounds)
-    results["similarity_interval"] = (
-        ("class", "bound"),
-        _similarity_bounds(data.unseen @ beta, members, level),
-    )
+    spreads = _similarity_bounds(data.unseen @ beta, members, level)
+    results["similarity_interval"] = (("class", "bound"), spreads)
     together = np.array([max(asked[index == a].sum() + asked[index == b].sum(), 1) for a, b in pairs])
     results["pair_alignment"] = ("pair", [cosines[a, b] for a, b in pairs])
     results["pair_alignment_interval"] = (("pair", "bound"), np.clip([across[pair] for pair in pairs], -1, 1))
     results["pair_recall_interval"] = (("pair", "bound"), share_bounds(near, together, level))
     _pair_geometry(results, pairs)
-    for name in RANKED:
-        values = results[name].values
-        results[f"{name}_rank"] = ("class", _rank(np.abs(values) if name == "similarity" else values))
-    for name in ("pair_alignment", "pair_recall"):
-        results[f"{name}_rank"] = ("pair", _rank(results[name].values))
+    _put_ranks(results)
     results["excluded"] = int((~asked).sum())
     results = results.drop_vars(["norm", "bulk"])
     return Analysis(results.data_vars, results.coords, {**results.attrs, "level": level})
@@ -128,6 +121,14 @@ def analyse(data: UnseenData, step: Step, *, level: float = 0.95) -> Analysis:
 def _put(results: xr.Dataset, name: str, values: list[float] | np.ndarray, bounds: ArrayLike) -> None:
     results[name] = ("class", np.asarray(values, float))
     results[f"{name}_interval"] = (("class", "bound"), np.asarray(bounds, float))
+
+
+def _put_ranks(results: xr.Dataset) -> None:
+    for name in RANKED:
+        values = results[name].values
+        results[f"{name}_rank"] = ("class", _rank(np.abs(values) if name == "similarity" else values))
+    for name in ("pair_alignment", "pair_recall"):
+        results[f"{name}_rank"] = ("pair", _rank(results[name].values))
 
 
 def _similarity_bounds(along: np.ndarray, members: list[np.ndarray], level: float) -> np.ndarray:

@@ -38,8 +38,8 @@ class Observer:
     Examples
     --------
     >>> see = Observer(np.eye(2), np.array([1.0, -1.0]), np.negative, np.negative, False)
-    >>> found = see(np.eye(2), np.zeros(2), np.array([1.0, -1.0]))
-    >>> found["loss"], found["stable_rank"], found["cosine_plus"], found["plus"]
+    >>> seen = see(np.eye(2), np.zeros(2), np.array([1.0, -1.0]))
+    >>> seen["loss"], seen["stable_rank"], seen["cosine_plus"], seen["plus"]
     (0.735759, 2.0000, 1.0000, 0.5000)
     """
 

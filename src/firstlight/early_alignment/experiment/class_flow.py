@@ -7,7 +7,7 @@ import numpy as np
 
 from firstlight.early_alignment.experiment.log_time import EXPONENT, Clock, check_times
 from firstlight.early_alignment.experiment.solver import solve
-from firstlight.maths.losses import margin_loss
+from firstlight.maths.losses import MarginLoss, margin_loss
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,7 +64,7 @@ def integrate_classes(
     Parameters
     ----------
     X, y, times, start, loss, reduction, samples, tolerance
-        As for `network.flow.integrate`.
+        As for `integrate`.
     moments : ndarray of shape (2, D + 1, D + 1)
         Ŝ of the two classes at `start`, positive first, each of trace 1 (anything finite for an empty one).
     log_scales : ndarray of shape (2,)
@@ -79,43 +79,58 @@ def integrate_classes(
     >>> bool(abs(run.log_scales[0, 0] - np.log(2) / 2 - rows.log_norms[0, 0]) < 1e-8)
     True
     """
-    chosen, times = margin_loss(loss), check_times(times, start)
+    times = check_times(times, start)
     clock = Clock.of(X, start, reduction, samples)
     live = [c for c in (0, 1) if np.isfinite(log_scales[c]) and (y == 1 - 2 * c).any()]
-    parts = {c: (X[y == 1 - 2 * c], 1.0 - 2 * c) for c in live}
     size = X.shape[1] + 1
+    result = np.broadcast_to(moments, (len(times), 2, size, size)).copy()
+    scales = np.broadcast_to(log_scales, (len(times), 2)).copy()
+    if not live:
+        return Moments(times, result, scales, 0, np.full(2, np.inf), "")
+    classes = _Classes({c: (X[y == 1 - 2 * c], 1.0 - 2 * c) for c in live}, margin_loss(loss), clock)
+    first = np.concatenate([moments[live].ravel(), log_scales[live]])
+    run = solve(classes.rhs, classes.look, first, clock.tau(times), tolerance)
+    result[:, live] = run.path[:, : -len(live)].reshape(len(times), len(live), size, size)
+    scales[:, live] = run.path[:, -len(live) :]
+    return Moments(times, result, scales, run.evaluations, clock.time(run.risen), run.note)
 
-    def margins(state: np.ndarray) -> list[np.ndarray]:
+
+@dataclass(frozen=True, eq=False)
+class _Classes:
+    """The equations in log time; a state is Ŝ of the classes that have data and neurons, then their λ."""
+
+    parts: dict[int, tuple[np.ndarray, float]]  # by class: data and label
+    loss: MarginLoss
+    clock: Clock
+
+    def _split(self, state: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        number = len(self.parts)
+        size = next(iter(self.parts.values()))[0].shape[1] + 1
+        return state[:-number].reshape(number, size, size), state[-number:]
+
+    def margins(self, state: np.ndarray) -> list[np.ndarray]:
         """Return yf of each class, which its own neurons fit alone: S_wv carries the sign of v already."""
-        S, scales = state[: -len(live)].reshape(len(live), size, size), state[-len(live) :]
+        S, scales = self._split(state)
         grown = np.exp(np.minimum(2 * scales, EXPONENT))
-        return [grown[k] * parts[c][1] * (parts[c][0] @ S[k, :-1, -1]) for k, c in enumerate(live)]
+        return [grown[k] * label * (Z @ S[k, :-1, -1]) for k, (Z, label) in enumerate(self.parts.values())]
 
-    def rhs(tau: float, state: np.ndarray) -> np.ndarray:
-        S = state[: -len(live)].reshape(len(live), size, size)
-        change, growth = np.empty_like(S), np.empty(len(live))
-        for k, (c, z) in enumerate(zip(live, margins(state), strict=True)):
-            Z, label = parts[c]
-            G = label * (np.exp(np.minimum(chosen.log_slope(z) + (clock.log_weight + tau), EXPONENT)) @ Z)
+    def rhs(self, tau: float, state: np.ndarray) -> np.ndarray:
+        """Return the state's derivative."""
+        S, _ = self._split(state)
+        change, growth = np.empty_like(S), np.empty(len(S))
+        for k, ((Z, label), z) in enumerate(zip(self.parts.values(), self.margins(state), strict=True)):
+            log_weight = self.loss.log_slope(z) + (self.clock.log_weight + tau)
+            G = label * (np.exp(np.minimum(log_weight, EXPONENT)) @ Z)
             MS = np.vstack([np.outer(G, S[k, -1]), G @ S[k, :-1]])
             growth[k] = np.trace(MS)
             change[k] = MS + MS.T - 2 * growth[k] * S[k]
         return np.concatenate([change.ravel(), growth])
 
-    def look(state: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def look(self, state: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return no walls, and the largest output of each class."""
         grown = np.zeros(2)
-        grown[live] = [np.abs(z).max() for z in margins(state)]
+        grown[list(self.parts)] = [np.abs(z).max() for z in self.margins(state)]
         return np.empty(0), grown
-
-    result = np.broadcast_to(moments, (len(times), 2, size, size)).copy()
-    scales = np.broadcast_to(log_scales, (len(times), 2)).copy()
-    if not live:
-        return Moments(times, result, scales, 0, np.full(2, np.inf), "")
-    first = np.concatenate([moments[live].ravel(), log_scales[live]])
-    run = solve(rhs, look, first, clock.tau(times), tolerance)
-    result[:, live] = run.path[:, : -len(live)].reshape(len(times), len(live), size, size)
-    scales[:, live] = run.path[:, -len(live) :]
-    return Moments(times, result, scales, run.evaluations, clock.time(run.risen), run.note)
 
 
 def class_moments(
@@ -126,7 +141,7 @@ def class_moments(
     Parameters
     ----------
     directions, log_norms, signs : ndarray
-        A balanced network, as for `network.flow.integrate`.
+        A balanced network, as for `integrate`.
     groups : ndarray of shape (h,)
         +1 for neurons in S₊, -1 in S₋; any other value (dead neurons) is left out.
 

@@ -9,7 +9,7 @@ from firstlight.data.separable import two_classes
 from firstlight.early_alignment.definitions.start import polar
 from firstlight.early_alignment.definitions.trajectory import Observer
 from firstlight.early_alignment.tables import one_by_one, stack, table
-from firstlight.maths.checks import check_neurons, check_reals
+from firstlight.maths.checks import check_array, check_neurons
 from firstlight.maths.losses import margin_loss
 from firstlight.maths.rng import RNGLike, SeedLike
 from firstlight.network.descent import iterations, train
@@ -41,18 +41,15 @@ def descent(
     step_size, steps : float and int, default 2e-3 and 15 000
         η and the number of iterations.
     loss : {"exp", "logistic", "logistic2"}
-        The loss; its mean is minimised.
-    batch_size : int, optional
-        Size of mini-batches; default: all data in each step. What is left over at the end of a pass, n mod
-        batch data, sits that pass out.
+    batch_size, rng : int and SPEC 7 rng, optional
+        Size of mini-batches, and what draws them; default: all data in each step. What is left over at the
+        end of a pass, n mod batch_size data, sits that pass out.
     train_second : bool, default True
         Whether the second layer moves.
     observations : int or sequence of int, default 64
         Iterations to observe, or how many (at least 2), evenly.
     neurons : bool, default False
         Whether to keep every neuron too: ``direction`` (time × neuron × coordinate) and ``log_length``.
-    rng : SPEC 7 rng, optional
-        Draws the mini-batches.
 
     Returns
     -------
@@ -70,9 +67,7 @@ def descent(
     """
     X, y = two_classes(X, y)
     W, _ = check_neurons(first_layer, None, X.shape[1], name="first_layer")
-    v = check_reals("second_layer", second_layer, f"({len(W)},)")
-    if v.shape != W.shape[:1] or not np.isfinite(v).all():
-        raise ValueError(f"second_layer: must be {len(W)} finite numbers, one per neuron")
+    v = check_array("second_layer", second_layer, W.shape[:1])
     chosen = margin_loss(loss)
     see = Observer(X, y, chosen.log_value, chosen.log_slope, mean=True, step_size=step_size)
     record = iterations(steps, observations)

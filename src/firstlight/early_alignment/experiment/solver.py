@@ -90,8 +90,8 @@ def solve(
     --------
     >>> nothing = lambda state: (state > 0, np.zeros(2))
     >>> decay = lambda tau, state: -1e4 * (state - 1)
-    >>> found = solve(decay, nothing, np.zeros(1), np.array([0.0, 50.0]), 1e-9)
-    >>> found.path.tolist(), found.implicit, found.evaluations < 2000
+    >>> run = solve(decay, nothing, np.zeros(1), np.array([0.0, 50.0]), 1e-9)
+    >>> run.path.tolist(), run.implicit, run.evaluations < 2000
     ([[0.0000], [1.0000]], True, True)
     """
     if not tolerance > 0:

@@ -82,8 +82,8 @@ def align(
     stop = np.inf if until is None else check_reals("until", until, "()")
     if np.ndim(stop) or not stop >= 0:
         raise ValueError(f"until = {until}: must be one number, at least 0")
-    found = _trace(X, y, start, second, speed, float(stop))
-    return _assemble(X, y, start, second, speed, float(stop), found)
+    traced = _trace(X, y, start, second, speed, float(stop))
+    return _assemble(X, y, start, second, speed, float(stop), traced)
 
 
 def is_compiled() -> bool:
@@ -136,19 +136,19 @@ def _trace(
     room = len(y) + 16
     with Workers() as workers:
         gram = _gram(workers, points)
-        found = _run(workers, points, gram, y, rows, second, speed, until, room)
-        full = np.flatnonzero(found["status"] == FULL)
+        traced = _run(workers, points, gram, y, rows, second, speed, until, room)
+        full = np.flatnonzero(traced["status"] == FULL)
         # A runaway would need more events than any separable problem has, many times over.
         while full.size and room < 1000 * len(y) + 100_000:
             room *= 4
             again = _run(workers, points, gram, y, rows[full], second[full], speed, until, room)
-            again["first"] += len(found["data"])
+            again["first"] += len(traced["data"])
             for name in ("numbers", "data"):
-                found[name] = np.concatenate([found[name], again[name]])
+                traced[name] = np.concatenate([traced[name], again[name]])
             for name in ("first", "count", "status", "fate"):
-                found[name][full] = again[name]
+                traced[name][full] = again[name]
             full = full[again["status"] == FULL]
-    return found
+    return traced
 
 
 def _gram(workers: Workers, X: np.ndarray) -> np.ndarray:
@@ -228,13 +228,13 @@ def _assemble(
     second: np.ndarray,
     speed: float,
     until: float,
-    found: dict[str, np.ndarray],
+    traced: dict[str, np.ndarray],
 ) -> AlignmentPath:
     from firstlight.early_alignment.theory.kernel.state import DEAD, FULL, STILL, TRUNCATED, VANISHED
 
-    fate, status, frozen = found["fate"], found["status"], found["frozen"]
+    fate, status, frozen = traced["fate"], traced["status"], traced["frozen"]
     runaway = status == FULL
-    last = last_times(found["numbers"], found["first"], found["count"])
+    last = last_times(traced["numbers"], traced["first"], traced["count"])
     notes = []
     if frozen.any():
         notes.append(
@@ -254,6 +254,6 @@ def _assemble(
         complete=(status != TRUNCATED) & ~runaway, notes=tuple(notes),
         _vanished=vanished,
         _at_rest=np.isin(status, (DEAD, STILL, VANISHED)),
-        _active=found["active"], _numbers=found["numbers"], _data=found["data"],
-        _first=found["first"], _count=found["count"],
+        _active=traced["active"], _numbers=traced["numbers"], _data=traced["data"],
+        _first=traced["first"], _count=traced["count"],
     )  # fmt: skip

@@ -86,8 +86,8 @@ def bounds(
     Examples
     --------
     >>> from firstlight.early_alignment.theory.geometry import geometry
-    >>> found = bounds(geometry([[1, 0], [1, 1], [-1, -0.5]], [1, 1, -1]), width=50, log_scale=-1000.0)
-    >>> found.applies, found.alignment_time
+    >>> bound = bounds(geometry([[1, 0], [1, 1], [-1, -0.5]], [1, 1, -1]), width=50, log_scale=-1000.0)
+    >>> bound.applies, bound.alignment_time
     (True, {'paper': 41.81, 'path': 23.78, 'sharp': 4.48})
     """
     g = geometry

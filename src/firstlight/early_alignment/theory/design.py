@@ -50,8 +50,8 @@ def largest_scale(
     length = float(
         np.sqrt((points**2).sum(axis=1).mean())
     )  # outputs at ε are those of rows of length 1 at ε√c
-    found = course(points / length, labels, np.asarray(directions, dtype=float), np.asarray(signs), output)
-    log_scale = found.log_scale - 0.5 * np.log(length)
+    needed = course(points / length, labels, np.asarray(directions, dtype=float), np.asarray(signs), output)
+    log_scale = needed.log_scale - 0.5 * np.log(length)
     if log_scale < _SMALLEST:
         raise ValueError(f"X: the largest start is exp({log_scale:.0f}), smaller than a computer's numbers")
     return float(np.exp(log_scale))
@@ -97,8 +97,8 @@ def rows_to_drop(X: ArrayLike, y: ArrayLike, *, mu: float = 0.0) -> Dropped:
 
     Examples
     --------
-    >>> found = rows_to_drop([[1, 0], [1, 0.2], [-1, 0], [0.9, 0.1]], [1, 1, -1, -1])
-    >>> found.rows.tolist(), found.at_least, found.separability
+    >>> dropped = rows_to_drop([[1, 0], [1, 0.2], [-1, 0], [0.9, 0.1]], [1, 1, -1, -1])
+    >>> dropped.rows.tolist(), dropped.at_least, dropped.separability
     ([3], 1, 0.98)
     """
     check_number("mu", mu, 0, below=1)

@@ -91,8 +91,8 @@ def geometry(
 
     Examples
     --------
-    >>> found = geometry([[1, 0], [1, 1], [-1, -0.5]], [1, 1, -1])
-    >>> found.mu, found.xi, found.zeta
+    >>> angles = geometry([[1, 0], [1, 1], [-1, -0.5]], [1, 1, -1])
+    >>> angles.mu, angles.xi, angles.zeta
     (0.7071, 0.5000, 0.8000)
     """
     X, y = two_classes(X, y)
@@ -149,6 +149,6 @@ def _sine_squared(rows: np.ndarray, vector: np.ndarray) -> np.ndarray:
     along, square = rows @ axis, axis @ axis
     across = rows - np.outer(along / square, axis)
     across -= np.outer(across @ axis / square, axis)  # once more: the part along the axis was rounded
-    found = np.linalg.norm(across, axis=1) / np.linalg.norm(rows, axis=1)
-    found[found <= 4 * np.finfo(float).eps] = 0.0
-    return np.where(along > 0, np.minimum(found, 1.0) ** 2, 1.0)
+    sines = np.linalg.norm(across, axis=1) / np.linalg.norm(rows, axis=1)
+    sines[sines <= 4 * np.finfo(float).eps] = 0.0
+    return np.where(along > 0, np.minimum(sines, 1.0) ** 2, 1.0)

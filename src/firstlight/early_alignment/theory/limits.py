@@ -107,8 +107,8 @@ def limits(X: np.ndarray, y: np.ndarray) -> Limits:
 
     Examples
     --------
-    >>> found = limits([[1, 0], [0, 1], [-1, -1]], [1, 1, -1])
-    >>> found.margin_plus, found.stable_rank, found.loss_coefficient
+    >>> end = limits([[1, 0], [0, 1], [-1, -1]], [1, 1, -1])
+    >>> end.margin_plus, end.stable_rank, end.loss_coefficient
     (0.707107, 1.0000, 1.060660)
     """
     X, y = two_classes(X, y)

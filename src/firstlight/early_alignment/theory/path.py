@@ -80,14 +80,14 @@ class AlignmentPath(Shown):
 
         Level 1 is on, 0 is off; a value between is the share of a datum on whose wall the neuron slides.
         """
-        found = np.empty(self._count.sum(), _EVENT)
-        found["neuron"] = np.repeat(np.arange(len(self.fate)), self._count)
-        within = np.arange(len(found)) - np.repeat(np.cumsum(self._count) - self._count, self._count)
-        rows = self._first[found["neuron"]] + within
-        found["time"], found["datum"] = self._numbers[rows, 0], self._data[rows]
-        found["level"] = self._numbers[rows, 4]
-        found = found[found["datum"] >= 0]  # -1: an advance, or a centre formed anew
-        return found[np.argsort(found["time"], kind="stable")]
+        events = np.empty(self._count.sum(), _EVENT)
+        events["neuron"] = np.repeat(np.arange(len(self.fate)), self._count)
+        within = np.arange(len(events)) - np.repeat(np.cumsum(self._count) - self._count, self._count)
+        rows = self._first[events["neuron"]] + within
+        events["time"], events["datum"] = self._numbers[rows, 0], self._data[rows]
+        events["level"] = self._numbers[rows, 4]
+        events = events[events["datum"] >= 0]  # -1: an advance, or a centre formed anew
+        return events[np.argsort(events["time"], kind="stable")]
 
     @property
     def last_event(self) -> float:
@@ -111,9 +111,9 @@ class AlignmentPath(Shown):
         if times.ndim > 1 or not ((times >= 0) & (times <= self.until)).all():
             raise ValueError(f"t = {t}: must lie in [0, {self.until}], one time or a list")
         order = np.argsort(times, axis=None, kind="stable")
-        *found, _ = self._replay(np.repeat(times.reshape(-1)[order, None], len(self.fate), axis=1))
+        *states, _ = self._replay(np.repeat(times.reshape(-1)[order, None], len(self.fate), axis=1))
         back = np.argsort(order)
-        u, growth, ratio = ((part if len(back) == 1 else part[back]) for part in found)
+        u, growth, ratio = ((part if len(back) == 1 else part[back]) for part in states)
         return (u, growth, ratio) if times.ndim else (u[0], growth[0], ratio[0])
 
     def time_to_cosine(self, gap: float) -> np.ndarray:

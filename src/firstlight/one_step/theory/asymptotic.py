@@ -116,10 +116,10 @@ def asymptotic(
         return _of_one_draw(law, nodes[1], kernel, sizes, ridges)
 
     with Workers() as workers:
-        found = workers.map(of_one_draw, placed)
-    for one in found:
+        errors = workers.map(of_one_draw, placed)
+    for one in errors:
         one["converged"] &= table.error < _TABLE
-    return found
+    return errors
 
 
 def _of_one_draw(

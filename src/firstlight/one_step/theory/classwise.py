@@ -116,13 +116,13 @@ def classwise_equivalent(moments: FeatureMoments, m: int, ridge: float) -> Equiv
     -------
     Equivalent
     """
-    found = solve_classwise(moments, m, ridge)
-    rho, u, readout = moments.weights, found.effective, found.readout
-    by_class = found.carried(moments.risk(readout[None])[0])
-    spread = np.array([np.vdot(found.resolvent, p) for p in found.products])  # tr Ω_c P²
+    solved = solve_classwise(moments, m, ridge)
+    rho, u, readout = moments.weights, solved.effective, solved.readout
+    by_class = solved.carried(moments.risk(readout[None])[0])
+    spread = np.array([np.vdot(solved.resolvent, p) for p in solved.products])  # tr Ω_c P²
     square = float(readout @ readout) + float((rho * by_class / u**2) @ spread) / m
-    test, train = float(rho @ by_class), float(rho @ (by_class * (found.ridge / u) ** 2))
-    return Equivalent(test, train, by_class, square, readout, found.converged)
+    test, train = float(rho @ by_class), float(rho @ (by_class * (solved.ridge / u) ** 2))
+    return Equivalent(test, train, by_class, square, readout, solved.converged)
 
 
 def _resolvent(

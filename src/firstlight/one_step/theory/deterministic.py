@@ -95,8 +95,8 @@ class Resolvent:
 
     def __call__(self, shifts: np.ndarray) -> np.ndarray:
         """Return (Ω + κ)⁻¹ b for every κ, shape (shifts, k); at zero the solution of least norm."""
-        found = np.column_stack([self._solve(float(shift)) for shift in shifts])
-        return (self._vectors @ found if self._tau is None else self._reflect(found, "N")).T
+        solutions = np.column_stack([self._solve(float(shift)) for shift in shifts])
+        return (self._vectors @ solutions if self._tau is None else self._reflect(solutions, "N")).T
 
 
 def effective_ridge(values: np.ndarray, m: int, ridge: float) -> tuple[float, bool]:
@@ -130,8 +130,8 @@ def effective_ridge(values: np.ndarray, m: int, ridge: float) -> tuple[float, bo
     low = max(ridge, 1e-14 * high)
     if excess(low) >= 0:  # only at ridge 0: fewer directions than samples, no implicit ridge
         return ridge, True
-    found = bracketing_root(excess, low, high * (1 + 1e-9), tolerance=1e-13)
-    return found.value, found.converged
+    root = bracketing_root(excess, low, high * (1 + 1e-9), tolerance=1e-13)
+    return root.value, root.converged
 
 
 def pooled_equivalents(
@@ -158,7 +158,7 @@ def pooled_equivalents(
     values = resolvent.values
     cells = [(m, *effective_ridge(values, m, float(ridge))) for m in sizes for ridge in ridges]
     readouts = resolvent(np.array([kappa for _, kappa, _ in cells]))
-    found = []
+    equivalents = []
     for (m, kappa, converged), readout, by_class in zip(cells, readouts, moments.risk(readouts), strict=True):
         shifted = np.where(values + kappa > 0, values + kappa, 1.0)
         share = values / shifted
@@ -170,5 +170,5 @@ def pooled_equivalents(
         kept = 1 - float(share.sum()) / m  # λ/κ, also where both vanish
         train = kept**2 * test if kept > 1e-12 else 0.0
         square = size + test * float((share / shifted).sum()) / m
-        found.append(Equivalent(test, train, by_class + gamma * test, square, readout, converged))
-    return [found[start : start + len(ridges)] for start in range(0, len(found), len(ridges))]
+        equivalents.append(Equivalent(test, train, by_class + gamma * test, square, readout, converged))
+    return [equivalents[start : start + len(ridges)] for start in range(0, len(equivalents), len(ridges))]

@@ -254,8 +254,8 @@ class Functional:
             in_r[:, None] * k.rest * (in_g / count),
             np.zeros((u.size, u.size)),
         ]
-        for part, found in zip((self.slope, mean), middle, strict=True):
-            for bends in part.bend(found, in_r, in_g):
+        for part, solved in zip((self.slope, mean), middle, strict=True):
+            for bends in part.bend(solved, in_r, in_g):
                 for total, more in zip(bent, bends, strict=True):
                     total += more
         (a,), _, (inverse,) = middle[-1]
@@ -278,7 +278,7 @@ def spread(
         return z - np.concatenate([rr @ x + rg @ t, x @ rg + gg @ t])
 
     matrix = LinearOperator((both.size, both.size), apply, dtype=float)
-    found, missed = cg(matrix, both, rtol=1e-12, maxiter=100)
+    solution, missed = cg(matrix, both, rtol=1e-12, maxiter=100)
     if missed:
-        found = np.linalg.solve(np.eye(both.size) - np.block([[rr, rg], [rg.T, gg]]), both)
-    return found[:count], found[count:]
+        solution = np.linalg.solve(np.eye(both.size) - np.block([[rr, rg], [rg.T, gg]]), both)
+    return solution[:count], solution[count:]

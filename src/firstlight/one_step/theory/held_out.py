@@ -123,32 +123,32 @@ def read_out(layer: FirstLayer, samples: int, ridge: float) -> Classwise:
     return solve_classwise(layer.moments, samples, ridge)
 
 
-def misclassified(found: Classwise, layer: FirstLayer, rows: Rows) -> float:
+def misclassified(solved: Classwise, layer: FirstLayer, rows: Rows) -> float:
     """Predict the share of rows that the read-out puts on the wrong side of the middle.
 
     At a row x the score is normal over training sets, with mean φᵀw̄ and variance φᵀC φ, where
     C = (1/m) P (Σ_c ρ_c R_c Ω_c/u_c²) P and R carries the errors that w̄ makes on these very rows.
     """
     phi = layer.features(rows.x)
-    score = phi @ found.readout
+    score = phi @ solved.readout
     miss = (rows.y - score) ** 2
     risk = np.array([miss[rows.classes == c].mean() for c in range(2)])
-    fluctuation = found.moments.weights * np.maximum(found.carried(risk), 0) / found.effective**2
-    inside = phi @ found.resolvent
+    fluctuation = solved.moments.weights * np.maximum(solved.carried(risk), 0) / solved.effective**2
+    inside = phi @ solved.resolvent
     spread = sum(
         f * np.einsum("ij,ij->i", inside @ omega, inside)
-        for f, omega in zip(fluctuation, found.moments.second, strict=True)
+        for f, omega in zip(fluctuation, solved.moments.second, strict=True)
     )
     low, high = (rows.y[rows.classes == c][0] for c in range(2))
     side = np.where(rows.classes == 1, 1.0, -1.0) * np.sign(high - low)
     margin = side * (score - 0.5 * (low + high))
-    return float(ndtr(-margin / np.sqrt(np.maximum(spread / found.m, 1e-300))).mean())
+    return float(ndtr(-margin / np.sqrt(np.maximum(spread / solved.m, 1e-300))).mean())
 
 
-def squared_error(found: Classwise, layer: FirstLayer, rows: Rows) -> float:
+def squared_error(solved: Classwise, layer: FirstLayer, rows: Rows) -> float:
     """Predict the mean squared error on rows, in units of Var y."""
-    risk = np.mean((rows.y - layer.features(rows.x) @ found.readout) ** 2)
-    return float(found.carried(np.array([risk]))[0])
+    risk = np.mean((rows.y - layer.features(rows.x) @ solved.readout) ** 2)
+    return float(solved.carried(np.array([risk]))[0])
 
 
 def gaussian_like(rows: Rows, rng: np.random.Generator) -> Rows:

@@ -68,8 +68,8 @@ def feature_moments(
     --------
     >>> from firstlight.maths.activations import activation
     >>> mixture = GaussianMixture([1.0], None, [np.eye(2)])
-    >>> found = feature_moments(np.eye(2), activation("linear"), mixture, Regression([1.0, 0.0], "linear"))
-    >>> found.second[0].tolist(), found.cross.tolist()
+    >>> moments = feature_moments(np.eye(2), activation("linear"), mixture, Regression([1.0, 0.0], "linear"))
+    >>> moments.second[0].tolist(), moments.cross.tolist()
     ([[0.5000, 0.0000], [0.0000, 0.5000]], [[0.707107, 0.0000]])
     """
     k = len(first_layer)

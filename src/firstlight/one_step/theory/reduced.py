@@ -83,8 +83,8 @@ class ReducedLaw:
             return kappa, np.full(len(kappa), self.labels.values[c])
         y = self.labels.link_of(c)(kappa @ self.index)
         mean, std = self._label_moments[c]
-        found = y.std()
-        return kappa, mean + (y - y.mean()) * (std / found if found > 0 else 0.0)
+        spread = y.std()
+        return kappa, mean + (y - y.mean()) * (std / spread if spread > 0 else 0.0)
 
     @cached_property
     def _label_moments(self) -> list[tuple[float, float]]:

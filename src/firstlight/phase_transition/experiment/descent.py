@@ -90,16 +90,12 @@ def descend(
         What is trained.
     train, test : (X, y)
         Samples to train on, and to test on.
-    start : ndarray of shape (d, m)
-        Initial first layer.
-    directions : ndarray of shape (d, k)
-        Hidden directions Θ, for the record only.
+    start, directions : ndarray of shape (d, m) and (d, k)
+        Initial first layer; hidden directions Θ, for the record only.
     training : Training or float
         The algorithm; a number is the step size of plain gradient descent.
-    steps : int
-        Number of steps.
-    times : sequence of int, optional
-        Steps to record; by default all. Empty only with `until`.
+    steps, times : int, and sequence of int, optional
+        Number of steps, and those to record; by default all. Empty only with `until`.
     held : ndarray of shape (d, ·), optional
         Orthonormal directions along which W is kept at zero.
     supply : callable, optional

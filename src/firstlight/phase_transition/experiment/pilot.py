@@ -26,10 +26,8 @@ def escape_steps(
 
     Parameters
     ----------
-    network : Network
-        What is trained.
-    law : MultiIndex
-        The target.
+    network, law : Network and MultiIndex
+        What is trained, and the target.
     hard : ndarray of shape (k, h)
         Hard directions, among the hidden ones.
     training : Training
@@ -42,10 +40,8 @@ def escape_steps(
         Squared cosine with the hard directions that counts as having found them; above 1 all steps are done.
     starts : int, default 1
         Networks, from independent starts on the same data.
-    scale : float, default 1
-        Length of the rows at the start.
-    overlap : float, default 0
-        Share of that length along the hard directions; with 0 what chance gives.
+    scale, overlap : float, default 1 and 0
+        Length of the rows at the start, and its share along the hard directions; with 0 what chance gives.
 
     Returns
     -------
@@ -68,9 +64,7 @@ def escape_steps(
     along = drawn.directions @ hard
     W = np.stack([orthogonal_start(d, m, scale, rng) for _ in range(starts)], axis=1)
     if overlap:
-        W -= np.tensordot(along, np.tensordot(along, W, (0, 0)), 1)
-        W *= (1 - overlap**2) ** 0.5
-        W += overlap * scale * np.resize(along.T, (m, d)).T[:, None, :]
+        W = _turned(W, along, overlap, scale)
 
     def supply(count: int) -> tuple[np.ndarray, np.ndarray]:
         new = law.sample(count, d, rng, drawn.directions)
@@ -84,3 +78,10 @@ def escape_steps(
         if np.isfinite(times).all():
             break
     return times, cosine
+
+
+def _turned(W: np.ndarray, along: np.ndarray, overlap: float, scale: float) -> np.ndarray:
+    """Give rows a share of their length along the hard directions, and the rest across them."""
+    d, _, m = W.shape
+    across = W - np.tensordot(along, np.tensordot(along, W, (0, 0)), 1)
+    return across * (1 - overlap**2) ** 0.5 + overlap * scale * np.resize(along.T, (m, d)).T[:, None, :]

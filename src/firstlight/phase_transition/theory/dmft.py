@@ -50,19 +50,18 @@ def dmft(
 
     Parameters
     ----------
-    target : MultiIndex or str
-        The law of the label.
-    student : Student
-        The network.
+    target, student : MultiIndex or str, and Student
+        The law of the label, and the network.
     samples_per_dimension : float
-        Samples per dimension, positive.
+        n/d, positive.
     training : Training or float
         The algorithm; a number is the step size η of plain gradient descent, below 2 over the Hessian's
         largest eigenvalue. Errors of small batches grow as b^(-1/2).
     steps : int
         T. Time and memory grow with T m times the number of directions that training needs, at most T m.
-    draws : int, default 16384
-        Samples that stand for the data, in all.
+    draws, scrambles : int, default 16384 and 8
+        Samples that stand for the data, in all; independent scrambles share them, whose scatter tells the
+        standard error.
     rng : SPEC 7 rng, default 0
         Scrambles them; the same for all delta makes curves smooth.
     hold_hard : bool, default True
@@ -73,8 +72,6 @@ def dmft(
         Steps at which the law of (y, h) is kept; by default 0, 1, 2, 4, ..., T.
     start_overlap : float or ndarray of shape (m, k)
         Overlap w_j·θ_a at the start, if `hold_hard` is False; about ±r/√d in d dimensions.
-    scrambles : int, default 8
-        Independent scrambles that share the samples; their scatter is the standard error.
 
     Returns
     -------
@@ -95,17 +92,20 @@ def dmft(
     if hold_hard and start.any():
         raise ValueError(f"start_overlap = {start_overlap}: must be 0 unless hold_hard is False")
     if hold_hard:
+        labels = label_law(target, rng)
         return held_path(
-            label_law(target, rng),
-            student,
-            samples_per_dimension,
-            training,
-            steps,
-            draws,
-            rng,
-            times,
-            scrambles,
+            labels, student, samples_per_dimension, training, steps, draws, rng, times, scrambles
         )
+    return _free_path(
+        target, student, samples_per_dimension, training, steps, draws, rng, times, scrambles, start
+    )
+
+
+def _free_path(
+    target: MultiIndex, student: Student, samples_per_dimension: float, training: Training, steps: int,
+    draws: int, rng: np.random.Generator, times: Sequence[int] | None, scrambles: int, start: np.ndarray,
+) -> DmftPath:  # fmt: skip
+    """Follow all directions, from the overlap at the start."""
     kept = _check(student, samples_per_dimension, training, steps, draws, scrambles, times)
     hard = subspaces(target, rng).hard
     probe = _joint(target, hard, student.width, _PROBES, np.random.default_rng(0))

@@ -185,7 +185,7 @@ def _along_a_line(part_at: PartAt, depends: Callable) -> tuple[Nodes, list[Part]
 
 
 def _between(left: _Panel, right: _Panel) -> float:
-    """Return how much depends on where between two panels the told changes, beyond its noise."""
+    """Return how much depends on where between two panels the signal changes, beyond its noise."""
     change = abs(right.signal[0] - left.signal[-1]) - 3 * (right.noise[0] + left.noise[-1])
     return max(change, 0.0) * (right.z[0] - left.z[-1]) * np.exp(-0.5 * left.high**2) / np.sqrt(2 * np.pi)
 

@@ -171,12 +171,12 @@ def cut(z: np.ndarray, basis: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 def excess(z: np.ndarray, part: np.ndarray) -> list[np.ndarray]:
     """Return V_h = Cov(z | h) - I of each slice."""
     identity = np.eye(z.shape[1])
-    overlaps = []
+    covariances = []
     for h in range(int(part.max()) + 1):
         mine = z[part == h]
         mine = mine - mine.mean(axis=0)
-        overlaps.append(mine.T @ mine / max(len(mine), 1) - identity)
-    return overlaps
+        covariances.append(mine.T @ mine / max(len(mine), 1) - identity)
+    return covariances
 
 
 def spread_matrix(z: np.ndarray, part: np.ndarray) -> np.ndarray:

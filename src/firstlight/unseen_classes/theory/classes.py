@@ -10,6 +10,7 @@ from scipy.special import gammaln
 from firstlight.maths.activations import Activation
 from firstlight.maths.activations import activation as as_activation
 from firstlight.maths.quadrature import rule
+from firstlight.maths.refusals import check_choice
 from firstlight.unseen_classes.theory.heads import Head, head_rule
 
 Pair = tuple[float, float]
@@ -30,8 +31,7 @@ def class_alignment(
     kind: Literal["inner", "cosine"] = "inner",
     head: Head = "gaussian",
 ) -> float:
-    """Predict the mean similarity of the features of two samples, of two classes or twice the same, per
-    neuron.
+    """Predict the mean similarity of two samples' features, of two classes or one, per neuron.
 
     Parameters
     ----------
@@ -73,25 +73,16 @@ def class_alignment(
         if np.shape(pair) != (2,):
             raise ValueError(f"{name} = {pair!r}: must be a pair, one number for each class")
     _check(similarity, spread, norm, bulk, tau)
-    if not abs(overlap) <= np.sqrt(norm[0] * norm[1]) * (1 + 1e-9):
-        raise ValueError(f"overlap = {overlap}: must satisfy overlap² <= {norm[0]} × {norm[1]}")
-    if not abs(bulk_overlap) <= np.sqrt(bulk[0] * bulk[1]) * (1 + 1e-9):
-        raise ValueError(f"bulk_overlap = {bulk_overlap}: must satisfy overlap² <= {bulk[0]} × {bulk[1]}")
-    if kind not in ("inner", "cosine"):
-        raise ValueError(f"kind = {kind!r}: must be 'inner' or 'cosine'")
+    _check_overlap("overlap", overlap, norm)
+    _check_overlap("bulk_overlap", bulk_overlap, bulk)
+    check_choice("kind", kind, ("inner", "cosine"))
     shift = max(abs(t) + s for t, s in zip(similarity, spread, strict=True)) / np.sqrt(min(norm))
     alpha, weights = head_rule(head, max(tau * shift, 1.0))
     covariance = overlap + (tau * alpha) ** 2 * bulk_overlap
     laws = list(zip(similarity, spread, norm, bulk, strict=True))
     sides = [_Side(*law, sigma, tau, alpha, kind == "cosine") for law in dict.fromkeys(laws)]
     sides = sides * 2 if len(sides) == 1 else sides  # twice the same class costs once
-    rho = covariance / (sides[0].std * sides[1].std)
-    degree = _degree(float(np.abs(rho).max()))
-    first = sides[0].coefficients(degree)
-    second = first if sides[1] is sides[0] else sides[1].coefficients(degree)
-    powers = weights[:, None] * rho[:, None] ** np.arange(degree + 1)
-    product = np.einsum("abk,ack,ak->bc", first, second, powers, optimize=True)
-    _check_remainder(sides, first, second, weights, rho, degree, product)
+    product = _product(sides, covariance, weights)
     outer = sides[0].weights[:, None] * sides[1].weights
     if kind == "inner":
         return float((outer * product).sum())
@@ -127,11 +118,28 @@ class _Side:
         return self.sigma.mean_square(self.mean, self.std[:, None])
 
 
+def _product(sides: list[_Side], covariance: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """E σ(z)σ(z') over the heads, for each b of the one side and of the other, by Mehler's series."""
+    rho = covariance / (sides[0].std * sides[1].std)
+    degree = _degree(float(np.abs(rho).max()))
+    first = sides[0].coefficients(degree)
+    second = first if sides[1] is sides[0] else sides[1].coefficients(degree)
+    powers = weights[:, None] * rho[:, None] ** np.arange(degree + 1)
+    product = np.einsum("abk,ack,ak->bc", first, second, powers, optimize=True)
+    _check_remainder(sides, first, second, weights, rho, degree, product)
+    return product
+
+
 def _degree(rho: float) -> int:
     """Return how many terms of Mehler's series matter at this correlation."""
     if rho < 1e-6:
         return 1
     return int(min(_DEGREE, np.ceil(np.log(_NEGLIGIBLE) / np.log(min(rho, 1 - 1e-12)))))
+
+
+def _check_overlap(name: str, overlap: float, sizes: Pair) -> None:
+    if not abs(overlap) <= np.sqrt(sizes[0] * sizes[1]) * (1 + 1e-9):
+        raise ValueError(f"{name} = {overlap}: must satisfy overlap² <= {sizes[0]} × {sizes[1]}")
 
 
 def _check_remainder(

@@ -11,7 +11,7 @@ from firstlight.early_alignment.theory.kernel.state import ROUNDING, centre, com
 
 
 @compiled
-def settle(data, neuron, move, on_wall, found):  # type: ignore[no-untyped-def]
+def settle(data, neuron, move, on_wall, count):  # type: ignore[no-untyped-def]
     """Find the shares of the data on attracting walls; return how many changed, appended to `changed`."""
     size, more, others = len(on_wall), 0, neuron.tally[0]
     for i in on_wall:
@@ -27,7 +27,7 @@ def settle(data, neuron, move, on_wall, found):  # type: ignore[no-untyped-def]
                 H[k, r] = product(data, on_wall[k], on_wall[r])
         _shares(H, pull, share)
     for k in range(size):
-        more += _take_share(data, neuron, on_wall[k], share[k], found + more)
+        more += _take_share(data, neuron, on_wall[k], share[k], count + more)
     for k in range(size):
         if neuron.side[on_wall[k]] == 0:
             neuron.b[on_wall[k]] = 0.0  # the changes of the others have moved it
@@ -35,7 +35,7 @@ def settle(data, neuron, move, on_wall, found):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _take_share(data, neuron, i, share, found):  # type: ignore[no-untyped-def]
+def _take_share(data, neuron, i, share, count):  # type: ignore[no-untyped-def]
     if abs(share - round(share)) < ROUNDING:
         share = float(round(share))
     if share == neuron.level[i]:
@@ -43,7 +43,7 @@ def _take_share(data, neuron, i, share, found):  # type: ignore[no-untyped-def]
     set_level(data, neuron, i, share)
     if neuron.side[i] == 0:
         neuron.b[i] = 0.0  # exactly zero in theory: no drift off the wall
-    neuron.changed[found] = i
+    neuron.changed[count] = i
     return 1
 
 

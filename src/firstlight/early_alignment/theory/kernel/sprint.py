@@ -74,18 +74,18 @@ def sprint(data, neuron, move, v, imbalance, gain, until, time, log_norm, reach,
 @compiled
 def _within_reach(data, neuron, move, reach):  # type: ignore[no-untyped-def]
     """Copy the data that can be met within reach into `near`; return how many there are."""
-    near, found, slack, excess = neuron.near, 0, BURST * data.longest, neuron.ratio
+    near, count, slack, excess = neuron.near, 0, BURST * data.longest, neuron.ratio
     side, q, b = neuron.side, neuron.q, neuron.b
     for k in range(len(q)):
         excess[k] = side[k] * q[k] - reach * (slack * data.norms[k] - side[k] * move * b[k])
     for k in range(len(q)):
-        near.datum[found] = k
-        found += excess[k] < 0
-    for m in range(found):
+        near.datum[count] = k
+        count += excess[k] < 0
+    for m in range(count):
         k = near.datum[m]
         near.side[m], near.norm[m] = side[k], data.norms[k]
         near.gap[m], near.speed[m] = side[k] * q[k], -side[k] * move * b[k]
-    return found
+    return count
 
 
 @inlined

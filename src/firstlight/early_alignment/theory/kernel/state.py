@@ -88,9 +88,9 @@ def elapsed(v, a, v_end, way, K):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def record(neuron, found, time, log_norm, step, v, numbers, which, count):  # type: ignore[no-untyped-def]
+def record(neuron, changes, time, log_norm, step, v, numbers, which, count):  # type: ignore[no-untyped-def]
     """Write down an event: what changed, when, and how far the neuron went; return the number of rows."""
-    for k in range(found):
+    for k in range(changes):
         i = neuron.changed[k]
         numbers[count, 0], numbers[count, 1], numbers[count, 3] = time, log_norm, v
         numbers[count, 2], numbers[count, 4] = step if k == 0 else 0.0, neuron.level[i]

@@ -121,36 +121,25 @@ def _walk(data, neuron, v, gain, until, numbers, which):  # type: ignore[no-unty
         length, step = np.sqrt(a_end * a_end + across), way / C
         vanished = length <= ROUNDING  # v works against w along its own line, until nothing of it is left
         if vanished:
-            found, step = _vanish(neuron), 0.0
+            changes, step = _vanish(neuron), 0.0
         else:
             _advance(neuron, step, 1 / length)
             step /= length
             v, imbalance, log_norm = v_end / length, imbalance / length**2, log_norm + np.log(length)
             move = -move if turned else move
-            found = _release(data, neuron) if turned else _arrive(data, neuron, move, walls)
-        if count + found > len(which):
+            changes = _release(data, neuron) if turned else _arrive(data, neuron, move, walls)
+        if count + changes > len(which):
             return count, FULL
-        count = record(neuron, found, time, log_norm, step, v, numbers, which, count)
+        count = record(neuron, changes, time, log_norm, step, v, numbers, which, count)
         if vanished:
             return count, VANISHED
         pace = 0.8 * pace + 0.2 * first if pace > 0 else first
         going = tally[1] == 0 and first < np.inf
         while going:
             v, imbalance, time, log_norm, count, now = sprint(
-                data,
-                neuron,
-                move,
-                v,
-                imbalance,
-                gain,
-                until,
-                time,
-                log_norm,
-                BURST * pace,
-                numbers,
-                which,
+                data, neuron, move, v, imbalance, gain, until, time, log_norm, BURST * pace, numbers, which,
                 count,
-            )
+            )  # fmt: skip
             going = now > 0
             pace = now if going else pace
 
@@ -217,44 +206,46 @@ def _advance(neuron, step, scale):  # type: ignore[no-untyped-def]
 @compiled
 def _arrive(data, neuron, move, walls):  # type: ignore[no-untyped-def]
     """Let each datum whose wall was met cross it or join the sliding ones; return how many levels changed."""
-    found, joined, met = 0, 0, neuron.met
+    changes, joined, met = 0, 0, neuron.met
     for k in range(walls):
         i = met[k]
         neuron.q[i] = 0.0
         if data.y[i] * move > 0:  # a wall that repels is crossed
             set_level(data, neuron, i, 1 - neuron.level[i])
-            neuron.changed[found] = i
-            found += 1
+            neuron.changed[changes] = i
+            changes += 1
         else:
             met[joined] = i
             joined += 1
     if neuron.tally[1] > 0:
-        found += settle(data, neuron, move, np.append(np.flatnonzero(neuron.side == 0), met[:joined]), found)
+        changes += settle(
+            data, neuron, move, np.append(np.flatnonzero(neuron.side == 0), met[:joined]), changes
+        )
     elif joined > 0:
-        found += settle(data, neuron, move, met[:joined], found)
-    if found == 0:  # what drove them to their walls is rounding; but the advance must be recorded
+        changes += settle(data, neuron, move, met[:joined], changes)
+    if changes == 0:  # what drove them to their walls is rounding; but the advance must be recorded
         for k in range(joined):
             neuron.b[met[k]] = 0.0
-        neuron.changed[0], found = -1, 1
-    return found
+        neuron.changed[0], changes = -1, 1
+    return changes
 
 
 @compiled
 def _vanish(neuron):  # type: ignore[no-untyped-def]
-    found = 0
+    changes = 0
     for i in np.flatnonzero(neuron.level):
         neuron.level[i] = 0.0
-        neuron.changed[found] = i
-        found += 1
-    return found
+        neuron.changed[changes] = i
+        changes += 1
+    return changes
 
 
 @compiled
 def _release(data, neuron):  # type: ignore[no-untyped-def]
     """Send each sliding datum to the side of its share: where v changes sign, its wall turns repelling."""
-    found = 0
+    changes = 0
     for i in np.flatnonzero(neuron.side == 0):
         set_level(data, neuron, i, 1.0 if neuron.level[i] >= 0.5 else 0.0)
-        neuron.changed[found] = i
-        found += 1
-    return found
+        neuron.changed[changes] = i
+        changes += 1
+    return changes

@@ -1,0 +1,353 @@
+"""Random arguments of every registered factory of problems: small sizes, right ones and a few too many."""
+
+import functools
+import os
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from firstlight.data.kept import keep
+from firstlight.data.mixture import Dense, GaussianMixture, Spiked
+from firstlight.maths.losses import Loss
+
+Rng = np.random.Generator
+Fields = dict[str, Any]
+
+FOLDER = Path(tempfile.gettempdir()) / "firstlight-campaign"
+FILE = str(FOLDER / "rows.csv")
+ACTIVATIONS = [
+    "linear", "relu", "leaky_relu", "shifted_relu", "tanh", "erf", "sigmoid", "softplus", "gelu", "silu",
+    "sin", "cos", "step", "quadratic", "tanh_squared", "He_2", "He_3", "He_4",
+]  # fmt: skip
+FUNCTIONS = ["sign", "abs", "tanh", "sin", "relu", "He2", "He3", "step", "exp", "log"]
+IMAGES = {"images": ["digits", "digits", "mnist"], "classes": ["0,1", "3,8", "9,2", "4,4", "0,1,2"]}
+
+
+def own_activation(z: np.ndarray) -> np.ndarray:
+    """Return a smooth function that is none of the built-in ones."""
+    return np.tanh(z) + 0.2 * z**2
+
+
+def own_kink(z: np.ndarray) -> np.ndarray:
+    """Return a function with two kinks."""
+    return np.clip(z, -1, 1)
+
+
+HUBER = Loss(
+    "soft absolute",
+    lambda y, f: np.sqrt(1 + (f - y) ** 2) - 1,
+    lambda y, f: (f - y) / np.sqrt(1 + (f - y) ** 2),
+    lambda y, f: (1 + (f - y) ** 2) ** -1.5,
+)
+
+
+def target(rng: Rng, depth: int = 3) -> str:
+    """Return a random formula of up to three hidden coordinates."""
+    if depth == 0 or rng.random() < 0.2:
+        return f"z{rng.integers(1, 4)}" if rng.random() < 0.8 else f"{rng.choice([0.5, 1, 1.5, 2, 3])}"
+    kind, inner = rng.integers(4), functools.partial(target, rng, depth - 1)
+    if kind == 0:
+        return f"{rng.choice(FUNCTIONS)}({inner()})"
+    if kind == 1:
+        return f"({inner()})**{rng.choice([2, 3, 4])}"
+    return f"({inner()} {rng.choice(['+', '-', '*', '/', '>'])} {inner()})"
+
+
+def _targets(rng: Rng) -> str:
+    known = ["z1**2", "sign(abs(z1) - 1.4820733)", "sign(abs(z1) - 1)", "z1*z2", "sign(z1*z2*z3)", "z1",
+             "tanh(z1)*z2", "sign(z1*z2)", "He3(z1)", "He4(z1)", "z1 + z2**2", "tanh(z1**2 - 1)"]  # fmt: skip
+    return target(rng) if rng.random() < 0.5 else known[rng.integers(len(known))]
+
+
+MODEL: Fields = {
+    "target": _targets,
+    "noise": [0.0, 0.1, 1.0, 20.0],
+    "activation": ACTIVATIONS,
+    "second_layer": [1.0, -0.5, 3.0, (1.0, -1.0), (0.5, 0.3, 0.8), 1e-3, 50.0],
+    "width": [1, 2, 3],
+    "init_scale": [0.8, 0.05, 1e-6, 5.0, 100.0],
+    "loss": ["square", "logistic", HUBER],
+    "ridge": [0.0, 0.01, 1.0, 100.0],
+    "offset": [0.0, -0.5, 10.0],
+}
+TRAINED: Fields = {
+    **MODEL,
+    "step_size": [0.25, 1e-3, 2.0, 50.0, 1e5],
+    "momentum": [0.0, 0.5, 0.95],
+    "nesterov": [True, False],
+    "batch": [1.0, 0.5, 0.25, 0.1, 0.01],
+    "batches": ["fresh", "cyclic", "one_pass"],
+    "second_layer_step": [0.0, 0.1, 5.0],
+    "bias_step": [0.0, 0.1, 5.0],
+    "offset_step": [0.0, 0.1],
+    "schedule": ["constant", "linear", "cosine", "inverse_sqrt", (1.0,) * 40],
+}
+DELTA = [3.0, 0.3, 1.0, 10.0, 0.02]
+STEP: Fields = {
+    "activation": ACTIVATIONS,
+    "width": [1, 2, 16, 64, 300],
+    "strength": [4.0, 0.0, 0.1, 100.0, 1e8],
+    "tau": [None, 0.0, 0.01, 1.0, 1e4],
+    "loss": ["square", "logistic", "softmax"],
+    "head": ["gaussian", "rademacher"],
+    "head_scale": [None, 1e-6, 0.1, 1.0, 30.0],
+    "start": ["sphere", "normal"],
+    "bulk": ["full", "diagonal", "none"],
+    "metric": ["cosine", "euclidean", "inner"],
+    "neighbours": [1, 2, 5, 100],
+}
+UNSEEN: Fields = {
+    **STEP,
+    "dimension": [4, 8, 24, 64],
+    "samples": [2, 3, 20, 64],
+    "unseen_samples": [2, 3, 12],
+}
+SCALED: Fields = {
+    "dimension": [3, 8, 20, 50],
+    "width": [1, 2, 10, 40],
+    "samples": [1, 2, 10, 40],
+    "alpha": [0.5, 0.0, 1.0],
+    "beta": [0.5, 0.0, 1.0],
+    "activation": ACTIVATIONS,
+    "task": ["regression", "classification"],
+    "label_direction": ["random", "spikes"],
+    "weights": [(0.5, 0.5), (1.0,), (0.2, 0.8), (0.3, 0.3, 0.4), (0.999, 0.001)],
+    "rank": [1, 2, 3],
+    "spike_alignment": [0.0, 0.5, 1.0, -1.0],
+    "noise": [0.0, 0.1, 10.0],
+    "ridge": [1e-4, 0.0, 1.0, 1e4, 1e-12, (1e-3, 0.1)],
+    "gradient_samples": [None, 1, 5, 60],
+    "link": ["relu", "linear", "He_2", "tanh", "step", "sin"],
+    "step_size": [None, 0.0, 1e-3, 1.0, 30.0, 1e6],
+    "second_layer": ["gaussian", "signs", "ones"],
+}
+ALIGNMENT: Fields = {
+    "data": ["separable", "toy", "two-points", "digits", "mnist"],
+    "samples": [2, 3, 8, 20],
+    "dimension": [2, 3, 8],
+    "mu": [0.2, 0.01, 0.9, 0.999],
+    "separation": [0.1, 0.0, 1e-6, 1.0, np.pi / 2],
+    "classes": ["0,1", "3,8"],
+    "start": ["balanced", "gaussian", "angle"],
+    "width": [1, 2, 8, 20],
+    "log_scale": [-14.0, -1.0, 0.5, -40.0, -1000.0, -1e6],
+    "angle": [1.0, 1e-6, 0.1, 1.57, 3.0],
+    "loss": ["exp", "logistic", "logistic2"],
+    "reduction": ["sum", "mean"],
+    "step_size": [2e-3, 0.05, 1.0, 100.0],
+    "horizon": [5.0, 1e-3, 0.5, 30.0, 1e4],
+    "observations": [2, 5, 20],
+    "log_times": [True, False],
+}
+PREDICT_DRAWS: Fields = {"draws": [64, 256, 1024]}
+
+# name: arguments that must be given, others with their values, options of predict, options of simulate
+FACTORIES: dict[str, tuple[Fields, Fields, Fields, Fields]] = {}
+
+
+def _one_step() -> None:
+    predict: Fields = {
+        "method": ["deterministic", "asymptotic"],
+        "equivalent": ["auto", "one covariance", "class-wise"],
+        "sample_sizes": [None, [1, 5, 30]],
+        "draws": [1, 2, 4],
+        "nodes": [64, 128],
+        "convention": ["full", "half"],
+    }
+    simulate: Fields = {
+        "method": ["network", "hermite", "conditional_gaussian"],
+        "degree": [None, 0, 1, 2, 4],
+        "risk": ["sample", "population"],
+        "test_samples": [None, 1, 2, 50],
+        "convention": ["full", "half"],
+    }
+    base = {name: SCALED[name] for name in ("dimension", "width", "samples", "alpha", "beta")}
+    rest = {name: values for name, values in SCALED.items() if name not in base}
+    ratio = {"ratio": [0.02, 0.5, 1.0, 3.0]}
+    small = {**ratio, "samples": [4, 20, 40]}
+    narrow = {name: values for name, values in base.items() if name != "width"}
+    share = {name: values for name, values in rest.items() if name != "weights"}
+    FACTORIES["one_step.scaled"] = base, rest, predict, simulate
+    FACTORIES["one_step.by_width"] = {**narrow, **ratio}, rest, predict, simulate
+    FACTORIES["one_step.by_share"] = {**base, "share": [0.5, 0.01, 0.9]}, share, predict, simulate
+    ranks = {"ranks": [None, [1], [1, 1], [40]]}
+    FACTORIES["one_step.spectrum"] = base, rest, ranks, ranks
+    FACTORIES["one_step.images"] = (
+        {**small, **IMAGES},
+        {**{n: SCALED[n] for n in ("alpha", "beta", "activation")}, "ridge": [1e-4, 0.0, 1.0],
+         "centring": ["class", "global"]},
+        predict, simulate,
+    )  # fmt: skip
+    own: Fields = {"mixture": mixture, "width": [1, 10, 40], "samples": [1, 10, 40]}
+    FACTORIES["one_step.Problem"] = (
+        own,
+        {**{n: rest[n] for n in ("activation", "ridge", "gradient_samples")}, "step_size": [0.0, 1.0, 1e5]},
+        predict, simulate,
+    )  # fmt: skip
+    FACTORIES["one_step.from_data"] = (
+        {"X": rows, "width": own["width"], "samples": own["samples"]},
+        {"spikes": [None, "auto", 0, 1, 2], "activation": ACTIVATIONS, "ridge": rest["ridge"],
+         "step_size": [None, 0.0, 1.0, 1e5]},
+        predict, simulate,
+    )  # fmt: skip
+
+
+def _early_alignment() -> None:
+    predict: Fields = {
+        "method": ["exact", "limit", "rate", "law", "paper", "path", "sharp"], "neurons": [True, False],
+    }  # fmt: skip
+    simulate: Fields = {
+        "method": ["flow", "descent"], "tolerance": [1e-6, 1e-3], "batch_size": [None, 1, 3, 1000],
+        "train_second": [True, False], "neurons": [True, False],
+    }  # fmt: skip
+    rest = {name: values for name, values in ALIGNMENT.items() if name not in ("data", "classes")}
+    FACTORIES["early_alignment.alignment"] = {}, ALIGNMENT, predict, simulate
+    plane = {
+        name: rest[name] for name in rest if name not in ("start", "angle", "separation", "mu", "dimension")
+    }
+    FACTORIES["early_alignment.plane"] = (
+        {}, {**plane, "points": functools.partial(points, 1), "neurons": functools.partial(points, 0)},
+        predict, simulate,
+    )  # fmt: skip
+    file = {"labels": ["kind"], "positive": ["a", "b", "elm"], "negative": ["b", "c"], "file": [FILE]}
+    more = {"most": [1, 2, 10], "centre": [True, False]}
+    FACTORIES["early_alignment.file"] = file, {**rest, **more}, predict, simulate
+    FACTORIES["early_alignment.from_data"] = {"X": rows}, {**rest, "centre": [True, False]}, predict, simulate
+
+
+def _phase_transition() -> None:
+    sizes: Fields = {"dimension": [4, 10, 40, 100], "samples_per_dimension": DELTA, "steps": [1, 2, 9, 20]}
+    training = {**TRAINED, "hold_hard": [True, False], "spectrum": [True, False]}
+    learning = {**sizes, "steps": [2, 20, 60]}
+    followed = {"theory_steps": [2, 8, 20]}
+    many = {**sizes, "samples_per_dimension": [(0.5, 8.0), (1.0, 2.0, 4.0), (3.0,)]}
+    threshold = {**many, "theory_steps": [8, 16]}
+    finite = {**PREDICT_DRAWS, "method": ["limit", "limit", "finite"]}
+    name = "phase_transition."
+    FACTORIES[f"{name}training"] = sizes, training, PREDICT_DRAWS, {}
+    FACTORIES[f"{name}phases"] = sizes, training, PREDICT_DRAWS, {}
+    FACTORIES[f"{name}learning"] = {**learning, **followed}, TRAINED, PREDICT_DRAWS, {}
+    FACTORIES[f"{name}equal_time"] = {**learning, **followed}, TRAINED, PREDICT_DRAWS, {}
+    spectrum: Fields = {**MODEL, "low": [-1.5, -1e3], "high": [4.0, -1.0, 1e3], "bins": [2, 10]}
+    FACTORIES[f"{name}spectrum"] = (
+        {n: sizes[n] for n in ("dimension", "samples_per_dimension")}, spectrum, PREDICT_DRAWS, {},
+    )  # fmt: skip
+    FACTORIES[f"{name}algorithmic"] = (
+        {"target": _targets, "draws": [1000, 20_000]}, {"noise": MODEL["noise"]}, {}, {},
+    )  # fmt: skip
+    FACTORIES[f"{name}threshold"] = threshold, {**TRAINED, "step_size": [0.0, 0.15, 2.0]}, finite, {}
+    early = ["2tanh² - 1, square", "1.5tanh² - 0.5, logistic"]
+    FACTORIES[f"{name}early"] = {**threshold, "network": early}, {}, finite, {}
+    FACTORIES[f"{name}spectral_method"] = (
+        {"target": _targets, **{n: sizes[n] for n in ("dimension", "samples_per_dimension")}}, {}, {}, {},
+    )  # fmt: skip
+
+
+def _unseen_classes() -> None:
+    steps = {"steps": [1, 1, 2, 5]}
+    norms: Fields = {"train_norm": [2.0, 0.0, 0.1, 1e3], "unseen_norm": [4.0, 0.0, 0.1, 1e3]}
+    images = {**IMAGES, "per_class": [2, 3, 10]}
+    some: Fields = {
+        "cosines": {**norms, "cosines": [(0.0, 0.5, 1.0), (1.0, 1.0), (-1.0, 0.3), (0.1,) * 5]},
+        "cosine": norms,
+        "sides": {**norms, "half_separation": [2.0, 0.0, 4.0]},
+        "rotations": {"spread": [1.0, 0.0, 30.0], "length": [0.008, -1.0, 1e3], "variance": [0.1, 0.0, 1e4],
+                      "family": ["balls", "truncated", "spheres"]},
+        "plane": {"means": [((3.0, 1.0), (0.0, 3.0)), ((0.0, 0.0), (0.0, 0.0)), ((1.0, 0.0), (1.0, 0.0))],
+                  "train_norm": norms["train_norm"]},
+        "spikes": {"directions":
+                   ["orthogonal", "midpoint", "interpolation, extrapolation", "midpoint,orthogonal"],
+                   "angle": [1.0, 1e-6, 1.5], "variance": [0.1, 1e-9, 1e4]},
+    }  # fmt: skip
+    needed: Fields = {"cosine": {"cosine": [0.5, -1.0, 0.0, 1.0]},
+                      "sides": {"along": [0.0, 1.0, 2.0, 3.0], "side": ["opposite", "same"]}}  # fmt: skip
+    sizes = {name: UNSEEN[name] for name in ("dimension", "samples", "unseen_samples", "width")}
+    for name, others in some.items():
+        FACTORIES[f"unseen_classes.{name}"] = {**sizes, **needed.get(name, {})}, {**STEP, **others}, {}, steps
+    FACTORIES["unseen_classes.images"] = {**images, "width": UNSEEN["width"]}, STEP, {}, steps
+    sets = {"sets": ["0,1;2,3", "0,1,2", "pairs", "0,0", "4,5;4,5;6,7,8"]}
+    FACTORIES["unseen_classes.sets"] = (
+        {**sets, "images": ["digits"], "per_class": [2, 6], "width": [2, 50]}, STEP, {}, steps,
+    )  # fmt: skip
+    FACTORIES["unseen_classes.table"] = (
+        {"table": table, "classes": [("ash", "elm"), ("oak", "fir", "elm"), ("ash", "ash")],
+         "width": UNSEEN["width"], "per_class": [2, 5, 100]},
+        STEP, {}, steps,
+    )  # fmt: skip
+    FACTORIES["unseen_classes.gradient"] = (
+        {"dimension": [8, 9, 40]},
+        {"activation": ACTIVATIONS, "train_norm": norms["train_norm"], "inputs": ["normal", "rademacher"],
+         "head_scale": STEP["head_scale"], "residual": [True, False]},
+        {}, {},
+    )  # fmt: skip
+    FACTORIES["unseen_classes.norm"] = (
+        {"dimension": [8, 9, 100]},
+        {"mean": [1.0, 0.0, 0.5, 1e3, 1e200], "law": ["normal", "rademacher", "truncated"]}, {}, {},
+    )  # fmt: skip
+    FACTORIES["unseen_classes.deep"] = (
+        {"images": ["digits"], "classes": ["random", "0,1,2"], "per_class": [2, 5]},
+        {"loss": ["normalised-softmax", "softmax", "contrastive"], "model": ["cnn", "resnet18"],
+         "epochs": [1, 2], "width": [4, 8], "step_size": [0.05, 10.0]},
+        {}, {},
+    )  # fmt: skip
+
+
+def mixture(rng: Rng) -> GaussianMixture:
+    """Return a mixture of one's own: means, spikes, dense and nearly singular covariances."""
+    n, classes = int(rng.integers(2, 20)), int(rng.integers(1, 4))
+    laws: list[Any] = []
+    for _ in range(classes):
+        if rng.random() < 0.5:
+            spike = np.linalg.qr(rng.normal(size=(n, int(rng.integers(1, n)))))[0]
+            laws.append(Spiked(rng.choice([-0.9, 0.5, 3.0, 1e3], spike.shape[1]), spike))
+        else:
+            root = rng.normal(size=(n, n)) * 10.0 ** rng.uniform(-3, 1, n)
+            laws.append(Dense(root @ root.T + 10.0 ** rng.uniform(-6, 0) * np.eye(n)))
+    means = None if rng.random() < 0.4 else 10.0 ** rng.uniform(-2, 2) * rng.normal(size=(classes, n))
+    return GaussianMixture(rng.dirichlet(np.ones(classes)), means, laws)
+
+
+def rows(rng: Rng) -> tuple[np.ndarray, np.ndarray]:
+    """Return rows of two classes, and their labels: few or many, equal or far apart, repeated, constant."""
+    n, d = int(rng.integers(4, 30)), int(rng.integers(1, 8))
+    y = np.arange(n) % 2
+    x = 10.0 ** rng.uniform(-3, 3) * rng.normal(size=(n, d)) + rng.choice([0.0, 1.0, 30.0]) * y[:, None]
+    if rng.random() < 0.3:
+        x[:, 0] = 1.0
+    if rng.random() < 0.2:
+        x = np.repeat(x[: n // 2], 2, axis=0)
+        y = y[: len(x)]
+    return x, y
+
+
+def points(least: int, rng: Rng) -> list[tuple[float, float, int]]:
+    """Return points of the plane with signs, at least so many, some of them at right angles or repeated."""
+    count = int(rng.integers(least, 6))
+    at = rng.choice([-1.0, 0.0, 1.0, 0.5, 1e-3, 40.0], (count, 2)) + (rng.random() < 0.5) * rng.normal(size=2)
+    return [(float(x), float(y), int(rng.choice([-1, 1]))) for x, y in at]
+
+
+def table(rng: Rng) -> str:
+    """Return the name of a kept table of four classes."""
+    sizes = rng.choice([2, 3, 10, 30], 4)
+    labels = np.repeat(["ash", "elm", "fir", "oak"], sizes)
+    x = rng.normal(size=(len(labels), int(rng.integers(1, 9)))) * rng.choice([0.0, 1e-3, 1.0, 1e5])
+    return keep(x + rng.choice([0.0, 3.0]) * (labels == "elm")[:, None], labels)
+
+
+def prepare() -> None:
+    """Keep tables in a folder of the campaign's own; write the file that problems are read from."""
+    FOLDER.mkdir(exist_ok=True)
+    os.environ["FIRSTLIGHT_CACHE"] = str(FOLDER)
+    if not Path(FILE).exists():
+        rng = np.random.default_rng(0)
+        lines = [
+            f"{rng.normal():.3f},{rng.normal():.3f},{rng.normal():.3f},{'abc'[i % 3]}" for i in range(30)
+        ]
+        Path(FILE).write_text("\n".join(["x,y,w,kind", *lines]) + "\n")
+
+
+for _fill in (_one_step, _early_alignment, _phase_transition, _unseen_classes):
+    _fill()
