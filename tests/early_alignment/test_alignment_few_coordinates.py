@@ -27,3 +27,21 @@ def test_paths_do_not_depend_on_the_gram_matrix(seed, monkeypatch):
     np.testing.assert_allclose(free.death_time, formed.death_time, rtol=1e-9)
     times = np.linspace(0, formed.last_event, 5)
     np.testing.assert_allclose(free.direction(times), formed.direction(times), atol=1e-8)
+
+
+def test_the_kernel_is_compiled_for_one_layout():
+    from firstlight.early_alignment.theory.kernel.replay import replay
+    from firstlight.early_alignment.theory.kernel.walk import trace
+
+    rng = np.random.default_rng(0)
+    table = np.column_stack([rng.normal(size=(12, 3)), np.resize([1.0, -1.0], 12)])
+    W, s = rng.normal(size=(5, 3)), np.ones(5)
+    plain = table[:, :3].copy(), table[:, 3].copy()
+    for part in (frozen := [part.copy() for part in plain]):
+        part.setflags(write=False)
+    ends = []
+    for X, y in (plain, (table[:, :3], table[:, 3]), frozen, (np.asfortranarray(plain[0]), plain[1])):
+        path = ea.align(X, y, W, s)
+        ends.append(path.direction(path.last_event))
+    np.testing.assert_array_equal(ends, [ends[0]] * 4)
+    assert [len(kernel.signatures) for kernel in (trace, replay)] == [1, 1]  # a second takes half a minute

@@ -5,6 +5,7 @@ import numpy as np
 from firstlight.early_alignment.theory.kernel.shares import project
 from firstlight.early_alignment.theory.kernel.state import (
     ALONG,
+    NONE,
     centre,
     compiled,
     dot,
@@ -23,7 +24,7 @@ def replay(X, y, start, second, active, records, at_rest, gain, times, u, growth
     level, w = np.empty(len(y)), np.empty(X.shape[1])
     for j in range(len(second)):
         w[:], level[:] = start[j], active[j]
-        v, log_norm, since, r, sliding = second[j], 0.0, 0.0, first[j], 0
+        v, log_norm, since, r, sliding = second[j], 0.0, 0.0, first[j], NONE
         for k in range(len(times)):
             while r < first[j] + count[j] and numbers[r, 0] <= times[k, j]:
                 if sliding and numbers[r, 2] != 0 and v * dot(w, c[j]) < 0:

@@ -12,6 +12,7 @@ ROUNDING = 1e-13  # below this, relative to the natural scale, a speed or a dist
 ALONG = 1e-28  # squared distance of a unit vector from a line or a plane, below which it is there
 STALE = 1e-8  # c is formed anew when its square has fallen this far: sums keep the rounding of what has gone
 SHRUNK = 5.0  # so is q of a sliding neuron when log ‖w‖ has
+NONE = np.int64(0)  # a literal 0 would have its callee compiled twice, for it alone and for any number
 SETTLED, DEAD, STILL, TRUNCATED, FULL, VANISHED = range(6)
 
 # gram: ⟨xᵢ, xₖ⟩; none, 0 × 0, where there are so few coordinates that products are formed when needed

@@ -17,6 +17,7 @@ from firstlight.early_alignment.theory.kernel.state import (
     BURST,
     DEAD,
     FULL,
+    NONE,
     ROUNDING,
     SETTLED,
     SHRUNK,
@@ -86,7 +87,7 @@ def _walk(data, neuron, v, gain, until, numbers, which):  # type: ignore[no-unty
     if v == 0:  # nothing moves if w is orthogonal to c
         move = np.sign(start) if start * start > ALONG * dot(c, c) else 0.0
     imbalance, time, log_norm, pace, high = v * v - 1, 0.0, 0.0, 0.0, 0.0
-    count = record(neuron, _start_on_walls(data, neuron, move), time, log_norm, 0.0, v, numbers, which, 0)
+    count = record(neuron, _start_on_walls(data, neuron, move), time, log_norm, 0.0, v, numbers, which, NONE)
     while True:
         if tally[0] == 0:
             return count, DEAD
@@ -150,7 +151,7 @@ def _start_on_walls(data, neuron, move):  # type: ignore[no-untyped-def]
     if neuron.tally[0] == 0:
         return 0
     on_wall = np.flatnonzero((neuron.q == 0) & (data.y * move < 0))
-    return settle(data, neuron, move, on_wall, 0) if len(on_wall) else 0
+    return settle(data, neuron, move, on_wall, NONE) if len(on_wall) else 0
 
 
 @compiled
@@ -206,7 +207,7 @@ def _advance(neuron, step, scale):  # type: ignore[no-untyped-def]
 @compiled
 def _arrive(data, neuron, move, walls):  # type: ignore[no-untyped-def]
     """Let each datum whose wall was met cross it or join the sliding ones; return how many levels changed."""
-    changes, joined, met = 0, 0, neuron.met
+    changes, joined, met = NONE, 0, neuron.met
     for k in range(walls):
         i = met[k]
         neuron.q[i] = 0.0
