@@ -122,8 +122,8 @@ def test_steps_too_long_are_told():
     assert np.isfinite(run.loss[0])
     assert np.isnan(run.loss[-1])
     assert bool(ea.descent(X, y, W, v, steps=5, observations=3).converged)
-    for wrong in (v[:-1], np.full(2, np.nan)):
-        with pytest.raises(ValueError, match="second_layer: must be 2"):
+    for wrong, said in ((v[:-1], r"shape \(1,\), must be \(2,\)"), (np.full(2, np.nan), "holds NaN")):
+        with pytest.raises(ValueError, match=f"second_layer: {said}"):
             ea.descent(X, y, W, wrong, steps=5)
     with pytest.raises(ValueError, match="steps = 0"):
         ea.descent(X, y, W, v, steps=0)
