@@ -77,7 +77,8 @@ def align(
     ([1], True)
     """
     X, y = two_classes(X, y)
-    X, y = (np.require(given, float, "CW") for given in (X, y))  # the kernel is compiled for these alone
+    # the kernel is compiled for these alone
+    X, y = (np.require(given, float, ["C", "W"]) for given in (X, y))
     speed = gain(loss, reduction, len(y))
     start, second = _start(directions, signs, second_layer, X.shape[1])
     stop = np.inf if until is None else check_reals("until", until, "()")

@@ -207,7 +207,7 @@ def _advance(neuron, step, scale):  # type: ignore[no-untyped-def]
 @compiled
 def _arrive(data, neuron, move, walls):  # type: ignore[no-untyped-def]
     """Let each datum whose wall was met cross it or join the sliding ones; return how many levels changed."""
-    changes, joined, met = NONE, 0, neuron.met
+    changes, joined, met = int(NONE), 0, neuron.met
     for k in range(walls):
         i = met[k]
         neuron.q[i] = 0.0
