@@ -181,8 +181,11 @@ class Part:
 
     @property
     def face(self) -> Page | None:
-        """The chapter whose picture stands for the theory on the first page: curves, if there are any."""
-        drawn = sorted((page for page in self.pages if page.image), key=lambda page: not page.panels)
+        """The chapter whose picture stands for the theory: lines with points, or curves, if there are any."""
+        drawn = sorted(
+            (page for page in self.pages if page.image),
+            key=lambda page: (not page.panels, not (page.panels and _both(page.panels[0]))),
+        )
         return drawn[0] if drawn and self.about else None
 
     @property
@@ -204,6 +207,12 @@ class Part:
     def agreement(self) -> str:
         """How far theory and networks agree."""
         return agreement(self.pages)
+
+
+def _both(panel: dict[str, Any]) -> bool:
+    """Tell whether a picture has lines, which are theory, and points, which are experiment."""
+    modes = {trace.get("mode", "") for trace in panel["data"]}
+    return "lines" in modes and any("markers" in mode for mode in modes)
 
 
 def agreement(pages: Sequence[Page]) -> str:
