@@ -176,6 +176,12 @@ def test_few_rows_of_a_number_are_numbers():
     assert "12 numbers, taken as classes" in data.notes[0]
 
 
+def test_a_data_frame_brings_its_names():
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame({"height": ROWS[:, 0], "width": ROWS[:, 1]})
+    assert user_data(frame, pandas.Series(CLASSES)).names == ("height", "width")
+
+
 def test_rows_that_must_repeat_are_kept():
     X = RNG.integers(0, 2, size=(400, 3)).astype(float)
     data = user_data(X, X[:, 0])

@@ -106,6 +106,17 @@ def test_no_signal_is_said():
     assert found.advice[0].startswith("This network is no better than always")
 
 
+def test_a_rare_class_that_is_never_answered_is_not_called_noise():
+    """One row in twenty, two standard deviations apart: linear tests see it, the share of errors does not."""
+    rng = np.random.default_rng(0)
+    y = (np.arange(400) % 20 == 0).astype(int)
+    x = rng.normal(size=(400, 4)) + 2 * y[:, None] * np.eye(4)[0]
+    advice = next(diagnose(user_data(x, y), Clock(1e9))).advice[0]
+    assert advice.startswith("This network is no better than always")
+    assert "5 % of the rows in the smaller class" in advice
+    assert "no signal" not in advice
+
+
 def test_numbers_are_predicted_too():
     rng = np.random.default_rng(0)
     x = rng.normal(size=(300, 10))
