@@ -1,5 +1,7 @@
 """Directions in data: found where they are, not where they are not, and what a network learns of them."""
 
+import re
+
 import numpy as np
 import pytest
 from sklearn.datasets import make_circles
@@ -128,6 +130,9 @@ def test_rows_that_are_not_gaussian_are_named_beside_a_threshold_that_is_off():
     (delta,) = (p for p in one.predictions if "delta_alg" in p.what)
     assert delta.agrees is False
     assert "rows are not Gaussian" in delta.verdict
+    linear, network = map(float, re.findall(r"(\d+\.\d+) ± ", one.measured)[:2])
+    assert network > 0.7 * linear  # so that nobody is told to use it
+    assert "does not beat a linear model" in one.advice[0]
 
 
 def test_nothing_is_told_as_nothing():

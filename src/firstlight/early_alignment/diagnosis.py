@@ -74,7 +74,7 @@ def _finding(data: UserData, pairs: list[Pair]) -> Finding:
     return Finding(
         _SPEAKS[words], why, _says(main), _measured(main), _advice(main), _predictions(pairs),
         _tables(data, pairs), Figure(_curves(main), draw, _caption(main), 2 if main.curves else 1),
-        _notes(data, main), f"{done} of {_STARTS} starts", "± 1 %, what theory neglects",
+        _notes(data, main), f"{done} of {_STARTS} starts", "tolerance",
     )  # fmt: skip
 
 

@@ -160,6 +160,8 @@ def _advice(state: State) -> tuple[str, ...]:
     few = f"A hidden direction with threshold 1 would need about {5 * d:,} rows; you have {len(state.y):,}."
     more = (few,) if state.ratio < 5 else ()
     if state.hard is not None and state.hard.count:
+        if len(state.halves) == _HALVES and not _network_wins(state):
+            return ("A hidden direction shows, but a network does not beat a linear model: begin with that.",)
         return ("A linear model misses the hidden direction: use a network, or squares of these columns.",)
     if _network_wins(state):
         return ("Use a network: the labels do not follow a line, and it does better than a linear model.",)
@@ -187,6 +189,8 @@ def _predictions(state: State) -> tuple[Prediction, ...]:
             wide = 0.01 + (_T90 * error if np.isfinite(error) else 0.1)
             what = f"share of the {word} directions found again in other rows, by statistics and by a network"
             less = "a network trained by descent needs more rows than the best fast method"
+            if name == "hard" and not _network_wins(state):
+                less = "the network does without them: it does not beat a linear model here"
             because = (
                 less if measured < value else "the network uses these rows better than the statistic does"
             )
