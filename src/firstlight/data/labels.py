@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
@@ -89,11 +90,17 @@ class Regression(ByValue):
         """Return E[y | c] and E[y² | c], noise included."""
         means, stds = self.index(mixture)
         parts = [
-            (float(link.moments(mean, std, 0)[..., 0]), float(link.mean_square(mean, std)))
+            _moments_of(link, float(mean), float(std))
             for link, mean, std in zip(map(self.link_of, range(mixture.classes)), means, stds, strict=True)
         ]
         first, second = np.array(parts).T
         return first, second + self.noise**2
+
+
+@lru_cache(maxsize=1024)
+def _moments_of(link: Activation, mean: float, std: float) -> tuple[float, float]:
+    """Return E f and E f² of a link f at a normal index; a prediction asks more than once."""
+    return float(link.moments(mean, std, 0)[..., 0]), float(link.mean_square(mean, std))
 
 
 @dataclass(frozen=True, eq=False)

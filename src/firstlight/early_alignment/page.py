@@ -121,10 +121,11 @@ def _plane(values: Values, problem: "PlaneProblem", directions: Any, lengths: An
     X, y, _, v = problem.draw(0)
     rows = _rows(values)
     active = (np.nan_to_num(directions) @ X.T > 1e-9).any(axis=-1)
-    frames = [
-        [[float(r * u[0]), float(r * u[1]), math.atan2(u[1], u[0])] for u, r in zip(*moment, strict=True)]
-        for moment in zip(np.nan_to_num(directions), np.nan_to_num(lengths), strict=True)
-    ]
+    along, across = np.moveaxis(np.nan_to_num(directions), -1, 0)
+    lengths = np.nan_to_num(lengths)
+    frames = (
+        np.stack((lengths * along, lengths * across, np.arctan2(across, along)), axis=-1).round(5).tolist()
+    )
     signs = [_ROLES[float(sign)] for sign in v]
     roles: list[list[Role]] = [
         [sign if live else "dead" for sign, live in zip(signs, now, strict=True)] for now in active.tolist()

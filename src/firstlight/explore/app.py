@@ -45,17 +45,23 @@ class Laboratory:
         self._known: OrderedDict[str, str] = OrderedDict()
         self._shared: dict[str, Shared] = {}
         self._size = 0
-        self._ready = {name: asyncio.Event() for name in pages.drawn()}
-        loop = asyncio.get_running_loop()
-        self._warming = [loop.create_task(self._warm(name)) for name in pages.drawn()]
+        self._warm: dict[str, asyncio.Task[None]] = {}
+        self._warming = asyncio.get_running_loop().create_task(self._warm_all())
 
-    async def _warm(self, name: str) -> None:
-        """Draw a first picture before anybody asks: that loads and compiles what a theory needs."""
-        try:
-            with contextlib.suppress(JobFailed, WorkerDied):
-                await self.first(name)
-        finally:
-            self._ready[name].set()
+    async def _warm_all(self) -> None:
+        """Get one theory after the other ready; one that somebody asks for does not wait for its turn."""
+        for name in pages.drawn():
+            await self._ready(name)
+
+    async def _ready(self, name: str) -> None:
+        """Draw a first picture, once: that loads and compiles what a theory needs, in one child alone."""
+        if name not in self._warm:
+            self._warm[name] = asyncio.get_running_loop().create_task(self._load(name))
+        await asyncio.wait([self._warm[name]])
+
+    async def _load(self, name: str) -> None:
+        with contextlib.suppress(JobFailed, WorkerDied):
+            await self.first(name)
 
     async def first(self, name: str) -> str:
         """Return the first pictures of a theory at its default values."""
@@ -67,7 +73,7 @@ class Laboratory:
 
     async def view(self, name: str, which: str, values: dict[str, Any]) -> AsyncIterator[str]:
         """Yield the pictures of a view, once the theory is ready: code is compiled in one child alone."""
-        await self._ready[name].wait()
+        await self._ready(name)
         async for item in self._view(name, which, values):
             yield item
 
@@ -96,7 +102,7 @@ class Laboratory:
 
     def close(self) -> None:
         """End every child."""
-        for task in self._warming:
+        for task in (self._warming, *self._warm.values()):
             task.cancel()
         self.pool.close()
         self.runs.close()
@@ -217,8 +223,8 @@ async def _pictures(request: Request) -> Response:
     """Stream all about one choice of values: what is assumed, what is stored, every view as it refines."""
     name, values, theme = _asked(request)
     laboratory = _laboratory(request)
-    sources = [_in_theme(laboratory.pool.stream(jobs.facts, name, values, laboratory.store), theme)]
-    sources += [_in_theme(laboratory.view(name, which, values), theme) for which in pages.page(name).views]
+    sources = [_in_theme(laboratory.view(name, which, values), theme) for which in pages.page(name).views]
+    sources += [_in_theme(laboratory.pool.stream(jobs.facts, name, values, laboratory.store), theme)]
     return _stream(_merged(sources))
 
 

@@ -37,7 +37,8 @@ def _shown(drawn: Drawn) -> dict[str, Any]:
     if isinstance(drawn, Picture):
         made = figure(drawn, "open")
         return {"kind": "picture", **made, "note": drawn.note, "follows": drawn.follows}
-    return {"kind": "plane", **plain(asdict(drawn))}
+    groups = [vars(group) for group in drawn.groups]  # thousands of numbers: nothing is copied
+    return {"kind": "plane", **plain({**vars(drawn), "groups": groups})}
 
 
 def facts(emit: Emit, name: str, values: dict[str, Any], store: str) -> None:

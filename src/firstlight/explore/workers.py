@@ -133,6 +133,7 @@ class Worker:
         far.close()
         _ALIVE.add(self)
         self._ready = False
+        self.topics: set[str] = set()  # first arguments of its jobs: what it has loaded
         self._messages: asyncio.Queue[tuple[str, Any]] = asyncio.Queue()
         loop = asyncio.get_running_loop()
         # A thread of its own listens: a read that is cancelled half-way would swallow an answer.
@@ -191,7 +192,7 @@ class Worker:
 
 
 class Pool:
-    """Some children; jobs wait for a free one.
+    """Some children; jobs wait for a free one, and get one that has loaded what they need, if there is.
 
     Parameters
     ----------
@@ -199,12 +200,13 @@ class Pool:
     """
 
     def __init__(self, size: int) -> None:
-        self._free: asyncio.Queue[Worker] = asyncio.Queue()
+        self._free: list[Worker] = []
+        self._places = asyncio.Semaphore(0)
         self._all: set[Worker] = set()
         self._mending: set[asyncio.Task[None]] = set()
         self._closed = False
         for _ in range(size):
-            self._free.put_nowait(self._new())
+            self._give(self._new())
 
     def _new(self) -> Worker:
         worker = Worker()
@@ -214,7 +216,7 @@ class Pool:
     async def stream(self, job: Job, *arguments: Any) -> AsyncIterator[Any]:
         """Yield what a job emits; if its child dies before the first word, another tries once more."""
         for last in (False, True):
-            worker, finished, said = await self._take(), False, False
+            worker, finished, said = await self._take(str(arguments[:1])), False, False
             try:
                 async for item in worker.run(job, arguments):
                     said = True
@@ -229,20 +231,27 @@ class Pool:
                     raise
             finally:
                 if finished:
-                    self._free.put_nowait(worker)
+                    self._give(worker)
                 elif not self._closed:  # nobody may wait for it here: the reader is gone
                     task = asyncio.get_running_loop().create_task(self._mend(worker))
                     self._mending.add(task)
                     task.add_done_callback(self._mending.discard)
 
-    async def _take(self) -> Worker:
-        """Wait for a free child; one that died while it was idle is replaced."""
-        worker = await self._free.get()
-        if worker.process.is_alive():
-            return worker
-        self._all.discard(worker)
-        worker.kill()
-        return self._new()
+    def _give(self, worker: Worker) -> None:
+        self._free.append(worker)
+        self._places.release()
+
+    async def _take(self, topic: str) -> Worker:
+        """Wait for a free child, at best one that knows the topic; one that died when idle is replaced."""
+        await self._places.acquire()
+        worker = max(self._free, key=lambda one: (topic in one.topics, len(one.topics)))
+        self._free.remove(worker)
+        if not worker.process.is_alive():
+            self._all.discard(worker)
+            worker.kill()
+            worker = self._new()
+        worker.topics.add(topic)
+        return worker
 
     async def one(self, job: Job, *arguments: Any) -> Any:
         """Return the first message of a job."""
@@ -257,7 +266,7 @@ class Pool:
             self._all.discard(worker)
             worker.kill()
             worker = self._new()
-        self._free.put_nowait(worker)
+        self._give(worker)
 
     def processes(self) -> list[int]:
         """Return the ids of the children."""

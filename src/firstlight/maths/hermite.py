@@ -1,6 +1,7 @@
 """Hermite polynomials, Hermite coefficients under any normal law, and Mehler's expansion."""
 
 from collections.abc import Iterator
+from functools import lru_cache
 
 import numpy as np
 from scipy.special import gammaln
@@ -20,6 +21,12 @@ def hermite_values(degree: int, z: np.ndarray) -> Iterator[np.ndarray]:
     for j in range(degree + 1):
         yield now
         before, now = now, z * now - j * before
+
+
+@lru_cache
+def _nodes(kinks: int, reach: float) -> int:
+    """Count the nodes of a rule that is cut at so many kinks, wherever they are."""
+    return rule(0.0, 1.0, [0.0] * kinks, reach=reach)[0].size
 
 
 def hermite_coefficients(
@@ -59,8 +66,7 @@ def hermite_coefficients(
     flat_mean, flat_std = mean.ravel(), std.ravel()
     result = np.empty((flat_mean.size, degree + 1))
     reach = REACH + 2 * np.sqrt(degree)  # He_j is of order one times its norm up to 2 sqrt(j)
-    size = rule(0.0, 1.0, kinks, reach=reach)[0].size
-    step = max(1, CHUNK // size)
+    step = max(1, CHUNK // _nodes(len(kinks), reach))
     for start in range(0, flat_mean.size, step):
         part = slice(start, start + step)
         z, w = rule(flat_mean[part], flat_std[part], kinks, reach=reach)

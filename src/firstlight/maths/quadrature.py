@@ -66,11 +66,12 @@ def panels(edges: np.ndarray, order: int) -> tuple[np.ndarray, np.ndarray]:
 def _pieces(marks: Sequence[np.ndarray], shape: tuple[int, ...], reach: float, order: int) -> tuple:
     """Nodes and weights (standard normal, shape + (pieces * order,)) with the range cut at the marks."""
     grid = np.linspace(-reach, reach, int(np.ceil(2 * reach / _SPACING)) + 1)
-    cuts = [np.broadcast_to(grid, (*shape, grid.size))]
-    for mark in marks:
-        inside = np.where(np.isfinite(mark), np.clip(mark, -reach, reach), reach)
-        cuts.append(np.broadcast_to(inside[..., None], (*shape, 1)))
-    return panels(np.sort(np.concatenate(cuts, axis=-1), axis=-1), order)
+    cuts = np.empty((*shape, grid.size + len(marks)))
+    cuts[..., : grid.size] = grid
+    for place, mark in enumerate(marks, grid.size):
+        cuts[..., place] = mark
+    cuts[~np.isfinite(cuts)] = reach
+    return panels(np.sort(np.clip(cuts, -reach, reach, out=cuts), axis=-1), order)
 
 
 def _product_rule(

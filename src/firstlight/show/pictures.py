@@ -152,12 +152,12 @@ def plain(drawn: Any) -> Any:
     >>> plain((1, float("nan")))
     [1, None]
     """
+    if isinstance(drawn, float):  # most are
+        return float(f"{drawn:.7g}") if math.isfinite(drawn) else None
     if hasattr(drawn, "tolist"):
-        drawn = drawn.tolist()
+        return plain(drawn.tolist())
     if isinstance(drawn, Mapping):
         return {str(key): plain(value) for key, value in drawn.items()}
     if isinstance(drawn, (list, tuple)):
         return [plain(value) for value in drawn]
-    if isinstance(drawn, float):
-        return float(f"{drawn:.7g}") if math.isfinite(drawn) else None
     return drawn
