@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 
 from firstlight.show.claims import markdown, tally
-from firstlight.study.evidence import claimed, read
+from firstlight.study.evidence import claimed, read, stale
 
 DOCS = Path(__file__).parents[1] / "docs"
 
@@ -16,6 +16,8 @@ def page() -> str:
     """Return the page: how to read it, how it was made, and one table for each theory."""
     files = sorted((DOCS / "evidence").glob("*.json"))
     rows = [row for path in files for row in read(path)]
+    if old := stale(rows):
+        raise SystemExit("make claims: " + "; ".join(old))
     made = [json.loads(path.read_text("utf-8")) for path in files]
     commands = "\n".join(f"- `{one['command']}` ({one['hours']:.2g} hours of computing)" for one in made)
     counts = ", ".join(f"{count} {verdict}" for verdict, count in tally(rows).items())

@@ -131,7 +131,6 @@ def test_no_code_of_the_other_side_runs(everything_imported, name, kind, options
         pytest.importorskip("torch")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # sizes are far too small for the theories
-        getattr(PROBLEMS[name](), kind)(np.random.default_rng(0), **options)  # compiles what is compiled
         problem = PROBLEMS[name]()
         getattr(problem, "directions", None)  # of the question: both sides are told which are hard
         files = executed(lambda: getattr(problem, kind)(np.random.default_rng(0), **options))

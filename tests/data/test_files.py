@@ -45,27 +45,26 @@ def npy(folder, array):
 
 
 def same(table, features=X, labels=Y):
-    assert isinstance(table, Table)
-    assert table.features.dtype == np.float64
-    np.testing.assert_array_equal(table.features, features)
-    np.testing.assert_array_equal(table.labels, labels)
-    np.testing.assert_array_equal(table.classes, np.unique(labels))
+    """Tell whether a table holds these numbers and labels."""
+    parts = (table.features, features), (table.labels, labels), (table.classes, np.unique(labels))
+    kind = isinstance(table, Table) and table.features.dtype == np.float64
+    return kind and all(np.array_equal(held, wanted) for held, wanted in parts)
 
 
 def test_the_four_formats_give_the_same_table(folder):
     rows = "\n".join(f"{a},{b},{c},{y}" for (a, b, c), y in zip(X, Y, strict=True))
-    same(load(npz(folder, X=X, y=Y)))
-    same(load(npy(folder, np.column_stack([X, Y])), labels=-1))
-    same(load(csv(folder, f"a,b,c,label\n{rows}\n")))
-    same(load(parquet(folder, {"a": X[:, 0], "b": X[:, 1], "c": X[:, 2], "target": Y})))
+    assert same(load(npz(folder, X=X, y=Y)))
+    assert same(load(npy(folder, np.column_stack([X, Y])), labels=-1))
+    assert same(load(csv(folder, f"a,b,c,label\n{rows}\n")))
+    assert same(load(parquet(folder, {"a": X[:, 0], "b": X[:, 1], "c": X[:, 2], "target": Y})))
     assert str(folder) in load(npz(folder, X=X, y=Y)).source
 
 
 def test_npz_naming_rules(folder):
-    same(load(npz(folder, points=X, kind=Y)))  # one table, one vector: no names needed
-    same(load(npz(folder, features=X, more=X, labels=Y)))
-    same(load(npz(folder, data=X, a=Y[::-1], b=Y), labels="b"))
-    same(load(npz(folder, X=X.astype(np.float32), y=Y), labels=1))
+    assert same(load(npz(folder, points=X, kind=Y)))  # one table, one vector: no names needed
+    assert same(load(npz(folder, features=X, more=X, labels=Y)))
+    assert same(load(npz(folder, data=X, a=Y[::-1], b=Y), labels="b"))
+    assert same(load(npz(folder, X=X.astype(np.float32), y=Y), labels=1))
     table = load(npz(folder, X=X), unlabelled=True)
     assert table.labels is None
     assert table.classes is None
@@ -75,8 +74,8 @@ def test_npz_naming_rules(folder):
 def test_label_column_by_name_and_position(folder):
     path = csv(folder, "kind,a,b\nu,1,2\nv,3,4\n")
     for labels in ("kind", 0, -3):
-        same(load(path, labels=labels), [[1, 2], [3, 4]], ["u", "v"])
-    same(load(csv(folder, "a, y \n 1, 2\n3,4\n")), [[1], [3]], [2, 4])
+        assert same(load(path, labels=labels), [[1, 2], [3, 4]], ["u", "v"])
+    assert same(load(csv(folder, "a, y \n 1, 2\n3,4\n")), [[1], [3]], [2, 4])
     path = csv(folder, "a,b\n1,2\n3,4\n")
     np.testing.assert_array_equal(load(path, unlabelled=True).features, [[1, 2], [3, 4]])
 
@@ -85,13 +84,13 @@ def test_text_labels_from_parquet_categories(folder):
     import pyarrow as pa
 
     kinds = pa.array(["u", "v", "u", "v"]).dictionary_encode()
-    same(load(parquet(folder, {"a": X[:, 0], "y": kinds})), X[:, :1], ["u", "v", "u", "v"])
+    assert same(load(parquet(folder, {"a": X[:, 0], "y": kinds})), X[:, :1], ["u", "v", "u", "v"])
 
 
 def test_csv_details(folder):
-    same(load(csv(folder, b"\xef\xbb\xbfa,y\r\n1,u\r\n\r\n2,v")), [[1], [2]], ["u", "v"])
-    same(load(csv(folder, 'a,y\n1,"u,w"\n2,v\n')), [[1], [2]], ["u,w", "v"])
-    same(load(csv(folder, "a,y\ntrue,1\nfalse,2\n")), [[1], [0]], [1, 2])
+    assert same(load(csv(folder, b"\xef\xbb\xbfa,y\r\n1,u\r\n\r\n2,v")), [[1], [2]], ["u", "v"])
+    assert same(load(csv(folder, 'a,y\n1,"u,w"\n2,v\n')), [[1], [2]], ["u,w", "v"])
+    assert same(load(csv(folder, "a,y\ntrue,1\nfalse,2\n")), [[1], [0]], [1, 2])
 
 
 CSV = {

@@ -1,10 +1,10 @@
-"""Alignment, cohesion and separability against loops over pairs of samples."""
+"""Alignment and cohesion against loops over pairs of samples."""
 
 import numpy as np
 import pytest
 
 from firstlight.data.class_pairs import gram_alignment
-from firstlight.measure.similarity import alignment, cohesion, separability_score
+from firstlight.measure.similarity import alignment, cohesion
 
 
 def loop(x, y, kind):
@@ -34,10 +34,6 @@ def test_equals_a_loop_over_pairs(kind, dtype):
     np.testing.assert_allclose(found.values, expected, rtol=1e-12, atol=1e-13)
     assert found.attrs == {"kind": kind, "classes_of_one": 1, "zero_rows": 1}
     np.testing.assert_allclose(cohesion(x, y, kind).values, np.diag(expected), rtol=1e-12, atol=1e-13)
-    score = separability_score(x, y, kind).values
-    np.fill_diagonal(expected, np.nan)
-    np.testing.assert_allclose(score, -expected, rtol=1e-12, atol=1e-13)
-    assert np.isnan(np.diag(score)).all()
 
 
 def test_from_a_gram_matrix():
@@ -54,7 +50,6 @@ def test_from_a_gram_matrix():
     [
         (lambda: alignment(np.ones((3, 2)), [0, 1, 1], "angle"), "kind = 'angle'"),
         (lambda: alignment(np.zeros((3, 2)), [0, 1, 1]), "all zero"),
-        (lambda: separability_score(np.ones((3, 2)), [1, 1, 1]), "at least 2"),
         (lambda: gram_alignment(np.ones((3, 2)), [0, 1, 1]), "must be square"),
     ],
 )

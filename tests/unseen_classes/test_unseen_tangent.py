@@ -5,7 +5,7 @@ import pytest
 
 from firstlight.maths.activations import activation
 from firstlight.unseen_classes.theory.kernel import spiked_kernel
-from firstlight.unseen_classes.theory.operator_norm import operator_norm_bound, spiked_operator_norm
+from firstlight.unseen_classes.theory.operator_norm import spiked_operator_norm
 from firstlight.unseen_classes.theory.retrieval import predict_recall_at_k, recall_from_gram
 from firstlight.unseen_classes.theory.tangent import tangent_kernel
 
@@ -93,10 +93,9 @@ def test_spiked_operator_norm_and_bound(mean):
         measured = np.linalg.norm(np.outer(y, direction) + 1.5 * noise, 2)
         # the spike's value fluctuates by std = 1.5 (allow three), the edge by about 1 %
         assert spiked_operator_norm(n, d, mean, std=1.5) == pytest.approx(measured, rel=0.015, abs=4.5)
-        assert measured < operator_norm_bound(n, d, mean * np.sqrt(n), scale=1.5, deviation=3.0)
-    ones = np.linalg.norm(np.ones((n, d)), 2)
-    assert ones > np.sqrt(n) + np.sqrt(d)  # so the bound without the mean is false
-    assert ones <= operator_norm_bound(n, d, np.sqrt(n * d), scale=0.0) * (1 + 1e-12)
+        # |E A| + K(√n + √d + u) bounds it but for a chance of 2 exp(-u²/2), which is 2 % at u = 3
+        assert measured < mean * np.sqrt(n) + 1.5 * (np.sqrt(n) + np.sqrt(d) + 3)
+    assert np.linalg.norm(np.ones((n, d)), 2) > np.sqrt(n) + np.sqrt(d)  # without the mean it bounds nothing
 
 
 @pytest.mark.parametrize(
@@ -124,7 +123,6 @@ def test_spiked_operator_norm_and_bound(mean):
         (lambda: recall_from_gram(np.eye(3), [0, 0, 1], metric="l1"), "metric = 'l1'"),
         (lambda: recall_from_gram(np.ones((2, 3)), [0, 0]), "1 class"),
         (lambda: recall_from_gram(np.ones((2, 3)), [0, 1]), "square"),
-        (lambda: operator_norm_bound(0, 3, 1.0), "rows = 0"),
         (lambda: spiked_operator_norm(3, 3, -1.0), "mean = -1.0"),
         (lambda: spiked_operator_norm(3, 3, 1.0, std=0.0), "std = 0.0"),
     ],

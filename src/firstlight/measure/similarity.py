@@ -1,4 +1,4 @@
-"""How similar the features of classes are: alignment of class pairs, cohesion within, separability across."""
+"""How similar the features of classes are: alignment of class pairs, cohesion within."""
 
 from typing import Literal
 
@@ -81,32 +81,6 @@ def cohesion(
     return xr.DataArray(
         np.diag(pairs.values).copy(), {"class": pairs["class"].values}, name="cohesion", attrs=pairs.attrs
     )
-
-
-def separability_score(
-    features: ArrayLike, labels: ArrayLike, kind: Kind = "inner", *, memory: int = MEMORY
-) -> xr.DataArray:
-    """Minus the mean similarity of samples of two different classes; larger is further apart.
-
-    Parameters
-    ----------
-    features, labels, kind, memory
-        As in `alignment`; at least two classes.
-
-    Returns
-    -------
-    DataArray, dims ("class", "other")
-        NaN on the diagonal.
-
-    Examples
-    --------
-    >>> separability_score([[1, 0], [2, 0], [1, 3]], [0, 0, 1]).values.tolist()
-    [[nan, -1.5], [-1.5, nan]]
-    """
-    labelled(features, labels, least=2)
-    score = -alignment(features, labels, kind, memory=memory).rename("separability")
-    np.fill_diagonal(score.values, np.nan)
-    return score
 
 
 def _class_sums(data: Labelled, unit: bool, memory: int) -> tuple[np.ndarray, np.ndarray, int]:

@@ -107,7 +107,7 @@ def delta_nn(
     Examples
     --------
     >>> student = Student("gelu")
-    >>> limit = delta_nn("tanh(0.5*z1 + 1.5*(z2**2 - 1))", student)
+    >>> limit = delta_nn("tanh(0.5*z1 + 1.5*(z2**2 - 1))", student, steps=32, draws=1 << 11)
     >>> print(limit.route, 7 < limit.value < 8.5)
     static True
     """
