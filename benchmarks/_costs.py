@@ -11,17 +11,17 @@ from firstlight.study.registry import studies, theories
 def main(names: list[str]) -> None:
     """Time the studies named, or all; what is no longer in the catalogue goes."""
     known = costs()
-    found: dict[str, dict[str, float]] = {}
+    result: dict[str, dict[str, float]] = {}
     for study in studies().values():
-        found[study.name] = known.get(study.name, {})
+        result[study.name] = known.get(study.name, {})
         if names and study.name not in names:
             continue
         for scale in dict.fromkeys(("quick", *study.scales)):
             seconds = estimate(study.at(scale), workers=0, probe=study.at("quick")).seconds
-            found[study.name][scale] = float(f"{seconds:.2g}")
+            result[study.name][scale] = float(f"{seconds:.2g}")
             print(f"{study.name} {scale}: {seconds:.3g} s", flush=True)
     for theory in theories().values():
-        own = {name: seconds for name, seconds in found.items() if name.startswith(f"{theory.slug}/")}
+        own = {name: seconds for name, seconds in result.items() if name.startswith(f"{theory.slug}/")}
         Path(str(costs_file(theory))).write_text(json.dumps(own, indent=1) + "\n", encoding="utf-8")
 
 

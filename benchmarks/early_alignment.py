@@ -65,8 +65,8 @@ def against_integrators(
     for method, tolerances in ladder.items():
         for rtol in tolerances:
             begin = time.process_time()
-            found, evaluations = limit_dynamics(X, y, W, s, times, method, rtol)
-            spent, error = time.process_time() - begin, np.abs(found - exact).max()
+            result, evaluations = limit_dynamics(X, y, W, s, times, method, rtol)
+            spent, error = time.process_time() - begin, np.abs(result - exact).max()
             print(f"  n={n} {method} rtol={rtol:.0e}: error {error:.1e}, {spent:.2f} s, {evaluations} calls")
             if error <= accuracy:
                 cheapest = min(cheapest, spent)

@@ -55,7 +55,7 @@ def cold(code: str) -> float:
 
 def starts() -> list[tuple[str, float, float, float, str]]:
     """What a user waits for before the first answer."""
-    found = [
+    result = [
         ("`firstlight --help`", cpu_seconds(command(["--help"])), 0.3),
         ("`firstlight delta-alg z1**2`", cpu_seconds(command(["delta-alg", "z1**2"])), 1.0),
         ("first alignment, nothing compiled", cold(COLD), 30.0),
@@ -63,7 +63,7 @@ def starts() -> list[tuple[str, float, float, float, str]]:
     ]
     return [
         (f"{what}, CPU s over the limit of {limit:g}", s, limit, s / limit, "<= 1")
-        for what, s, limit in found
+        for what, s, limit in result
     ]
 
 

@@ -41,10 +41,10 @@ def run() -> list[tuple[str, float, float, float, str]]:
     rows = []
     fresh = (f"sign(abs(z1) - {1.4 + 0.01 * i})" for i in itertools.count())  # label laws are kept: new ones
     rows.append(budget("delta_alg, one coordinate", best_of(lambda: pt.delta_alg(next(fresh)), 3), 0.5))
-    found = []
-    seconds = best_of(lambda: found.append(pt.delta_alg("z1**2 + z2**2 + z3**2")), 1)
+    result = []
+    seconds = best_of(lambda: result.append(pt.delta_alg("z1**2 + z2**2 + z3**2")), 1)
     rows.append(budget("delta_alg, three coordinates", seconds, 10.0))
-    gap = abs(found[0].value / 1.5 - 1)
+    gap = abs(result[0].value / 1.5 - 1)
     rows.append(("delta_alg, three coordinates: error / 0.5 %", gap, 0.005, gap / 0.005, "<= 1"))
     mixed = (f"z1 + z1 * (z2**2 - {1 + 0.01 * i})" for i in itertools.count())
     rows.append(

@@ -92,10 +92,10 @@ def bulk(path: str) -> None:
         every = tasks(chosen, chosen.points())
         while batch := list(islice(every, 1000)):
             store.put(task.record(layout=layout, body=body, seconds=0.0) for task in batch)
-        found = dataset(chosen, store)
+        data = dataset(chosen, store)
     seconds = time.perf_counter() - start
-    assert found["error"].shape == (1, RECORDS // 100, 100)
-    assert (found["error"] == 0.5).all()
+    assert data["error"].shape == (1, RECORDS // 100, 100)
+    assert (data["error"] == 0.5).all()
     print(seconds, peak_megabytes())
 
 

@@ -33,8 +33,8 @@ def _recall() -> list[tuple[str, float, float, float, str]]:
     x, y = _features(SAMPLES)
 
     def reference() -> float:
-        found = NearestNeighbors(n_neighbors=1, algorithm="brute").fit(x).kneighbors(return_distance=False)
-        return float((y[found[:, 0]] == y).mean())
+        result = NearestNeighbors(n_neighbors=1, algorithm="brute").fit(x).kneighbors(return_distance=False)
+        return float((y[result[:, 0]] == y).mean())
 
     results = [float(recall_at_k(x, y, metric="euclidean", precision=p)) for p in ("double", "single")]
     assert results == [reference()] * 2, "equal results come before speed"

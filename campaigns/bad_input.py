@@ -133,10 +133,10 @@ def hostile() -> list[Any]:
 
 def names(build: Callable[..., Any]) -> list[str]:
     """Return the arguments that may be replaced; `rng` and what a refusal calls a field are not."""
-    found = inspect.signature(build).parameters.values()
+    parameters = inspect.signature(build).parameters.values()
     return [
         p.name
-        for p in found
+        for p in parameters
         if p.kind not in (p.VAR_KEYWORD, p.VAR_POSITIONAL) and p.name not in ("rng", "field")
     ]
 
@@ -159,17 +159,17 @@ def outcome(build: Callable[..., Any], arguments: dict[str, Any], wrong: list[st
         with warnings.catch_warnings():
             warnings.simplefilter("error")
             build(**arguments)
-        found = "built"
+        result = "built"
     except OSError as error:  # a path where nothing is
-        found = "refused" if "path" in wrong else repr(error)
+        result = "refused" if "path" in wrong else repr(error)
     except ValueError as error:
         known = [ALIASES.get(name, name) for name in wrong]
         named = any(re.search(rf"\b{re.escape(name)}\b", str(error)) for name in known)
-        found = "refused" if named else f"not named: {str(error)[:150]}"
+        result = "refused" if named else f"not named: {str(error)[:150]}"
     except Exception as error:
-        found = f"{type(error).__name__}: {str(error)[:150]}"
+        result = f"{type(error).__name__}: {str(error)[:150]}"
     seconds = time.process_time() - start
-    return found if seconds < SECONDS else f"slow, {seconds:.0f} s, {found}"
+    return result if seconds < SECONDS else f"slow, {seconds:.0f} s, {result}"
 
 
 def shown(value: Any) -> str:
@@ -185,11 +185,11 @@ def campaign(count: int, seed: int) -> tuple[Counter[str], list[str]]:
     tally: Counter[str] = Counter()
     failures = []
     for build, arguments, wrong in constructions(count, seed):
-        found = outcome(build, arguments, wrong)
-        tally[found if found in ("built", "refused") else "failed"] += 1
-        if found not in ("built", "refused"):
+        result = outcome(build, arguments, wrong)
+        tally[result if result in ("built", "refused") else "failed"] += 1
+        if result not in ("built", "refused"):
             values = ", ".join(f"{name}={shown(arguments[name])}" for name in wrong)
-            failures.append(f"{build.__qualname__}({values}) -> {found}")
+            failures.append(f"{build.__qualname__}({values}) -> {result}")
     return tally, failures
 
 

@@ -225,13 +225,13 @@ def judged(seed: int) -> dict:
     """Compute one delta_alg and compare."""
     drawn = case(seed)
     start = time.process_time()
-    found = delta_alg(drawn.target)
+    threshold = delta_alg(drawn.target)
     seconds = time.process_time() - start
-    margin = ERRORS * found.residual + MARGIN * drawn.truth + 2 * drawn.error
-    off = bool(np.isinf(found.value) or abs(found.value - drawn.truth) > margin)
+    margin = ERRORS * threshold.residual + MARGIN * drawn.truth + 2 * drawn.error
+    off = bool(np.isinf(threshold.value) or abs(threshold.value - drawn.truth) > margin)
     return {
         "seed": seed, "text": drawn.text, "noise": drawn.target.noise, "truth": drawn.truth,
-        "value": found.value, "error": found.residual, "converged": bool(found.converged),
+        "value": threshold.value, "error": threshold.residual, "converged": bool(threshold.converged),
         "wrong": off, "seconds": round(seconds, 2),
         "megabytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024,
     }  # fmt: skip

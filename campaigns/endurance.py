@@ -82,10 +82,10 @@ class Child:
 
     def __call__(self, case: list) -> Outcome:
         """Run a case. One that dies gets time to compile what nobody has compiled yet, and is run again."""
-        found = self._once(case)
-        if found.failure.startswith("died") and not self._once(case, 6 * SECONDS).failure.startswith("died"):
+        result = self._once(case)
+        if result.failure.startswith("died") and not self._once(case, 6 * SECONDS).failure.startswith("died"):
             return self._once(case)
-        return found
+        return result
 
     def _once(self, case: list, seconds: float = SECONDS) -> Outcome:
         if self.process is None:
@@ -140,11 +140,11 @@ def outcomes(work: Work, cases: Iterable[list], options: argparse.Namespace) -> 
                 return
             if json.dumps(case) in known:
                 continue
-            found = child(case)
+            result = child(case)
             if options.log:
                 with options.log.open("a") as file:
-                    file.write(json.dumps(found) + "\n")
-            yield found
+                    file.write(json.dumps(result) + "\n")
+            yield result
     finally:
         child.stop()
 
@@ -157,24 +157,24 @@ def campaign(
     A case counts as `tries` of its name. With ``--save`` the summary is put into a file that the
     documentation shows; what other campaigns have put there stays.
     """
-    found: dict[str, dict[str, Any]] = {}
+    result: dict[str, dict[str, Any]] = {}
     for one in outcomes(work, cases, options):
         name, seed = str(one.case[0]).partition(".")[0], one.case[1]
-        row = found.setdefault(name, {"tries": 0, "failures": 0, "seeds": [seed, seed], "slowest": 0.0})
+        row = result.setdefault(name, {"tries": 0, "failures": 0, "seeds": [seed, seed], "slowest": 0.0})
         row["tries"] += (tries or {}).get(name, 1)
         row["failures"] += bool(one.failure)
         row["seeds"] = [min(row["seeds"][0], seed), max(row["seeds"][1], seed)]
         row["slowest"] = round(max(row["slowest"], one.seconds), 1)
         if one.failure:
             print(f"{one.case}: {one.failure}", flush=True)
-    for name, row in sorted(found.items()):
+    for name, row in sorted(result.items()):
         print(f"{name}: {row['tries']} tried, {row['failures']} failed, slowest {row['slowest']} s")
     if options.save:
         known = json.loads(options.save.read_text()) if options.save.exists() else {}
         script = Path(sys.argv[0]).stem
-        known |= {name: {**row, "script": script, "version": __version__} for name, row in found.items()}
+        known |= {name: {**row, "script": script, "version": __version__} for name, row in result.items()}
         options.save.write_text(json.dumps(known, indent=1, sort_keys=True) + "\n")
-    return int(any(row["failures"] for row in found.values()))
+    return int(any(row["failures"] for row in result.values()))
 
 
 if __name__ == "__main__":

@@ -69,17 +69,17 @@ def main(sets=12, networks=2, orthogonal=0):
                 streams = [np.random.default_rng([s, 1 + net]) for net in range(networks)]
                 table[s, j] = np.mean([half_error(data, k, name, rng) for rng in streams])
         print(s, {name: table[s].tolist() for name, table in errors.items()}, file=sys.stderr)
-    found = {}
+    result = {}
     for name, table in errors.items():
         relative = table / table.mean(axis=0) - 1
-        found[name] = {
+        result[name] = {
             "k/m": [k / M for k in WIDTHS],
             "mean": table.mean(axis=0).tolist(),
             "spread of data sets": relative.std(axis=0, ddof=1).tolist(),
             "correlation over k": np.corrcoef(relative.T)[np.triu_indices(len(WIDTHS), 1)].tolist(),
         }
     about = {"data sets": sets, "networks": networks, "orthogonal spikes": bool(orthogonal)}
-    print(json.dumps({**about, "half mean squares": found}, indent=1))
+    print(json.dumps({**about, "half mean squares": result}, indent=1))
 
 
 if __name__ == "__main__":

@@ -162,11 +162,11 @@ def bits(rng: Rng, folder: Path) -> str:
             path.with_name(path.name + ending).unlink(missing_ok=True)
         path.write_bytes(stores.flipped(raw, bit))
         try:
-            found, _ = stores.read(path, list(made))
-            if found != stores.content({address: made[address] for address in found}):
+            rows, _ = stores.read(path, list(made))
+            if rows != stores.content({address: made[address] for address in rows}):
                 return f"bit {bit}: another value"
             with Store(path, write=True) as store:
-                store.put([one for address, one in made.items() if address not in found])
+                store.put([one for address, one in made.items() if address not in rows])
             if stores.read(path, list(made)) != (stores.content(made), ""):
                 return f"bit {bit}: not mended"
         except StoreError:
@@ -183,10 +183,10 @@ def undisturbed() -> str:
 
 def _resumed(path: Path) -> str:
     """Finish a study; return what is wrong with it then."""
-    found = run(LONG, path, workers=0).attrs["fingerprint"]
+    results = run(LONG, path, workers=0).attrs["fingerprint"]
     with Store(path) as store:
         state = store.check()
-    return "" if (found, state) == (undisturbed(), "ok") else f"fingerprint {found}, integrity {state}"
+    return "" if (results, state) == (undisturbed(), "ok") else f"fingerprint {results}, integrity {state}"
 
 
 def _run(path: Path, workers: int) -> None:

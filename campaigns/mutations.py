@@ -98,8 +98,8 @@ def _permuted(y: np.ndarray) -> np.ndarray:
     return np.random.default_rng(0).permutation(y)
 
 
-def _noisy(found: tuple[np.ndarray, np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
-    phi, y = found
+def _noisy(result: tuple[np.ndarray, np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
+    phi, y = result
     return phi, y + 0.5 * y.std() * np.random.default_rng(len(y)).standard_normal(len(y))
 
 
@@ -182,14 +182,14 @@ MUTATIONS = [
 def differing(theory: str) -> set[tuple[int, str, int]]:
     """Return where the experiment of a theory, as it now is, differs: prediction, observable, entry."""
     make, predictions = PROBLEMS[theory]
-    found = set()
+    result = set()
     for number, options in enumerate(predictions):
         told = firstlight.compare(make(), TRIALS, SEED, predict=options, tolerance=TOLERANCE)
         for name in told:
             if str(name).endswith("_verdict"):
                 words = np.ravel(told[name].values)
-                found |= {(number, str(name), int(at)) for at in np.flatnonzero(words == "differs")}
-    return found
+                result |= {(number, str(name), int(at)) for at in np.flatnonzero(words == "differs")}
+    return result
 
 
 @cache

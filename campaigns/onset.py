@@ -62,10 +62,10 @@ def measure(model: Model, part: str) -> dict:
     """Ask `onset` one question; a pilot at the size itself is a measurement, without any law of sizes."""
     start = time.process_time()
     dimension, options = {**PARTS, **LARGE}[part]
-    found = onset(model.target, model.student, model.step_size, dimension, STEPS, **options)
+    result = onset(model.target, model.student, model.step_size, dimension, STEPS, **options)
     seconds = round(time.process_time() - start, 1)
-    number = None if found.refused else found.value, None if found.refused else found.error
-    return {"value": number[0], "error": number[1], "refused": found.refused, "seconds": seconds}
+    number = None if result.refused else result.value, None if result.refused else result.error
+    return {"value": number[0], "error": number[1], "refused": result.refused, "seconds": seconds}
 
 
 def table(kept: dict) -> str:
@@ -77,11 +77,13 @@ def table(kept: dict) -> str:
     return "\n".join(lines)
 
 
-def _cell(found: dict | None) -> str:
-    if found is None:
+def _cell(result: dict | None) -> str:
+    if result is None:
         return ""
     return (
-        f"refused: {found['refused']}" if found["refused"] else f"{found['value']:.3g} ± {found['error']:.1g}"
+        f"refused: {result['refused']}"
+        if result["refused"]
+        else f"{result['value']:.3g} ± {result['error']:.1g}"
     )
 
 

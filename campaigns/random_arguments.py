@@ -25,16 +25,6 @@ FUNCTIONS = ["sign", "abs", "tanh", "sin", "relu", "He2", "He3", "step", "exp", 
 IMAGES = {"images": ["digits", "digits", "mnist"], "classes": ["0,1", "3,8", "9,2", "4,4", "0,1,2"]}
 
 
-def own_activation(z: np.ndarray) -> np.ndarray:
-    """Return a smooth function that is none of the built-in ones."""
-    return np.tanh(z) + 0.2 * z**2
-
-
-def own_kink(z: np.ndarray) -> np.ndarray:
-    """Return a function with two kinks."""
-    return np.clip(z, -1, 1)
-
-
 HUBER = Loss(
     "soft absolute",
     lambda y, f: np.sqrt(1 + (f - y) ** 2) - 1,

@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 from endurance import arguments, campaign, limits
-from random_arguments import FACTORIES, SCALED, Fields, Rng, own_activation, own_kink, prepare
+from random_arguments import FACTORIES, SCALED, Fields, Rng, prepare
 
 from firstlight import early_alignment, one_step
 from firstlight.data.cache import ImagesNotFetched
@@ -55,6 +55,16 @@ NEVER_NEGATIVE = re.compile(
 def chosen(rng: Rng, values: Any) -> Any:
     """Return one of a list's values, or what a function draws."""
     return values(rng) if callable(values) else values[int(rng.integers(len(values)))]
+
+
+def own_activation(z: np.ndarray) -> np.ndarray:
+    """Return a smooth function that is none of the built-in ones."""
+    return np.tanh(z) + 0.2 * z**2
+
+
+def own_kink(z: np.ndarray) -> np.ndarray:
+    """Return a function with two kinks."""
+    return np.clip(z, -1, 1)
 
 
 def drawn(name: str, seed: int) -> tuple[Callable[..., Any], Fields, Fields, Fields]:

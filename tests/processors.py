@@ -58,12 +58,12 @@ with tempfile.TemporaryDirectory() as folder:
         study = find(name).at("quick")
         ends = {axis: [values[0], values[-1]] for axis, values in study.axes.items()}
         study = replace(study, axes=ends, trials=4)
-        found = run(study, f"{folder}/study.sqlite", workers=2)
-        for key, values in summarise(study, found).items():
+        results = run(study, f"{folder}/study.sqlite", workers=2)
+        for key, values in summarise(study, results).items():
             if key.endswith("_verdict"):
                 print(name, key, *values.values.ravel(), sep=", ")
         try:
-            claims = claims_of(study, found)
+            claims = claims_of(study, results)
         except ValueError:  # a claim about points between the ends
             continue
         for claim in claims:
@@ -80,10 +80,12 @@ print("OpenBLAS", *blas, "- NumPy", *simd.get("found", ["baseline"]))
 def environment(name: str) -> dict[str, str]:
     """Return the variables that make this machine choose as another processor would."""
     needs, kernels, target, threads = PROCESSORS[name]
-    found = np.show_config(mode="dicts")["SIMD Extensions"].get("found", [])
-    hidden = {"sse4.2": found, "avx2": [one for one in found if "512" in one or "V4" in one], "avx512f": []}[
-        needs
-    ]
+    answer = np.show_config(mode="dicts")["SIMD Extensions"].get("found", [])
+    hidden = {
+        "sse4.2": answer,
+        "avx2": [one for one in answer if "512" in one or "V4" in one],
+        "avx512f": [],
+    }[needs]
     return {
         "OPENBLAS_CORETYPE": kernels,
         "OPENBLAS_NUM_THREADS": str(threads),

@@ -34,10 +34,10 @@ def test_random_problems_end_in_numbers_or_refusals(name, tmp_path, monkeypatch)
 class Silent:
     """A problem whose results are given."""
 
-    found: xr.Dataset
+    answer: xr.Dataset
 
     def predict(self, width=1):
-        return self.found
+        return self.answer
 
 
 @pytest.mark.parametrize(
@@ -54,9 +54,9 @@ class Silent:
 def test_numbers_without_a_flag_are_found(variables, said, monkeypatch):
     monkeypatch.setattr(random_problems, "limits", lambda: None)
     problem = Silent(xr.Dataset(variables))
-    found = random_problems.judged("one_step", "predict", problem.predict, {})[1]
-    assert said in found
-    assert bool(said) == bool(found)
+    wrong = random_problems.judged("one_step", "predict", problem.predict, {})[1]
+    assert said in wrong
+    assert bool(said) == bool(wrong)
 
 
 @pytest.mark.parametrize(
@@ -156,5 +156,5 @@ def test_a_branch_that_is_lost_is_told(monkeypatch):
 
 def test_an_infinite_ratio_of_signal_and_noise_needs_noise():
     heads = np.eye(2)  # as many outputs as neurons: all movement lies along the heads
-    found = step_similarity(np.array([[2.0, 0.0]]), heads, 0.5, [0])
-    assert np.isnan(found.snr.item())
+    similarity = step_similarity(np.array([[2.0, 0.0]]), heads, 0.5, [0])
+    assert np.isnan(similarity.snr.item())

@@ -56,7 +56,7 @@ def test_rivals_are_counted_as_one_would_by_hand(metric, seed):
     x, index = rng.integers(-1, 2, (14, 2)).astype(float), rng.permutation(np.repeat(range(3), [6, 5, 3]))
     gram = x @ x.T
     square = np.diag(gram)
-    found = rivals_ahead(gram, np.arange(14), index, square, metric)
+    result = rivals_ahead(gram, np.arange(14), index, square, metric)
     for i in range(14):
         if metric == "cosine":
             near = [gram[i, j] / (np.sqrt(square[j]) or 1.0) for j in range(14)]
@@ -66,7 +66,7 @@ def test_rivals_are_counted_as_one_would_by_hand(metric, seed):
             (j for j in range(14) if j != i), key=lambda j: -near[j]
         )  # stable: the first stays first
         best = next(place for place, j in enumerate(order) if index[j] == index[i])
-        assert found[i].tolist() == np.bincount(index[order[:best]], minlength=3).tolist()
+        assert result[i].tolist() == np.bincount(index[order[:best]], minlength=3).tolist()
 
 
 @pytest.mark.parametrize(("metric", "head"), [("cosine", "gaussian"), ("euclidean", "rademacher")])
@@ -111,6 +111,6 @@ def test_eigenvalues_where_arpack_gives_up():
 
 def test_no_penalty_at_the_interpolation_threshold_says_so():
     problem = OneStep.scaled(dimension=60, width=40, samples=40, alpha=0.5, beta=0.5, ridge=(0.0, 0.1))
-    found = problem.predict(0, method="asymptotic", draws=1)
-    assert found.converged.values.tolist() == [False, True]
-    assert np.isnan(found.test_error.values).tolist() == [True, False]
+    predicted = problem.predict(0, method="asymptotic", draws=1)
+    assert predicted.converged.values.tolist() == [False, True]
+    assert np.isnan(predicted.test_error.values).tolist() == [True, False]

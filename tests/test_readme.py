@@ -22,8 +22,8 @@ def test_an_example_prints_what_its_comments_say(number, tmp_path, monkeypatch, 
     printed = capsys.readouterr().out.split()
     told = re.findall(r"print\(.*\)  # ([\w.]+)", EXAMPLES[number])
     assert len(told) == len(printed) > 0
-    for said, found in zip(told, printed, strict=True):  # three digits are written
-        assert said == found or float(said) == pytest.approx(float(found), rel=0.005)
+    for said, each in zip(told, printed, strict=True):  # three digits are written
+        assert said == each or float(said) == pytest.approx(float(each), rel=0.005)
 
 
 def test_the_commands_that_it_names_exist():

@@ -138,7 +138,7 @@ def measured(folder: Path) -> dict[str, str]:
     }
 
 
-def own_data(found: dict[str, Any]) -> str:
+def own_data(result: dict[str, Any]) -> str:
     """Return the table of what `firstlight diagnose` predicted and measured for known data."""
 
     def first(one: dict[str, Any] | None) -> list[str]:
@@ -156,7 +156,7 @@ def own_data(found: dict[str, Any]) -> str:
             f"{one['agree']} of {one['predictions'] - len(one['unchecked'])}",
             one["load"],
         ]
-        for one in found["rows"]
+        for one in result["rows"]
     ]
     heads = ["data", "theories that speak", "error predicted", "measured", "held?", "all that agree", "load"]
     return table(heads, rows)
@@ -172,7 +172,7 @@ PROMISES = {
 }  # fmt: skip
 
 
-def campaigns(found: dict[str, Any]) -> str:
+def campaigns(result: dict[str, Any]) -> str:
     """Return the page of campaigns as Markdown."""
     about = (
         "# Campaigns\n\nLong runs that look for failures; `make campaign` goes on with them. What they have "
@@ -188,7 +188,7 @@ def campaigns(found: dict[str, Any]) -> str:
             one["version"],
         ]
         for name, promise in PROMISES.items()
-        for one in [found.get(name, {"tries": 0, "failures": 0, "seeds": [], "version": "not run"})]
+        for one in [result.get(name, {"tries": 0, "failures": 0, "seeds": [], "version": "not run"})]
     ]
     return about + table(["", "promise", "tries", "failures", "seeds", "version"], rows)
 
@@ -196,8 +196,8 @@ def campaigns(found: dict[str, Any]) -> str:
 def write(sphinx: Sphinx) -> None:
     """Write each page, unless it is there already as it would be."""
     pages = {"reference/commands.md": commands(), "reference/studies.md": catalogue()}
-    found = json.loads(Path(sphinx.srcdir, "measured", "campaigns.json").read_text("utf-8"))
-    pages["reference/campaigns.md"] = campaigns(found)
+    answer = json.loads(Path(sphinx.srcdir, "measured", "campaigns.json").read_text("utf-8"))
+    pages["reference/campaigns.md"] = campaigns(answer)
     kept = Path(sphinx.srcdir, "measured")
     pages |= {f"measured/{name}.md": text for name, text in measured(kept).items()}
     pages["measured/diagnosis.md"] = own_data(json.loads((kept / "diagnosis.json").read_text("utf-8")))

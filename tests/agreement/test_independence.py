@@ -35,6 +35,7 @@ CLASSES = {"dimension": 24, "samples": 24, "width": 32, "unseen_samples": 6}
 PROBLEMS = {
     "one_step": lambda: one_step.Problem.scaled(**SCALED),
     "one_step, classes": lambda: one_step.Problem.scaled(**SCALED, task="classification"),
+    "features": lambda: one_step.SpectrumProblem.scaled(**SCALED),
     "alignment": lambda: early_alignment.Problem(**SMALL),
     "alignment, descent": lambda: early_alignment.Problem(
         **SMALL, start="gaussian", reduction="mean", step_size=0.05
@@ -79,7 +80,7 @@ CALLS = [
     ("one_step", "predict", {"method": "asymptotic", "draws": 1}),
     *(("one_step", "simulate", {"method": m}) for m in ("network", "hermite", "conditional_gaussian")),
     ("one_step", "simulate", {"risk": "population"}),
-    *(("one_step, classes", kind, {}) for kind in ("predict", "simulate")),
+    *((name, kind, {}) for name in ("one_step, classes", "features") for kind in ("predict", "simulate")),
     *(("alignment", "predict", {"method": f}) for f in ("exact", "limit", "rate", "paper", "path", "sharp")),
     ("alignment", "simulate", {}),
     ("alignment, descent", "predict", {}),
@@ -144,9 +145,9 @@ def test_every_problem_is_traced():
     traced = {type(build()) for build in PROBLEMS.values()}
     for theory in (one_step, early_alignment, phase_transition, unseen_classes):
         for name in theory.__all__:
-            found = getattr(theory, name)
-            if isinstance(found, type) and hasattr(found, "predict") and hasattr(found, "simulate"):
-                assert found in traced, name
+            answer = getattr(theory, name)
+            if isinstance(answer, type) and hasattr(answer, "predict") and hasattr(answer, "simulate"):
+                assert answer in traced, name
 
 
 def test_the_trace_sees_what_runs():

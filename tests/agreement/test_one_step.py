@@ -29,9 +29,9 @@ def _problem(name, n=N):
 
 
 def _trials(problem, seeds=SEEDS, **options):
-    found = [problem.simulate(seed, **options) for seed in range(seeds)]
-    return np.array([float(data.test_error) for data in found]), np.array(
-        [float(d.train_error) for d in found]
+    values = [problem.simulate(seed, **options) for seed in range(seeds)]
+    return np.array([float(data.test_error) for data in values]), np.array(
+        [float(d.train_error) for d in values]
     )
 
 
@@ -45,9 +45,9 @@ def _sampled(name, model="network", degree=None):
     return _trials(_problem(name), method=model, degree=degree, test_samples=TEST)[0]
 
 
-def _gap(found, reference):
+def _gap(result, reference):
     """Relative difference of the means."""
-    return float(np.mean(found) / np.mean(reference) - 1)
+    return float(np.mean(result) / np.mean(reference) - 1)
 
 
 @pytest.mark.parametrize(("name", "degree"), [("spikes in the data", 2), ("both", 3)])
@@ -68,19 +68,19 @@ def test_conditional_gaussian_model(name):
 @pytest.mark.parametrize("name", SETTINGS)
 def test_deterministic_prediction(name):
     problem, (test, train) = _problem(name), _exact(name)
-    found = [problem.predict(seed) for seed in range(SEEDS)]
-    assert abs(_gap([float(data.test_error) for data in found], test)) < 0.03
+    values = [problem.predict(seed) for seed in range(SEEDS)]
+    assert abs(_gap([float(data.test_error) for data in values], test)) < 0.03
     # training errors of one trial spread by 8 %: 16 unpaired ones give 2 %
-    assert abs(_gap([float(data.train_error) for data in found], train)) < 0.07
+    assert abs(_gap([float(data.train_error) for data in values], train)) < 0.07
 
 
 @pytest.mark.parametrize("name", SETTINGS)
 def test_asymptotic_prediction(name):
     test, train = _exact(name)
-    found = _problem(name).predict(0, method="asymptotic")
-    assert bool(found.converged)
-    assert abs(_gap(float(found.test_error), test)) < 0.05
-    assert abs(_gap(float(found.train_error), train)) < 0.08
+    predicted = _problem(name).predict(0, method="asymptotic")
+    assert bool(predicted.converged)
+    assert abs(_gap(float(predicted.test_error), test)) < 0.05
+    assert abs(_gap(float(predicted.train_error), train)) < 0.08
 
 
 @pytest.mark.parametrize("alpha", [0.0, 0.5, 1.0])
@@ -89,8 +89,8 @@ def test_asymptotic_prediction_at_full_strength(alpha):
     problem = Problem.scaled(dimension=N, width=N, samples=N, alpha=alpha, beta=1.0, label_direction="spikes")
     test, _ = _trials(problem, risk="population")
     error = np.std(test) / (np.mean(test) * np.sqrt(SEEDS))
-    found = float(problem.predict(0, method="asymptotic", draws=24).test_error)
-    assert abs(_gap(found, test)) < 0.04 + 2 * error
+    predicted = float(problem.predict(0, method="asymptotic", draws=24).test_error)
+    assert abs(_gap(predicted, test)) < 0.04 + 2 * error
 
 
 @pytest.mark.parametrize("ratio", [0.3, 2.0])
@@ -140,10 +140,10 @@ def test_misclassification():
     )
     seen = [float(problem.simulate(seed, test_samples=3000).misclassification) for seed in range(12)]
     error = np.std(seen) / np.sqrt(12)
-    found = np.mean([float(problem.predict(seed).misclassification) for seed in range(12)])
+    result = np.mean([float(problem.predict(seed).misclassification) for seed in range(12)])
     free = float(problem.predict(0, method="asymptotic").misclassification)
     assert 0.2 < np.mean(seen) < 0.4  # neither chance nor trivial
-    for value in (found, free):  # a bias of up to 0.008 was measured
+    for value in (result, free):  # a bias of up to 0.008 was measured
         assert abs(value - np.mean(seen)) < 0.01 + 3 * error
 
 
@@ -173,8 +173,8 @@ def test_asymptotic_prediction_of_unequal_traces_and_means():
     problem = Problem(
         GaussianMixture([0.6, 0.4], means, laws), Classification(), width=n, samples=n, step_size=4.0
     )
-    found = problem.predict(0, method="asymptotic")
+    predicted = problem.predict(0, method="asymptotic")
     exact = [problem.simulate(seed, risk="population") for seed in range(SEEDS)]
-    assert abs(_gap(float(found.test_error), [float(data.test_error) for data in exact])) < 0.05
+    assert abs(_gap(float(predicted.test_error), [float(data.test_error) for data in exact])) < 0.05
     by_class = np.mean([data.test_error_by_class.values for data in exact], axis=0)
-    np.testing.assert_allclose(found.test_error_by_class, by_class, rtol=0.06)
+    np.testing.assert_allclose(predicted.test_error_by_class, by_class, rtol=0.06)

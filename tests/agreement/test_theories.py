@@ -82,14 +82,14 @@ def test_theory_and_experiment_agree_and_come_closer(name):
     (less, more), judged = CASES[name]
     gaps = []
     for fields in (less, more):
-        found = firstlight.compare(default(name, fields), trials=8, rng=0, tolerance=0.1)
+        comparison = firstlight.compare(default(name, fields), trials=8, rng=0, tolerance=0.1)
         verdicts = {
-            str(one) for observable in judged for one in found[f"{observable}_verdict"].values.ravel()
+            str(one) for observable in judged for one in comparison[f"{observable}_verdict"].values.ravel()
         }
         assert "differs" not in verdicts
         assert "agrees" in verdicts
         parts = [
-            (found[f"{observable}_{part}"].values.ravel() for part in ("gap", "gap_sem"))
+            (comparison[f"{observable}_{part}"].values.ravel() for part in ("gap", "gap_sem"))
             for observable in judged
         ]
         gap, sem = (np.concatenate(part) for part in zip(*parts, strict=True))

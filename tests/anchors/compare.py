@@ -47,11 +47,11 @@ def numbers(name: str) -> dict:
 def closed_forms() -> list[Anchor]:
     """Thresholds in closed form."""
     known = numbers("closed_forms")
-    found = []
+    result = []
     form = known["spectral_threshold z1**2 with T(y) = (y-1)/(y+a)"]
     for a, value in zip(form["a"], form["value"], strict=True):
         ours = spectral_threshold("z1**2", lambda y, a=a: (y - 1) / (y + a)).value
-        found.append(
+        result.append(
             _number(
                 "Annesi et al.",
                 f"spectral threshold, y = z², T = (y-1)/(y+{a:g})",
@@ -66,10 +66,10 @@ def closed_forms() -> list[Anchor]:
         tolerance = max(3e-4, 2 * ours.residual / ours.value)
         reason = "the error that the computation tells, at least the digits printed"
         what = f"delta_alg, {target}"
-        found.append(_number("Troiani et al.; closed forms", what, value, ours.value, tolerance, reason))
+        result.append(_number("Troiani et al.; closed forms", what, value, ours.value, tolerance, reason))
     value = known["staircase z1**2 + sign(z1*z2*z3)"]["stage 2"]
     ours = staircase("z1**2 + sign(z1*z2*z3)")[1].threshold
-    found.append(
+    result.append(
         _number(
             "Troiani et al.",
             "second stage of z1² + sign(z1 z2 z3)",
@@ -79,7 +79,7 @@ def closed_forms() -> list[Anchor]:
             "nodes of an easy coordinate",
         )
     )
-    return found
+    return result
 
 
 def demir_beta(points: slice = slice(None), draws: int = 4) -> list[Anchor]:
@@ -109,7 +109,7 @@ def demir_width(points: slice = slice(None), draws: int = 4) -> list[Anchor]:
 
 def _demir(figure: str, points: slice, draws: int, fields, tolerance: float, reason: str) -> list[Anchor]:
     table = numbers("demir_figures")[figure]
-    found = []
+    result = []
     for short, activation in ACTIVATIONS.items():
         pairs = [(x, y) for x, y in zip(table["x"], table[short], strict=True) if y is not None][points]
         ours = [
@@ -121,7 +121,7 @@ def _demir(figure: str, points: slice, draws: int, fields, tolerance: float, rea
         ]  # fmt: skip
         gaps = np.array(ours) / np.array([y for _, y in pairs]) - 1
         apart = 0.041 * np.sqrt(chi2.ppf(0.99, len(gaps)) / len(gaps))  # independent data sets
-        found.append(
+        result.append(
             Anchor(
                 "Demir & Dogan", f"Figure {figure}, {activation}, {len(pairs)} points",
                 f"{pairs[0][1]:.4g} … {pairs[-1][1]:.4g}", f"{ours[0]:.4g} … {ours[-1]:.4g}",
@@ -129,20 +129,20 @@ def _demir(figure: str, points: slice, draws: int, fields, tolerance: float, rea
                 f"{reason}; mean gap {gaps.mean():+.1%}",
             )
         )  # fmt: skip
-    return found
+    return result
 
 
 def one_data_set() -> list[Anchor]:
     """Figure 1a again: the published curve in units of the spread of data sets that we simulated."""
     table, ours = numbers("demir_figures")["1a test error against k/m"], numbers("figure_1a")["runs"]
-    found = []
+    result = []
     for run in ours:
         kind = "orthogonal" if run["orthogonal spikes"] else "random"
         for name, part in run["half mean squares"].items():
             theirs = [table[name][table["x"].index(x)] for x in part["k/m"]]
             gaps = np.array(part["mean"]) / theirs - 1
             spread = np.array(part["spread of data sets"])
-            found.append(
+            result.append(
                 Anchor(
                     "Demir & Dogan", f"Figure 1a, {name}, {run['data sets']} data sets, {kind} spikes, k/m = "
                     + ", ".join(f"{x:g}" for x in part["k/m"]),
@@ -152,7 +152,7 @@ def one_data_set() -> list[Anchor]:
                     f"{np.mean(part['correlation over k']):.2f}); within three",
                 )
             )  # fmt: skip
-    return found
+    return result
 
 
 def all_ones(size: int = 400, draws: int = 16) -> list[Anchor]:
@@ -161,7 +161,7 @@ def all_ones(size: int = 400, draws: int = 16) -> list[Anchor]:
     Our first layers and batches are drawn at a smaller size and averaged; single ones spread as size^(-1/2).
     """
     known = numbers("cui_one_step")
-    found = []
+    result = []
     for kind, columns in (("theory", ["test error"]), ("simulation", ["test error", "train error"])):
         part = known[kind]
         ours = np.array([_one_step_of_ones(part, size, seed) for seed in range(draws)])
@@ -174,7 +174,7 @@ def all_ones(size: int = 400, draws: int = 16) -> list[Anchor]:
                 allowed += 3 * spread * (size / part["dimension"]) ** 0.5
                 reason += ", and their single first layer and batch at n = 2000"
             mean = ours[:, :, i].mean(axis=0)
-            found.append(
+            result.append(
                 Anchor(
                     "Cui et al.", f"{kind}, {column}, link {part['link']}, {len(mean)} points",
                     f"{part[column][0]:.4g} … {part[column][-1]:.4g}", f"{mean[0]:.4g} … {mean[-1]:.4g}",
@@ -182,7 +182,7 @@ def all_ones(size: int = 400, draws: int = 16) -> list[Anchor]:
                     f"{reason}; mean gap {gaps.mean():+.1%}",
                 )
             )  # fmt: skip
-    return found
+    return result
 
 
 def _one_step_of_ones(part: dict, n: int, seed: int) -> list[tuple[float, float]]:
@@ -221,7 +221,7 @@ def dmft_relu(samples: int = 1 << 15) -> list[Anchor]:
     simulated = known["simulation"]
     theirs = np.abs([simulated["overlap_z1"][-1], simulated["overlap_z2"][-1]])
     noise = np.hypot(simulated["overlap_sem"][-1], error)
-    found = [
+    values = [
         Anchor("Dandi et al.", f"32 simulations, ReLU, D = 5000: overlap with z{i + 1} after 6 steps",
                f"{theirs[i]:.4f}", f"{signed(path)[i]:.4f}", float(signed(path)[i] - theirs[i]),
                float(3 * noise[i]), "absolute; three standard errors of both sides")
@@ -229,7 +229,7 @@ def dmft_relu(samples: int = 1 << 15) -> list[Anchor]:
     ]  # fmt: skip
     loss, published = float(path.test_loss[6]), simulated["test_loss"][-1]
     spread = float(path.standard_error(lambda run: run.test_loss[6:7])[0])
-    found.append(
+    values.append(
         Anchor(
             "Dandi et al.", "test loss after 6 steps", f"{published:.4f}", f"{loss:.4f}", loss - published,
             3 * float(np.hypot(simulated["test_loss_sem"][-1], spread)),
@@ -237,20 +237,20 @@ def dmft_relu(samples: int = 1 << 15) -> list[Anchor]:
         )
     )  # fmt: skip
     mean_field = np.abs([known["theory"]["overlap_z1"][-1], known["theory"]["overlap_z2"][-1]])
-    found += [
+    values += [
         Anchor("Dandi et al.", f"their DMFT, overlap with z{i + 1} after 6 steps", f"{mean_field[i]:.4f}",
                f"{signed(path)[i]:.4f}", float(signed(path)[i] - mean_field[i]), 0.004 + float(3 * error[i]),
                "absolute; theirs lies 0.0014 and 0.0026 off both simulations, for a reason not known")
         for i in (0, 1)
     ]  # fmt: skip
-    return found
+    return values
 
 
 def _number(source: str, what: str, theirs: float, ours: float, tolerance: float, reason: str) -> Anchor:
     return Anchor(source, what, f"{theirs:.6g}", f"{ours:.6g}", ours / theirs - 1, tolerance, reason)
 
 
-def page(found: list[Anchor]) -> str:
+def page(result: list[Anchor]) -> str:
     """Return the documentation's page."""
     lines = [
         "# Published numbers beside ours", "",
@@ -258,7 +258,7 @@ def page(found: list[Anchor]) -> str:
         "Made by `python tests/anchors/compare.py`; the tests compute the quick ones again.", "",
         "| source | what | theirs | ours | gap | allowed | why |", "|---|---|---|---|---|---|---|",
     ]  # fmt: skip
-    for one in found:
+    for one in result:
         cells = (
             one.source,
             one.what,

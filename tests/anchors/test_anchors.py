@@ -21,9 +21,11 @@ QUICK = {
 
 @pytest.mark.parametrize("name", QUICK)
 def test_published_numbers(name):
-    found = QUICK[name]()
-    assert found
-    assert [f"{one.what}: {one.gap:.3g}, allowed {one.tolerance:.3g}" for one in found if not one.holds] == []
+    result = QUICK[name]()
+    assert result
+    assert [
+        f"{one.what}: {one.gap:.3g}, allowed {one.tolerance:.3g}" for one in result if not one.holds
+    ] == []
 
 
 def test_another_step_is_not_theirs(monkeypatch):

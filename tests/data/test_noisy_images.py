@@ -50,8 +50,8 @@ def test_theory_sees_only_the_moments_and_still_predicts():
     # 300 noisy digits: one trial spreads by 8 %, so twelve paired ones are good to 3 %
     problem = images(0.5, 300, "3,8", images="digits", ridge=1e-3)
     seen = np.mean([float(problem.simulate(seed).test_error) for seed in range(12)])
-    found = np.mean([float(problem.predict(seed).test_error) for seed in range(12)])
-    assert found == pytest.approx(seen, rel=0.1)
+    result = np.mean([float(problem.predict(seed).test_error) for seed in range(12)])
+    assert result == pytest.approx(seen, rel=0.1)
 
 
 def test_refusals(tmp_path, monkeypatch):

@@ -69,26 +69,26 @@ def test_the_rates_of_change_are_derivatives():
     W, v = rng.normal(size=(5, 3)), rng.normal(size=5)
     norms = np.linalg.norm(W, axis=1)
     see = Observer(X, y, np.negative, np.negative, mean=True)
-    found = see(W / norms[:, None], np.log(norms), v / norms)
+    seen = see(W / norms[:, None], np.log(norms), v / norms)
     hidden = np.maximum(X @ W.T, 0)
     f = hidden @ v
-    assert found["loss"] == pytest.approx(np.exp(-y * f).mean())
-    assert found["margin_plus"] == pytest.approx((y * f)[y > 0].min())
+    assert seen["loss"] == pytest.approx(np.exp(-y * f).mean())
+    assert seen["margin_plus"] == pytest.approx((y * f)[y > 0].min())
     step = 1e-7
     W1 = W + step * ((hidden > 0) * (y * np.exp(-y * f) / 8)[:, None]).T @ X * v[:, None]
     turned = np.linalg.norm(W1 / np.linalg.norm(W1, axis=1)[:, None] - W / norms[:, None], axis=1).sum()
-    assert found["direction_change"] == pytest.approx(turned / step, rel=1e-5)  # first-order difference
-    assert found["norm_change"] == pytest.approx(((W1**2).sum() - (W**2).sum()) / step, rel=1e-5)
-    assert found["log_norm"] == pytest.approx(np.log((W**2).sum()))
+    assert seen["direction_change"] == pytest.approx(turned / step, rel=1e-5)  # first-order difference
+    assert seen["norm_change"] == pytest.approx(((W1**2).sum() - (W**2).sum()) / step, rel=1e-5)
+    assert seen["log_norm"] == pytest.approx(np.log((W**2).sum()))
 
 
 def test_no_live_neurons_and_no_class_give_nan():
     see = Observer(
         np.array([[1.0, 0.0]]), np.ones(1), np.negative, np.negative, False, {"to_plus": np.ones(2)}
     )
-    found = see(np.array([[-1.0, 0.0]]), np.zeros(1), np.ones(1))
-    assert np.isnan([found["cosine_plus"], found["margin_minus"], found["to_plus"]]).all()
-    assert found["dead"] == 1
+    seen = see(np.array([[-1.0, 0.0]]), np.zeros(1), np.ones(1))
+    assert np.isnan([seen["cosine_plus"], seen["margin_minus"], seen["to_plus"]]).all()
+    assert seen["dead"] == 1
 
 
 def interleaved(dimension, seed):

@@ -76,16 +76,16 @@ def test_the_worst_path_against_all_paths(own, other):
 def test_scales_far_below_floating_point():
     X, y = toy()
     rng = np.random.default_rng(0)
-    found = geometry(X, y, rng.normal(size=(50, 2)), rng.choice([-1, 1], 50))
-    promised = bounds(found, 50, -100_000 * np.log(10))
+    angles = geometry(X, y, rng.normal(size=(50, 2)), rng.choice([-1, 1], 50))
+    promised = bounds(angles, 50, -100_000 * np.log(10))
     assert np.isfinite([*promised.alignment_time.values(), *promised.fitting_time.values()]).all()
     assert promised.phase_end > 0
     assert np.isfinite(promised.log_rank_excess)
     needed = promised.required_log_scale
     assert needed["paper"] < needed["path"] < needed["sharp"] < -100
-    assert bounds(found, 50, needed["paper"]).applies
-    assert not bounds(found, 50, needed["paper"] + 1).applies
-    assert bounds(found, 50, -np.inf).phase_end == np.inf
+    assert bounds(angles, 50, needed["paper"]).applies
+    assert not bounds(angles, 50, needed["paper"] + 1).applies
+    assert bounds(angles, 50, -np.inf).phase_end == np.inf
 
 
 def test_the_formulas_on_a_case_by_hand():
@@ -113,9 +113,9 @@ def test_the_formulas_on_a_case_by_hand():
 
 
 def test_time_scales_with_the_loss_but_rates_do_not():
-    found = geometry(*toy())
-    base = bounds(found, 10, -50.0)
-    slow = bounds(found, 10, -50.0, loss="logistic", reduction="mean")
+    angles = geometry(*toy())
+    base = bounds(angles, 10, -50.0)
+    slow = bounds(angles, 10, -50.0, loss="logistic", reduction="mean")
     assert slow.alignment_time["sharp"] == pytest.approx(2 * 25 * base.alignment_time["sharp"])
     assert slow.phase_end == pytest.approx(50 * base.phase_end)
     assert slow.fitting_rate == base.fitting_rate
@@ -138,8 +138,8 @@ def test_the_lemma_on_small_weights():
 
 
 def test_what_does_not_qualify_gives_nan_and_a_reason():
-    found = geometry([[1, 0], [0, 1], [0, 1]], [1, 1, -1])
-    promised = bounds(found, 5, -10.0)
+    angles = geometry([[1, 0], [0, 1], [0, 1]], [1, 1, -1])
+    promised = bounds(angles, 5, -10.0)
     assert not promised.applies
     assert "mu" in promised.reason
     assert np.isnan([*promised.alignment_time.values(), promised.phase_end]).all()

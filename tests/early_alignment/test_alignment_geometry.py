@@ -30,54 +30,54 @@ def unit(rows):
 @given(PROBLEMS)
 def test_separability_and_xi_against_sampled_cones(drawn):
     X, y = problem(drawn)
-    found = geometry(X, y)
+    angles = geometry(X, y)
     # `separable` hits mu to rounding of a root, 1e-12.
     assert separability(X, y) == pytest.approx(drawn[2], abs=1e-11)
     Z = unit(y[:, None] * X)
     weights = np.random.default_rng(0).exponential(size=(2000, len(y))) ** 4  # close to the extreme rays
     cone = unit(np.vstack([weights @ (y[:, None] * X), Z]))
     nearest = (cone @ Z.T).min() ** 2
-    assert nearest >= found.xi * (1 - 1e-9)
-    assert nearest == pytest.approx(found.xi, rel=1e-9)  # attained on an extreme ray, which is in the sample
+    assert nearest >= angles.xi * (1 - 1e-9)
+    assert nearest == pytest.approx(angles.xi, rel=1e-9)  # attained on an extreme ray, which is in the sample
 
 
 @settings(max_examples=30, deadline=None, derandomize=True)
 @given(PROBLEMS)
 def test_zeta1_is_the_widest_cone_inside_the_regions(drawn):
     X, y = problem(drawn)
-    found = geometry(X, y)
+    angles = geometry(X, y)
     rng = np.random.default_rng(1)
-    for center, side in ((found.center_plus, y), (found.center_minus, -y)):
+    for center, side in ((angles.center_plus, y), (angles.center_minus, -y)):
         if not center.any():
             continue
         axis = unit(center)
         off = rng.normal(size=(4000, len(axis)))
         off = unit(off - np.outer(off @ axis, axis))
-        angle = 0.999999 * np.arcsin(np.sqrt(found.zeta1)) * rng.uniform(size=(4000, 1)) ** 0.2
+        angle = 0.999999 * np.arcsin(np.sqrt(angles.zeta1)) * rng.uniform(size=(4000, 1)) ** 0.2
         inside = np.cos(angle) * axis + np.sin(angle) * off
         assert ((inside @ X.T) * side > 0).all()
-    assert found.zeta1 >= found.xi * (1 - 1e-9)  # so that min(zeta, xi) never sees zeta1
+    assert angles.zeta1 >= angles.xi * (1 - 1e-9)  # so that min(zeta, xi) never sees zeta1
 
 
 def test_zeta2_excludes_every_start_and_zeta_is_the_minimum():
     X, y = toy()
     W = np.array([[-0.8, 0.5], [1.0, 0.3]])
-    found = geometry(X, y, W, [1, -1])
+    angles = geometry(X, y, W, [1, -1])
     cosines = [
-        W[0] @ found.center_minus / np.linalg.norm(W[0]) / np.linalg.norm(found.center_minus),
-        W[1] @ found.center_plus / np.linalg.norm(W[1]) / np.linalg.norm(found.center_plus),
+        W[0] @ angles.center_minus / np.linalg.norm(W[0]) / np.linalg.norm(angles.center_minus),
+        W[1] @ angles.center_plus / np.linalg.norm(W[1]) / np.linalg.norm(angles.center_plus),
     ]
-    assert found.zeta2 == pytest.approx(1 - max(cosines) ** 2, rel=1e-12)
-    assert found.zeta == min(found.zeta1, found.zeta2)
-    on_ray = geometry(X, y, [found.center_minus], [1])
+    assert angles.zeta2 == pytest.approx(1 - max(cosines) ** 2, rel=1e-12)
+    assert angles.zeta == min(angles.zeta1, angles.zeta2)
+    on_ray = geometry(X, y, [angles.center_minus], [1])
     assert on_ray.zeta2 == pytest.approx(0, abs=1e-15)
 
 
 def test_centred_data_have_opposite_centres():
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(30, 5)) + 1, np.where(np.arange(30) < 11, 1, -1)
-    found = geometry(X - X.mean(axis=0), y)
-    assert np.allclose(found.center_plus, -found.center_minus, atol=1e-12)
+    angles = geometry(X - X.mean(axis=0), y)
+    assert np.allclose(angles.center_plus, -angles.center_minus, atol=1e-12)
 
 
 def test_blocks_do_not_change_separability(monkeypatch):
@@ -144,9 +144,9 @@ def test_bad_data_are_refused(X, y, message):
 def test_contradictory_and_duplicate_points_are_allowed():
     assert separability([[1, 0], [1, 0]], [1, -1]) == pytest.approx(-1)
     assert separability([[1, 0], [1, 0]], [1, 1]) == pytest.approx(1)
-    found = geometry([[1, 0], [1, 0], [0, 1]], [1, -1, 1])
-    assert not found.separable
-    assert "not orthogonally separable" in found.obstacle
+    angles = geometry([[1, 0], [1, 0], [0, 1]], [1, -1, 1])
+    assert not angles.separable
+    assert "not orthogonally separable" in angles.obstacle
     end = limits([[1, 0], [1, 0], [0, 1]], [1, -1, 1])
     assert np.isnan([end.stable_rank, end.loss_coefficient]).all()
     assert end.margin_plus == pytest.approx(np.sqrt(0.5))

@@ -39,10 +39,10 @@ def test_every_event_of_every_neuron(n, d, mu, balance):
     X, y = separable(n, d, mu, rng, balance=balance, norms=(0.3, 2.0))
     W, signs = rng.normal(size=(12, d)), rng.choice([-1, 1], 12)
     path = align(X, y, W, signs)
-    found = path.events
+    result = path.events
     for j in range(12):
         events, w, log_norm = plain_walk(X, y, W[j], signs[j])
-        mine = found[found["neuron"] == j]
+        mine = result[result["neuron"] == j]
         assert mine["datum"].tolist() == [datum for _, datum, _ in events]
         assert mine["level"].tolist() == [float(on) for _, _, on in events]
         # Both walks round in each of up to n events.
@@ -61,10 +61,10 @@ def test_norms_over_eleven_decades():
         X, y = separable(8, 4, 0.2, rng)
         X = X * 10 ** rng.uniform(-5.5, 5.5, (8, 1))
         W, signs = rng.normal(size=(12, 4)), rng.choice([-1, 1], 12)
-        found = align(X, y, W, signs).events
+        path = align(X, y, W, signs).events
         for j in range(12):
             events, _, _ = plain_walk(X, y, W[j], signs[j])
-            mine = found[found["neuron"] == j]
+            mine = path[path["neuron"] == j]
             assert mine["datum"].tolist() == [datum for _, datum, _ in events]
             # w comes as near to 0 as 1e-4 of its start, where rounding is 1e4 times as large.
             assert np.allclose(mine["time"], [time for time, _, _ in events], rtol=1e-10, atol=0)

@@ -28,11 +28,11 @@ def euler(X, y, w, v, t, step):
 
 def levels(path, X, W):
     """Levels after the last event, by the events alone; every event must change one."""
-    found = (W @ X.T > 0).astype(float)
+    result = (W @ X.T > 0).astype(float)
     for event in path.events:
-        assert found[event["neuron"], event["datum"]] != event["level"]
-        found[event["neuron"], event["datum"]] = event["level"]
-    return found
+        assert result[event["neuron"], event["datum"]] != event["level"]
+        result[event["neuron"], event["datum"]] = event["level"]
+    return result
 
 
 def test_deaths_on_walls_against_sixty_digits():

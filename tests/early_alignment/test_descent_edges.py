@@ -33,10 +33,10 @@ def test_a_start_of_1e_200_grows_as_the_linearised_network():
     for _ in range(50):
         pull = (rows @ X.T > 0) * Y @ X / 3
         rows, second = rows + 0.01 * second[:, None] * pull, second + 0.01 * (rows * pull).sum(axis=1)
-    expected, found = polar(rows, second), polar(W, v)
-    assert found[0] == pytest.approx(expected[0], abs=1e-13)  # the rounding of 50 steps
-    assert found[1] == pytest.approx(expected[1] - 200 * np.log(10), abs=1e-12)
-    assert found[2] == pytest.approx(expected[2], rel=1e-13)
+    expected, result = polar(rows, second), polar(W, v)
+    assert result[0] == pytest.approx(expected[0], abs=1e-13)  # the rounding of 50 steps
+    assert result[1] == pytest.approx(expected[1] - 200 * np.log(10), abs=1e-12)
+    assert result[2] == pytest.approx(expected[2], rel=1e-13)
 
 
 def test_starts_beyond_floating_point_are_refused():

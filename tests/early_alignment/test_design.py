@@ -23,8 +23,8 @@ def test_training_from_the_largest_scale_turns_first(seed):
     expected = way.directions()[live]
 
     def turned(size):
-        found = descend(X, y, W, signs, size, times)
-        return found.output, np.quantile(np.einsum("jd,jd->j", found.directions[-1][live], expected), 0.1)
+        path = descend(X, y, W, signs, size, times)
+        return path.output, np.quantile(np.einsum("jd,jd->j", path.directions[-1][live], expected), 0.1)
 
     output, cosine = turned(scale)
     assert output == pytest.approx(0.01, rel=0.1)
@@ -49,16 +49,16 @@ def test_rows_to_drop_beside_all_subsets():
         n = int(rng.integers(4, 11))
         y = np.where(np.arange(n) % 3, 1, -1)
         X = rng.normal((1.2, 0, 0), size=(n, 3)) * y[:, None]  # most pairs are right
-        found = rows_to_drop(X, y)
+        dropped = rows_to_drop(X, y)
         signed = X * (y / np.linalg.norm(X, axis=1))[:, None]
         wrong = (signed @ signed.T <= 0) & ~np.eye(n, dtype=bool)
-        best, left = smallest(wrong), np.delete(np.arange(n), found.rows)
+        best, left = smallest(wrong), np.delete(np.arange(n), dropped.rows)
         assert not wrong[np.ix_(left, left)].any()
-        assert all(wrong[row, left].any() for row in found.rows)  # none could come back
-        assert found.at_least <= best <= len(found.rows)
+        assert all(wrong[row, left].any() for row in dropped.rows)  # none could come back
+        assert dropped.at_least <= best <= len(dropped.rows)
         if len(left) > 1:
-            assert found.separability == pytest.approx(separability(X[left], y[left]))
-        more.append(len(found.rows) - best)
+            assert dropped.separability == pytest.approx(separability(X[left], y[left]))
+        more.append(len(dropped.rows) - best)
     # greedy is no proof of the fewest: here it is one row off in at most a tenth of the cases
     assert max(more) <= 1
     assert np.mean(more) <= 0.1

@@ -48,17 +48,17 @@ def test_claims_follow_the_curves(changes, expected):
 
 
 def test_the_cosine_is_that_of_the_fall():
-    found = made()
-    found["cosine_plus"] = xr.where(
-        found.time > 2, 0.3, found["cosine_plus"]
+    results = made()
+    results["cosine_plus"] = xr.where(
+        results.time > 2, 0.3, results["cosine_plus"]
     )  # what comes later is no matter
-    assert "cosine to x₊: 0.991" in digits(found)[1].evidence
+    assert "cosine to x₊: 0.991" in digits(results)[1].evidence
 
 
 @pytest.mark.parametrize("seed", range(3))
 def test_intervals_stay_within_what_is_possible(seed):
     """Two trials that differ: Student's interval alone would reach cosines of 1.04 and ranks below 1."""
-    found, rng = made(), np.random.default_rng(seed)
+    result, rng = made(), np.random.default_rng(seed)
     for name, near in {
         "cosine_plus": 0.99,
         "cosine_minus": 0.99,
@@ -67,8 +67,8 @@ def test_intervals_stay_within_what_is_possible(seed):
         "right_sign": 0.99,
         "stable_rank": 1.02,
     }.items():
-        found[name] = near + (found[name] * 0 + rng.uniform(-0.01, 0.01, size=found[name].shape))
-    *shares, rank = digits(found)
+        result[name] = near + (result[name] * 0 + rng.uniform(-0.01, 0.01, size=result[name].shape))
+    *shares, rank = digits(result)
     assert max(part.high for claim in shares for part in claim.estimates) <= 1
     assert min(part.low for part in rank.estimates) >= 1
 
@@ -85,11 +85,11 @@ def by_arm(times, axes, **arms):
     ("worst", "paper", "sharp"), [(0.9, "holds", "holds"), (1.5, "holds", "does not hold")]
 )
 def test_one_point_beyond_a_bound_refutes_it(worst, paper, sharp):
-    found = by_arm("alignment_time", {"mu": [0.1, 0.2]}, flow=[0.1, worst], sharp=[1, 1], paper=[9, 9])
-    assert [claim.verdict for claim in claims.times(found)] == [paper, sharp]
-    unknown = found.where(found["arm"] != "paper")
+    arms = by_arm("alignment_time", {"mu": [0.1, 0.2]}, flow=[0.1, worst], sharp=[1, 1], paper=[9, 9])
+    assert [claim.verdict for claim in claims.times(arms)] == [paper, sharp]
+    unknown = arms.where(arms["arm"] != "paper")
     assert claims.times(unknown)[0].verdict == "undecided"
-    assert claims.needed_scale(found)[0].verdict == paper
+    assert claims.needed_scale(arms)[0].verdict == paper
 
 
 def test_a_start_that_changes_nothing_was_not_needed():
@@ -104,8 +104,8 @@ def test_a_start_that_changes_nothing_was_not_needed():
 def test_the_loss_is_compared_after_the_bound_falls(loss, verdict):
     bound = np.array([[1.0, 1.0, 0.1, 0.01]])
     flow = bound * np.array([1.0, 1.0, 0.3, loss])  # equal at the start, which decides nothing
-    found = by_arm("loss", {"mu": [0.3], "time": [0, 1, 2, 3]}, flow=flow, rate=bound)
-    assert claims.rate(found)[0].verdict == verdict
+    arms = by_arm("loss", {"mu": [0.3], "time": [0, 1, 2, 3]}, flow=flow, rate=bound)
+    assert claims.rate(arms)[0].verdict == verdict
 
 
 @pytest.mark.parametrize(("growth", "verdict"), [(3, "holds"), (1, "holds in part")])
@@ -116,7 +116,7 @@ def test_phases_are_separate_if_growth_waits_for_turning(growth, verdict):
         "direction_change": np.where(time < 10, 1.0, 0.0),
         "norm_change": np.where(time < 20 * growth - 29, 0.0, 1.0),
     }
-    found = xr.merge(
+    data = xr.merge(
         [by_arm(name, {"data": ["toy"], "time": time}, descent=[values]) for name, values in curves.items()]
     )
-    assert claims.phases(found)[0].verdict == verdict
+    assert claims.phases(data)[0].verdict == verdict

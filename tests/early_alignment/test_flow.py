@@ -118,8 +118,8 @@ def test_width_free_form_takes_an_unbalanced_state():
     S = first.T @ first
     moments = np.stack([S / np.trace(S), np.eye(3)])
     run = integrate_classes(X, np.ones(2), moments, np.array([0.5 * np.log(np.trace(S)), -np.inf]), [20.0])
-    found = np.exp(2 * run.log_scales[0, 0]) * run.moments[0, 0]
-    assert found == pytest.approx(end.T @ end, abs=1e-7)
+    result = np.exp(2 * run.log_scales[0, 0]) * run.moments[0, 0]
+    assert result == pytest.approx(end.T @ end, abs=1e-7)
 
 
 def test_class_moments_without_neurons():

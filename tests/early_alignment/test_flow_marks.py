@@ -24,8 +24,8 @@ def cartesian(X, y, W, s, log_scale, until, **options):
         return np.concatenate([(((hidden > 0) * pull[:, None]).T @ X * v[:, None]).ravel(), pull @ hidden])
 
     first = np.concatenate([W.ravel(), s * np.linalg.norm(W, axis=1)])
-    found = solve_ivp(rhs, (0, until), first, "DOP853", rtol=1e-10, atol=1e-13, **options)
-    return found, parts
+    solution = solve_ivp(rhs, (0, until), first, "DOP853", rtol=1e-10, atol=1e-13, **options)
+    return solution, parts
 
 
 def test_t2_of_classes_that_rise_one_after_the_other():

@@ -75,7 +75,7 @@ def test_the_jacobian_against_differences(loss):
         (flow.soft(0.7, state + step * e) - flow.soft(0.7, state - step * e)) / (2 * step)
         for e in np.eye(len(state))
     ]
-    found = flow.jacobian(0.7, state)
-    assert np.abs(found).max() > 100  # the wall is in it
+    result = flow.jacobian(0.7, state)
+    assert np.abs(result).max() > 100  # the wall is in it
     # Rounding 1e-16 / 1e-7 and the third derivative, (1e-7)² / wall³, times rates of order 10.
-    assert found == pytest.approx(np.transpose(differences), rel=1e-4, abs=1e-4)
+    assert result == pytest.approx(np.transpose(differences), rel=1e-4, abs=1e-4)

@@ -38,10 +38,10 @@ def test_zeta2_of_small_angles_against_rational_numbers(angle, dimension):
     across = rng.normal(size=dimension)
     across -= across @ centre / (centre @ centre) * centre
     w = centre / np.linalg.norm(centre) + angle * across / np.linalg.norm(across)
-    found = geometry(data, [1, 1, 1], [w], [-1]).zeta2
+    angles = geometry(data, [1, 1, 1], [w], [-1]).zeta2
     # The row and the axis are each rounded a few times, which turns them by some 2e-16.
-    assert np.sqrt(found) == pytest.approx(exact_sine(w, centre), abs=1e-15, rel=1e-13)
-    assert found > 0
+    assert np.sqrt(angles) == pytest.approx(exact_sine(w, centre), abs=1e-15, rel=1e-13)
+    assert angles > 0
 
 
 def test_zeta2_does_not_depend_on_the_length_of_the_start():
@@ -54,9 +54,9 @@ def test_zeta2_does_not_depend_on_the_length_of_the_start():
 
 def test_a_start_on_the_ray_is_still_told():
     for scale in (1.0, 0.3, 1e-200, 7e150):
-        found = geometry(X, Y, scale * np.array([[-1.0, -0.5]]), [1])
-        assert found.zeta2 == 0
-        assert "ray" in found.obstacle
+        angles = geometry(X, Y, scale * np.array([[-1.0, -0.5]]), [1])
+        assert angles.zeta2 == 0
+        assert "ray" in angles.obstacle
 
 
 @pytest.mark.parametrize("angle", [1e-8, 1e-12])
@@ -82,17 +82,17 @@ def test_bounds_hold_next_to_the_ray(angle):
 
 
 def test_bounds_of_the_sharp_time_where_cosines_are_far_from_one():
-    found = geometry(X, Y, START, [1, 1, -1])
-    m = min(found.zeta, found.xi)
+    angles = geometry(X, Y, START, [1, 1, -1])
+    m = min(angles.zeta, angles.xi)
     span = 2 * np.arctanh(np.sqrt(1 - m))  # the plain form, good at m = 0.5
-    assert bounds(found, 3, -5.0).alignment_time["sharp"] == pytest.approx(span * SLOWNESS, rel=1e-14)
+    assert bounds(angles, 3, -5.0).alignment_time["sharp"] == pytest.approx(span * SLOWNESS, rel=1e-14)
 
 
 def test_bounds_take_starts_whose_squares_underflow():
-    found = geometry(X, Y)
+    angles = geometry(X, Y)
     base, tiny = (
-        bounds(found, 3, -500.0),
-        bounds(found, 3, -500.0 + 200 * np.log(10), start_norms=(1e-200, 1)),
+        bounds(angles, 3, -500.0),
+        bounds(angles, 3, -500.0 + 200 * np.log(10), start_norms=(1e-200, 1)),
     )
     # Only the product of scale and length enters.
     assert tiny.fitting_time["path"] == pytest.approx(base.fitting_time["path"], rel=1e-12)

@@ -34,9 +34,9 @@ def test_the_study_of_scales_waits_for_the_last_neuron():
     study = STUDIES["early-alignment/time-vs-scale"]
     for trial in (0, 6):  # settled at 800 and 62 000
         problem = study.build({"log_scale": -1.0})
-        found = problem.simulate(trial, **study.arms["flow"].options)
-        assert float(found.fate_plus + found.fate_minus + found.fate_dead) == pytest.approx(1)
-        assert 100 < float(found.alignment_time) < problem.horizon
+        simulated = problem.simulate(trial, **study.arms["flow"].options)
+        assert float(simulated.fate_plus + simulated.fate_minus + simulated.fate_dead) == pytest.approx(1)
+        assert 100 < float(simulated.alignment_time) < problem.horizon
 
 
 def test_the_toy_s_picture_is_drawn_from_its_records(tmp_path):
@@ -49,8 +49,8 @@ def test_the_toy_s_picture_is_drawn_from_its_records(tmp_path):
         fixed={**study.fixed, "step_size": 2e-2, "horizon": 40.0, "observations": 11, "width": 12},
         trials=2,
     )
-    found = run(small, store=tmp_path / "records.sqlite", workers=0)
-    drawn = figure(small, found)
+    results = run(small, store=tmp_path / "records.sqlite", workers=0)
+    drawn = figure(small, results)
     assert len(drawn.axes) == 6
     drawn.savefig(tmp_path / "toy.png")
     assert np.asarray(Image.open(tmp_path / "toy.png")).std() > 10  # something is on it
@@ -60,12 +60,12 @@ def test_the_animation_moves(tmp_path):
     problem = Problem(
         data="toy", start="gaussian", reduction="mean", step_size=2e-2, horizon=40.0, observations=9
     )
-    found = problem.simulate(0, method="descent", neurons=True)
-    file = animate(tmp_path / "toy.gif", found, *problem.draw(0)[:2], frames=4)
+    simulated = problem.simulate(0, method="descent", neurons=True)
+    file = animate(tmp_path / "toy.gif", simulated, *problem.draw(0)[:2], frames=4)
     with Image.open(file) as picture:
         assert picture.n_frames == 4
     with pytest.raises(ValueError, match="neurons=True"):
-        animate(file, found.drop_dims("coordinate"), *problem.draw(0)[:2])
+        animate(file, simulated.drop_dims("coordinate"), *problem.draw(0)[:2])
 
 
 def test_the_animation_by_command(tmp_path):

@@ -52,9 +52,9 @@ def test_two_points_law_and_exact_path_are_the_same():
 def test_alignment_time_needs_all_neurons_to_arrive_within_the_horizon():
     """A large start: fitting slows the last neuron down, long after the limit's own alignment time."""
     fields = {"samples": 6, "dimension": 4, "width": 10, "mu": 0.2, "log_scale": -1.0, "log_times": True}
-    found = [Problem(**fields, horizon=H, observations=30).simulate(rng=5) for H in (1.0, 20.0, 1e4)]
-    times = np.array([float(one.alignment_time) for one in found])
-    arrived = np.array([float(one.fate_plus + one.fate_minus + one.fate_dead) for one in found])
+    values = [Problem(**fields, horizon=H, observations=30).simulate(rng=5) for H in (1.0, 20.0, 1e4)]
+    times = np.array([float(one.alignment_time) for one in values])
+    arrived = np.array([float(one.fate_plus + one.fate_minus + one.fate_dead) for one in values])
     assert (np.isnan(times) == (arrived < 1 - 1e-9)).all()
     assert np.isnan(times[0])
     assert times[1] == pytest.approx(times[2], rel=2e-3)  # tolerance 1e-6, and kinks cost digits
@@ -73,19 +73,19 @@ def test_alignment_time_before_the_first_output():
 
 def test_alignment_time_is_unknown_if_the_integrator_stops(monkeypatch):
     monkeypatch.setattr("firstlight.early_alignment.experiment.solver._BUDGET", 100)
-    found = Problem(**SMALL).simulate(rng=0)
-    assert not bool(found.converged)
-    assert np.isnan(float(found.alignment_time))
+    simulated = Problem(**SMALL).simulate(rng=0)
+    assert not bool(simulated.converged)
+    assert np.isnan(float(simulated.alignment_time))
 
 
 def test_flow_from_a_start_far_below_the_floating_point_range():
     """Aligned at once, then at rest in its direction until t ~ 1e5: stiff for an explicit method."""
     fields = {"samples": 5, "dimension": 3, "width": 4, "mu": 0.35, "horizon": 1e6, "observations": 20}
     problem = Problem(**fields, log_times=True, log_scale=-230258.5)
-    found = problem.simulate(rng=0)
-    assert bool(found.converged)
+    simulated = problem.simulate(rng=0)
+    assert bool(simulated.converged)
     exact = float(problem.predict(rng=0).alignment_time)
-    assert float(found.alignment_time) == pytest.approx(exact, rel=1e-3)  # tolerance 1e-6, and kinks
+    assert float(simulated.alignment_time) == pytest.approx(exact, rel=1e-3)  # tolerance 1e-6, and kinks
 
 
 def test_bounds_are_above_the_exact_time():
@@ -112,8 +112,8 @@ def test_images_are_centred_and_never_quite_separable():
     problem = Problem(data="digits", classes="6,7", samples=60, width=10, horizon=1.0, observations=5)
     X = problem.draw(0)[0]
     assert np.abs(X.mean(axis=0)).max() < 1e-12
-    found = problem.predict(rng=0)
-    assert 0.9 < float(found.right_sign) < 1
+    predicted = problem.predict(rng=0)
+    assert 0.9 < float(predicted.right_sign) < 1
     verdicts = {item.name: item.verdict for item in problem.assumptions()}
     assert verdicts["orthogonal separability"] == "fails"
     assert verdicts["small start"] == "not checkable"

@@ -66,10 +66,10 @@ def test_exact_curves_are_the_flow_while_they_are_told(seed):
     rng = np.random.default_rng(seed)
     fields = {"data": "toy", "width": int(rng.integers(1, 4)), "log_scale": float(rng.uniform(-5, 0.5))}
     problem = Problem(**fields, horizon=0.5, observations=26)
-    exact, found = problem.predict(seed), problem.simulate(seed, tolerance=1e-9)
+    exact, result = problem.predict(seed), problem.simulate(seed, tolerance=1e-9)
     known = exact.loss.notnull()
     # directions and lengths to 1 %: outputs to 2 %, and log losses are outputs of at most 1/50
-    assert float(np.abs(exact.log_loss - found.log_loss).where(known).max()) < 1e-2
+    assert float(np.abs(exact.log_loss - result.log_loss).where(known).max()) < 1e-2
     assert bool(known[0])
 
 
@@ -96,11 +96,11 @@ def test_bounds_are_told_only_where_they_hold(form):
         fields = {"samples": int(rng.integers(2, 8)), "dimension": 3, "mu": float(rng.uniform(0.05, 0.5))}
         fields |= {"width": int(rng.integers(1, 6)), "log_scale": float(rng.uniform(-12, 0))}
         problem = Problem(**fields, horizon=1e3, observations=20, log_times=True)
-        bound, found = problem.predict(seed, method=form), problem.simulate(seed)
+        bound, result = problem.predict(seed, method=form), problem.simulate(seed)
         assert bool(bound.converged) == (not bound.attrs["note"]) == bool(bound[name].notnull().all())
         if bound.converged:
             told += 1
-            assert not bool((found[name] > bound[name] * (1 + 1e-6)).any())
+            assert not bool((result[name] > bound[name] * (1 + 1e-6)).any())
     assert 2 <= told <= 6
     loud = Problem(log_scale=0.0).predict(method=form)
     assert not bool(loud.converged)

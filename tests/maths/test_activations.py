@@ -121,10 +121,10 @@ def test_a_variance_of_zero_is_a_constant(name):
 def test_moments_with_a_mean_against_sampling(name):
     a, rng = BUILT_IN[name], np.random.default_rng(2)
     z = rng.normal(size=400_000)
-    found = a.moments(0.4, 1.5, 3)
+    moments = a.moments(0.4, 1.5, 3)
     for j, polynomial in enumerate(maths.hermite_values(3, z)):
         values = a(0.4 + 1.5 * z) * polynomial
-        assert abs(values.mean() - found[j]) < 4.5 * values.std() / np.sqrt(z.size)
+        assert abs(values.mean() - moments[j]) < 4.5 * values.std() / np.sqrt(z.size)
     values = a(0.4 + 1.5 * z) ** 2
     assert abs(values.mean() - float(a.mean_square(0.4, 1.5))) < 4.5 * values.std() / np.sqrt(z.size)
 

@@ -10,9 +10,9 @@ from firstlight.maths.agreement import rank_agreement
 def test_equals_scipy_with_ties():
     rng = np.random.default_rng(0)
     a, b = rng.integers(0, 6, 30), rng.normal(size=30)
-    found = rank_agreement(a, b, resamples=50)
-    assert float(found.spearman) == pytest.approx(stats.spearmanr(a, b).statistic, abs=1e-13)
-    assert float(found.pearson) == pytest.approx(stats.pearsonr(a, b).statistic, abs=1e-13)
+    agreement = rank_agreement(a, b, resamples=50)
+    assert float(agreement.spearman) == pytest.approx(stats.spearmanr(a, b).statistic, abs=1e-13)
+    assert float(agreement.pearson) == pytest.approx(stats.pearsonr(a, b).statistic, abs=1e-13)
     # for two rankings W = (1 + r_s) / 2 when there are no ties
     b2 = rng.normal(size=30)
     two = rank_agreement(b, b2, resamples=0)
@@ -36,23 +36,23 @@ def test_groups_are_judged_one_by_one_and_constant_ones_left_out():
     a = rng.normal(size=(12, 8))
     b = a + rng.normal(size=(12, 8))
     b[4] = 1.0
-    found = rank_agreement(a, b, rng=1)
+    agreement = rank_agreement(a, b, rng=1)
     each = [stats.spearmanr(a[g], b[g]).statistic for g in range(12) if g != 4]
-    assert float(found.spearman) == pytest.approx(np.mean(each), abs=1e-13)
-    assert int(found.undefined) == 1
-    low, high = found.spearman_interval.values
-    assert low < float(found.spearman) < high
+    assert float(agreement.spearman) == pytest.approx(np.mean(each), abs=1e-13)
+    assert int(agreement.undefined) == 1
+    low, high = agreement.spearman_interval.values
+    assert low < float(agreement.spearman) < high
     # the interval of a mean of 11 values is about ± 2 standard errors wide
     assert 0.5 < (high - low) / (4 * np.std(each, ddof=1) / np.sqrt(11)) < 1.5
     same = rank_agreement(a, b, rng=1)
-    np.testing.assert_array_equal(found.spearman_interval, same.spearman_interval)
+    np.testing.assert_array_equal(agreement.spearman_interval, same.spearman_interval)
 
 
 def test_all_constant_is_nan_and_said():
-    found = rank_agreement([1, 1, 1], [1, 2, 3], resamples=10)
-    assert np.isnan(found.spearman)
-    assert np.isnan(found.kendall_w)
-    assert int(found.undefined) == 1
+    agreement = rank_agreement([1, 1, 1], [1, 2, 3], resamples=10)
+    assert np.isnan(agreement.spearman)
+    assert np.isnan(agreement.kendall_w)
+    assert int(agreement.undefined) == 1
 
 
 @pytest.mark.parametrize(

@@ -22,34 +22,34 @@ def labels(ax):
 
 
 def test_a_comparison_of_numbers(ax):
-    found = firstlight.compare(Exponential(rate=2.0), trials=8, rng=0)
-    assert found.plot(ax) is ax
+    comparison = firstlight.compare(Exponential(rate=2.0), trials=8, rng=0)
+    assert comparison.plot(ax) is ax
     assert labels(ax) == ["theory", "experiment"]
     assert ax.lines[0].get_ydata().tolist() == [0.5]
     bars = ax.containers[0]
-    assert bars.lines[0].get_ydata().tolist() == [float(found.mean_mean)]
+    assert bars.lines[0].get_ydata().tolist() == [float(comparison.mean_mean)]
     (low, high) = bars.lines[2][0].get_segments()[0][:, 1]
-    assert (high - low) / 2 == pytest.approx(float(found.mean_sem))
-    assert found.plot(observable="variance", ax=Figure().subplots()).get_ylabel() == "variance"
+    assert (high - low) / 2 == pytest.approx(float(comparison.mean_sem))
+    assert comparison.plot(observable="variance", ax=Figure().subplots()).get_ylabel() == "variance"
     with pytest.raises(ValueError, match="observable = 'mode': must be one of mean, variance"):
-        found.plot(ax, observable="mode")
+        comparison.plot(ax, observable="mode")
 
 
 def test_a_comparison_along_a_dimension(ax):
     problem = early_alignment.Problem(samples=6, dimension=3, width=5, horizon=2.0)
-    found = firstlight.compare(problem, trials=2, rng=0)
-    found.plot(ax, observable="cosine_plus")
+    comparison = firstlight.compare(problem, trials=2, rng=0)
+    comparison.plot(ax, observable="cosine_plus")
     assert ax.get_xlabel() == "time"
-    assert ax.lines[0].get_xdata().tolist() == found["time"].values.tolist()
-    np.testing.assert_allclose(ax.lines[0].get_ydata(), found.cosine_plus_predicted.mean("trial"))
+    assert ax.lines[0].get_xdata().tolist() == comparison["time"].values.tolist()
+    np.testing.assert_allclose(ax.lines[0].get_ydata(), comparison.cosine_plus_predicted.mean("trial"))
 
 
 def test_a_comparison_by_class_and_what_is_kept(ax):
     problem = one_step.Problem.scaled(30, 20, 20, alpha=0.5, beta=0.7)
-    found = firstlight.compare(problem, trials=2, rng=0)
-    assert type(found.isel(trial=0)) is type(found)
-    assert found.attrs["seed"] == 0
-    assert found.plot(ax, observable="test_error_by_class").get_xlabel() == "class"
+    comparison = firstlight.compare(problem, trials=2, rng=0)
+    assert type(comparison.isel(trial=0)) is type(comparison)
+    assert comparison.attrs["seed"] == 0
+    assert comparison.plot(ax, observable="test_error_by_class").get_xlabel() == "class"
 
 
 def test_new_axes_are_made():
@@ -85,7 +85,7 @@ def test_neurons_arrive(ax):
 
 def test_an_analysis(ax):
     data = image_classes(np.random.default_rng(0), "digits", [3, 8], 8)
-    found = unseen_classes.analyse(data, unseen_classes.Step())
-    assert found.plot(ax) is ax
-    assert {text.get_text() for text in ax.texts} == {str(name) for name in found["class"].values}
+    analysis = unseen_classes.analyse(data, unseen_classes.Step())
+    assert analysis.plot(ax) is ax
+    assert {text.get_text() for text in ax.texts} == {str(name) for name in analysis["class"].values}
     assert labels(ax) == ["before", "after the step"]

@@ -23,14 +23,14 @@ def test_against_brute_force(name, link, mean_size):
     u = rng.multivariate_normal(mean, covariance, size=400_000)
     phi, y = sigma(u[:, :K]), target(u[:, K])
     products = phi[:, :, None] * phi[:, None, :]
-    found = second_moments(sigma, mean[:K], covariance[:K, :K])
+    moments = second_moments(sigma, mean[:K], covariance[:K, :K])
     error = products.std(axis=0) / np.sqrt(len(u))
-    assert np.max(np.abs(products.mean(axis=0) - found) / error) < 5
+    assert np.max(np.abs(products.mean(axis=0) - moments) / error) < 5
     mixed = phi * y[:, None]
-    found = cross_moments(
+    moments = cross_moments(
         sigma, mean[:K], np.diag(covariance)[:K], target, mean[K], covariance[K, K], covariance[K, :K]
     )
-    assert np.max(np.abs(mixed.mean(axis=0) - found) / (mixed.std(axis=0) / np.sqrt(len(u)))) < 5
+    assert np.max(np.abs(mixed.mean(axis=0) - moments) / (mixed.std(axis=0) / np.sqrt(len(u)))) < 5
 
 
 def test_series_and_closed_form_agree():
@@ -80,9 +80,9 @@ def test_strong_and_weak_correlations_together(name):
     sigma = activation(name)
     closed = second_moments(sigma, np.zeros(20), covariance)
     root = np.sqrt(np.maximum(np.diag(closed), 1e-9))
-    found = second_moments(sigma, np.full(20, 1e-300), covariance)
+    moments = second_moments(sigma, np.full(20, 1e-300), covariance)
     # the tolerance is the one above: a ρ rounded next to ±1 moves a pair without jumps by rounding only
-    assert np.all(np.abs(found - closed) <= 2e-9 * root[:, None] * root)
+    assert np.all(np.abs(moments - closed) <= 2e-9 * root[:, None] * root)
 
 
 @pytest.mark.parametrize("name", ["relu", "tanh", "step", "gelu"])
@@ -96,8 +96,8 @@ def test_table_against_quadrature(name, reach, low, high):
     exact = [*np.moveaxis(sigma.moments(mean, std, 2), -1, 0), sigma.mean_square(mean, std)]
     # what the table says of itself, from 512 places, and thrice that for those that it did not look at
     size = np.sqrt(sigma.mean_square(np.full(500, float(reach)), std))
-    for found, value, scale in zip(table(mean, std), exact, (size, size, size, size**2), strict=True):
-        assert np.abs((found - value) / scale).max() <= 3 * table.error
+    for each, value, scale in zip(table(mean, std), exact, (size, size, size, size**2), strict=True):
+        assert np.abs((each - value) / scale).max() <= 3 * table.error
     assert table.error < 1e-4  # cubic splines at forty nodes per e-fold of M and s, or ten over wide ranges
 
 

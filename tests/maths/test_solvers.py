@@ -13,19 +13,19 @@ SETTINGS = settings(deadline=None, derandomize=True, max_examples=50)
 @SETTINGS
 @given(st.floats(-50, 50), st.floats(0.01, 60), st.floats(0.01, 60))
 def test_root_of_a_cubic(root, below, above):
-    found = bracketing_root(lambda x: (x - root) ** 3 + (x - root), root - below, root + above)
-    assert found.converged
-    assert found.value == pytest.approx(root, rel=1e-11, abs=1e-11)
-    assert found.residual <= 1e-8
+    solution = bracketing_root(lambda x: (x - root) ** 3 + (x - root), root - below, root + above)
+    assert solution.converged
+    assert solution.value == pytest.approx(root, rel=1e-11, abs=1e-11)
+    assert solution.residual <= 1e-8
 
 
 @SETTINGS
 @given(st.floats(0.011, 99), st.booleans())
 def test_threshold_brackets_the_truth(where, log):
-    found = threshold(lambda x: x > where, 0.01, 100, tolerance=1e-9, log=log)
-    assert found.converged
-    assert abs(found.value - where) <= found.residual * (1 + 1e-9) + 1e-14
-    assert found.residual <= 1e-9 * where
+    limit = threshold(lambda x: x > where, 0.01, 100, tolerance=1e-9, log=log)
+    assert limit.converged
+    assert abs(limit.value - where) <= limit.residual * (1 + 1e-9) + 1e-14
+    assert limit.residual <= 1e-9 * where
 
 
 def test_a_threshold_outside_the_range_is_not_converged():
@@ -36,9 +36,9 @@ def test_a_threshold_outside_the_range_is_not_converged():
 
 
 def test_threshold_at_the_resolution_of_doubles():
-    found = threshold(lambda x: x > 1 / 3, 0.0, 1.0, tolerance=1e-17)
-    assert found.converged
-    assert found.value == pytest.approx(1 / 3, rel=1e-15)
+    limit = threshold(lambda x: x > 1 / 3, 0.0, 1.0, tolerance=1e-17)
+    assert limit.converged
+    assert limit.value == pytest.approx(1 / 3, rel=1e-15)
 
 
 @pytest.mark.parametrize(

@@ -31,10 +31,10 @@ def samples():
 def test_movement_equals_a_loop():
     rng = np.random.default_rng(0)
     before, after, y = rng.normal(size=(20, 3)), rng.normal(size=(20, 3)), rng.integers(3, size=20)
-    found = elasticity(before, after, y, memory=100)
+    movement = elasticity(before, after, y, memory=100)
     for c in range(3):
         expected = np.mean([((after[i] - before[i]) ** 2).sum() for i in np.flatnonzero(y == c)])
-        assert float(found.sel({"class": c})) == pytest.approx(expected, rel=1e-13)
+        assert float(movement.sel({"class": c})) == pytest.approx(expected, rel=1e-13)
 
 
 def test_updates_of_a_linear_model_are_its_kernel(samples):
@@ -58,9 +58,9 @@ def test_a_sample_that_is_fitted_already_moves_nothing(samples):
     x, y = samples
     model = Linear(np.ones(4))
     y[2] = model(x)[2]
-    found = local_elasticity(model, x, y)
-    assert np.isnan(found[2]).all()
-    assert np.isfinite(np.delete(found, 2, axis=0)).all()
+    movement = local_elasticity(model, x, y)
+    assert np.isnan(movement[2]).all()
+    assert np.isfinite(np.delete(movement, 2, axis=0)).all()
 
 
 @pytest.mark.parametrize(

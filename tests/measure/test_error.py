@@ -34,5 +34,5 @@ def test_population_error_is_a_quadratic():
     rng = np.random.default_rng(1)
     phi, y = rng.normal(size=(50, 4)), rng.normal(size=50)
     weights = rng.normal(size=(3, 4))
-    found = population_error(weights, phi.T @ phi / 50, phi.T @ y / 50, float(np.mean(y**2)))
-    np.testing.assert_allclose(found, ((y[:, None] - phi @ weights.T) ** 2).mean(axis=0))
+    error = population_error(weights, phi.T @ phi / 50, phi.T @ y / 50, float(np.mean(y**2)))
+    np.testing.assert_allclose(error, ((y[:, None] - phi @ weights.T) ** 2).mean(axis=0))

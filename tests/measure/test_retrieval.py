@@ -41,8 +41,8 @@ def test_equals_a_plain_loop(metric, precision, k):
     rng = np.random.default_rng(k)
     x, y = rng.normal(size=(150, 6)) + 0.5, rng.integers(5, size=150)
     x[10] = 0
-    found = recall_at_k(x, y, k, metric, precision=precision, memory=20_000)  # so small that blocks are cut
-    np.testing.assert_array_equal(found.hits, loop(x, y, k, metric))
+    recall = recall_at_k(x, y, k, metric, precision=precision, memory=20_000)  # so small that blocks are cut
+    np.testing.assert_array_equal(recall.hits, loop(x, y, k, metric))
 
 
 @settings(deadline=None, derandomize=True, max_examples=60)
@@ -58,10 +58,10 @@ def test_ties_and_duplicates(seed, metric, k, precision):
     y[:3] = [0, 0, 1]
     if not x.any():
         x[0] = 1
-    found = recall_at_k(x, y, k, metric, precision=precision, memory=3000)
-    np.testing.assert_array_equal(found.hits, loop(x, y, k, metric))
-    assert found.excluded == np.isnan(found.hits).sum()
-    assert found.queries + found.excluded == n
+    recall = recall_at_k(x, y, k, metric, precision=precision, memory=3000)
+    np.testing.assert_array_equal(recall.hits, loop(x, y, k, metric))
+    assert recall.excluded == np.isnan(recall.hits).sum()
+    assert recall.queries + recall.excluded == n
 
 
 @pytest.mark.parametrize("metric", ["cosine", "euclidean"])
@@ -91,15 +91,15 @@ def test_by_class_counts_and_order_do_not_depend_on_where_samples_stand():
     rng = np.random.default_rng(3)
     x, y = rng.normal(size=(80, 5)), np.array(["a", "b", "c", "d"])[rng.integers(4, size=80)]
     y[5] = "z"
-    found = recall_at_k(x, y, 1)
+    recall = recall_at_k(x, y, 1)
     shuffle = rng.permutation(80)
     again = recall_at_k(x[shuffle], y[shuffle], 1)
-    np.testing.assert_array_equal(found.hits[shuffle], again.hits)
-    for name, share in zip(found.classes, found.by_class, strict=True):
-        members = found.hits[y == name]
+    np.testing.assert_array_equal(recall.hits[shuffle], again.hits)
+    for name, share in zip(recall.classes, recall.by_class, strict=True):
+        members = recall.hits[y == name]
         assert np.isnan(share) if name == "z" else share == pytest.approx(members.mean())
-    assert found.excluded == 1
-    assert float(found) == pytest.approx(np.nanmean(found.hits))
+    assert recall.excluded == 1
+    assert float(recall) == pytest.approx(np.nanmean(recall.hits))
 
 
 @pytest.mark.parametrize(

@@ -29,10 +29,10 @@ def test_equals_a_loop_over_pairs(kind, dtype):
     rng = np.random.default_rng(0)
     x, y = rng.normal(size=(40, 7)).astype(dtype), rng.integers(4, size=40)
     y[0], x[3] = 9, 0
-    found = alignment(x, y, kind, memory=500)
+    pairs = alignment(x, y, kind, memory=500)
     expected = loop(x.astype(float), y, kind)
-    np.testing.assert_allclose(found.values, expected, rtol=1e-12, atol=1e-13)
-    assert found.attrs == {"kind": kind, "classes_of_one": 1, "zero_rows": 1}
+    np.testing.assert_allclose(pairs.values, expected, rtol=1e-12, atol=1e-13)
+    assert pairs.attrs == {"kind": kind, "classes_of_one": 1, "zero_rows": 1}
     np.testing.assert_allclose(cohesion(x, y, kind).values, np.diag(expected), rtol=1e-12, atol=1e-13)
 
 
@@ -41,8 +41,8 @@ def test_from_a_gram_matrix():
     x, y = rng.normal(size=(30, 5)), rng.integers(3, size=30)
     np.testing.assert_allclose(gram_alignment(x @ x.T, y), alignment(x, y), rtol=1e-12)
     lopsided = rng.normal(size=(30, 30))  # rows are the first class, columns the second
-    found = gram_alignment(lopsided, y)
-    assert float(found.sel({"class": 0, "other": 1})) == pytest.approx(lopsided[y == 0][:, y == 1].mean())
+    pairs = gram_alignment(lopsided, y)
+    assert float(pairs.sel({"class": 0, "other": 1})) == pytest.approx(lopsided[y == 0][:, y == 1].mean())
 
 
 @pytest.mark.parametrize(
@@ -63,8 +63,8 @@ def test_labels_as_tables_hold_them():
 
     x = np.random.default_rng(2).normal(size=(6, 2))
     names = pd.Series(["b", "a", "b", "a", "a", "b"], dtype=object)
-    found = alignment(pd.DataFrame(x), names)
-    np.testing.assert_array_equal(found, alignment(x, list(names)))
-    assert found["class"].values.tolist() == ["a", "b"]
+    pairs = alignment(pd.DataFrame(x), names)
+    np.testing.assert_array_equal(pairs, alignment(x, list(names)))
+    assert pairs["class"].values.tolist() == ["a", "b"]
     with pytest.raises(ValueError, match="numbers or texts"):
         alignment(x, np.array(["a", 1, "b", None, "a", "b"], dtype=object))

@@ -13,13 +13,13 @@ def test_far_negative_weights():
     def best(y):  # the optimal one: as low as -1e6 where a label is nearly zero
         return 1 - 1 / np.maximum(y, 1e-12)
 
-    values, found = spectral_estimator(drawn.X, drawn.y, best, count=3)
+    values, estimate = spectral_estimator(drawn.X, drawn.y, best, count=3)
     matrix = (drawn.X.T * best(drawn.y)) @ drawn.X / 600
     exact, vectors = np.linalg.eigh(matrix)
     # rounding of a matrix of this norm
     np.testing.assert_allclose(values, exact[-3:][::-1], atol=1e-14 * np.abs(exact).max())
-    assert abs(found[:, 0] @ vectors[:, -1]) == pytest.approx(1, abs=1e-6)
-    assert abs(found[:, 0] @ drawn.directions[:, 0]) > 0.9
+    assert abs(estimate[:, 0] @ vectors[:, -1]) == pytest.approx(1, abs=1e-6)
+    assert abs(estimate[:, 0] @ drawn.directions[:, 0]) > 0.9
 
 
 @pytest.mark.parametrize(

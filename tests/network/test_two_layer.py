@@ -15,15 +15,15 @@ def test_descent_direction_is_minus_the_gradient(outputs):
         moved = TwoLayer(first_layer, network.second_layer, network.activation)
         return 0.5 * np.sum((y - moved(x)) ** 2) / len(y)
 
-    found = network.descent_direction(x, y)
+    result = network.descent_direction(x, y)
     step = 1e-6
     for i, j in [(0, 0), (2, 3), (3, 4)]:
         shift = np.zeros((4, 5))
         shift[i, j] = step
         slope = (loss(network.first_layer + shift) - loss(network.first_layer - shift)) / (2 * step)
-        assert found[i, j] == pytest.approx(-slope, abs=1e-9)  # central differences: step² and rounding
+        assert result[i, j] == pytest.approx(-slope, abs=1e-9)  # central differences: step² and rounding
     moved = network.step(x, y, 0.3)
-    np.testing.assert_allclose(moved.first_layer, network.first_layer + 0.3 * found)
+    np.testing.assert_allclose(moved.first_layer, network.first_layer + 0.3 * result)
 
 
 @pytest.mark.parametrize(("m", "k"), [(30, 12), (12, 30), (20, 20)])
@@ -44,9 +44,9 @@ def test_zero_ridge_is_the_least_norm_solution(m, k, rank):
     rng = np.random.default_rng(2)
     phi = rng.normal(size=(m, rank)) @ rng.normal(size=(rank, k))
     y = rng.normal(size=m)
-    found = ridge_readout(phi, y, np.array([0.0]))[0]
-    np.testing.assert_allclose(found, np.linalg.lstsq(phi, y, rcond=None)[0], atol=1e-10)
-    np.testing.assert_allclose(found, ridge_readout(phi, y, np.array([1e-11]))[0], atol=1e-6)
+    result = ridge_readout(phi, y, np.array([0.0]))[0]
+    np.testing.assert_allclose(result, np.linalg.lstsq(phi, y, rcond=None)[0], atol=1e-10)
+    np.testing.assert_allclose(result, ridge_readout(phi, y, np.array([1e-11]))[0], atol=1e-6)
 
 
 def test_features_carry_the_width():

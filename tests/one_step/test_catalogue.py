@@ -40,9 +40,9 @@ def test_special_pictures(name, axes):
     shape = (*(len(values) for values in axes.values()), len(study.arms), 3)
     values = rng.uniform(0.1, 0.2, shape)
     values[0, ..., 1, :] = np.nan  # an arm that has nothing to say leaves a gap, not an error
-    found = xr.Dataset(
+    data = xr.Dataset(
         {"test_error": ((*axes, "arm", "trial"), values)},
         {**axes, "arm": list(study.arms), "trial": range(3)},
     )
-    drawn = figure(study, found)
+    drawn = figure(study, data)
     assert all(ax.get_xlabel() for ax in drawn.axes[: len(axes["beta"])])

@@ -27,16 +27,16 @@ def test_resolvent(size):
     resolvent = Resolvent(omega, b)
     np.testing.assert_allclose(resolvent.values, np.linalg.eigvalsh(omega), rtol=1e-10, atol=1e-12)
     shifts = np.array([0.0, 1e-3, 5.0])
-    for shift, found in zip(shifts, resolvent(shifts), strict=True):
-        np.testing.assert_allclose(omega @ found + shift * found, b, atol=1e-9 * np.abs(b).max())
+    for shift, each in zip(shifts, resolvent(shifts), strict=True):
+        np.testing.assert_allclose(omega @ each + shift * each, b, atol=1e-9 * np.abs(b).max())
 
 
 def test_resolvent_of_a_singular_matrix_is_the_solution_of_least_norm():
     rng = np.random.default_rng(1)
     root = rng.normal(size=(30, 12))
     omega, b = root @ root.T, root @ rng.normal(size=12)
-    found = Resolvent(omega, b)(np.zeros(1))[0]
-    np.testing.assert_allclose(found, np.linalg.pinv(omega, rcond=1e-10) @ b, atol=1e-5)
+    result = Resolvent(omega, b)(np.zeros(1))[0]
+    np.testing.assert_allclose(result, np.linalg.pinv(omega, rcond=1e-10) @ b, atol=1e-5)
 
 
 def test_linear_network_with_orthonormal_rows_has_a_closed_form():
@@ -46,7 +46,7 @@ def test_linear_network_with_orthonormal_rows_has_a_closed_form():
     mixture = GaussianMixture([1.0], None, [np.eye(k)])
     labels = Regression(np.full(k, 0.2), "linear", noise)
     moments = feature_moments(np.eye(k), activation("linear"), mixture, labels)
-    found = pooled_equivalents(moments, [m], np.array([ridge]))[0][0]
+    equivalents = pooled_equivalents(moments, [m], np.array([ridge]))[0][0]
     size = 1 / k
     slope = size - ridge - size * k / m
     kappa = 0.5 * (-slope + np.sqrt(slope**2 + 4 * ridge * size))
@@ -54,12 +54,12 @@ def test_linear_network_with_orthonormal_rows_has_a_closed_form():
     signal = k * 0.04
     test = (signal * (kappa / (size + kappa)) ** 2 + noise**2) / (1 - gamma)
     assert effective_ridge(np.full(k, size), m, ridge)[0] == pytest.approx(kappa, rel=1e-10)
-    assert found.test == pytest.approx(test, rel=1e-9)
-    assert found.train == pytest.approx(test * (ridge / kappa) ** 2, rel=1e-9)
+    assert equivalents.test == pytest.approx(test, rel=1e-9)
+    assert equivalents.train == pytest.approx(test * (ridge / kappa) ** 2, rel=1e-9)
     spread = k / m * size / (size + kappa) ** 2
     mean = signal * size / (size + kappa) ** 2
-    assert found.weight_square == pytest.approx(mean + test * spread, rel=1e-9)
-    assert found.by_class[0] == pytest.approx(test, rel=1e-9)
+    assert equivalents.weight_square == pytest.approx(mean + test * spread, rel=1e-9)
+    assert equivalents.by_class[0] == pytest.approx(test, rel=1e-9)
 
 
 def test_classwise_is_the_pooled_equivalent_for_equal_laws():
@@ -103,17 +103,17 @@ def test_limits(kind):
 
 def test_zero_ridge_with_fewer_features_than_samples():
     moments = _moments(k=30)
-    found = pooled_equivalents(moments, [120], np.array([0.0]))[0][0]
+    equivalents = pooled_equivalents(moments, [120], np.array([0.0]))[0][0]
     omega, b, square = moments.pooled()
     best = square - b @ np.linalg.solve(omega, b)
     # ordinary least squares: exact for Gaussian features up to terms of order 1/m
-    assert found.test == pytest.approx(best / (1 - 30 / 120), rel=1e-9)
-    assert found.train == pytest.approx(best * (1 - 30 / 120), rel=1e-9)
+    assert equivalents.test == pytest.approx(best / (1 - 30 / 120), rel=1e-9)
+    assert equivalents.train == pytest.approx(best * (1 - 30 / 120), rel=1e-9)
 
 
 def test_at_the_interpolation_threshold_without_ridge_the_error_is_infinite():
-    found = pooled_equivalents(_moments(k=40), [40], np.array([0.0]))[0][0]
-    assert found.test > 1e6
+    equivalents = pooled_equivalents(_moments(k=40), [40], np.array([0.0]))[0][0]
+    assert equivalents.test > 1e6
 
 
 def test_path_equals_single_solves():

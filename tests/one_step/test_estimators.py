@@ -93,5 +93,5 @@ def test_constant_inputs_and_extreme_units():
     np.testing.assert_allclose(constant.predict([[0, 0, 0], [0.1, 0.1, 0.1]]), y.mean(), rtol=1e-6)
     expected = OneStepRegressor(random_state=0).fit(x, y).predict(x)
     for size in (1e200, 1e-200):
-        found = OneStepRegressor(random_state=0).fit(size * x, y).predict(size * x)
-        np.testing.assert_allclose(found, expected, rtol=1e-6)
+        predicted = OneStepRegressor(random_state=0).fit(size * x, y).predict(size * x)
+        np.testing.assert_allclose(predicted, expected, rtol=1e-6)

@@ -45,11 +45,11 @@ def test_r_is_stationary_and_slopes_are_derivatives(kernel):
     for i in range(N):  # stationary: first-order changes of r leave L alone
         shift = r * (1 + 1e-4 * (np.arange(N) == i))
         assert abs(_log_determinant(kernel, g, 1.0, shift) - base) < 1e-6
-    found = functional.slope_in_g(r, functional.middle(g, r))
+    result = functional.slope_in_g(r, functional.middle(g, r))
     for c in range(K):
         step = 1e-4 * g[c] * (np.arange(K) == c)
         values = [_log_determinant(kernel, g + s, 1.0, _stationary(functional, g + s)) for s in (step, -step)]
-        assert found[c] == pytest.approx((values[0] - values[1]) / (2 * step[c]), rel=1e-5)
+        assert result[c] == pytest.approx((values[0] - values[1]) / (2 * step[c]), rel=1e-5)
 
 
 def test_errors_are_derivatives_of_the_energy(kernel):
@@ -58,7 +58,7 @@ def test_errors_are_derivatives_of_the_energy(kernel):
     assert solved.converged
     u, r = solved.value
     g = kernel.weights / u
-    found = functional.errors(m, u, r, noise=0.2)
+    answer = functional.errors(m, u, r, noise=0.2)
 
     def energy(g):
         r = _stationary(functional, g)
@@ -74,7 +74,7 @@ def test_errors_are_derivatives_of_the_energy(kernel):
     second = np.array([(slopes(g + s) - slopes(g - s)) / (2 * s.max()) for s in steps]).T
     carry = -second * kernel.weights / (m * u**2)
     # central differences with relative step 1e-4: errors of order 1e-7
-    np.testing.assert_allclose(found.test, np.linalg.solve(np.eye(K) - carry, risk), rtol=1e-4)
+    np.testing.assert_allclose(answer.test, np.linalg.solve(np.eye(K) - carry, risk), rtol=1e-4)
 
 
 def test_it_stands_for_a_matrix():

@@ -18,13 +18,13 @@ FREE = {"method": "asymptotic", "draws": 4, "nodes": 128}
 @pytest.mark.parametrize("link", ["relu", "He_3"])
 def test_network_free_predictions_carry_the_error_of_their_nodes(link):
     problem = Problem.scaled(**SQUARE, alpha=0.5, beta=0.5, link=link)
-    found = [problem.predict(seed, **FREE) for seed in range(5)]
+    result = [problem.predict(seed, **FREE) for seed in range(5)]
     for name in ("test_error", "train_error", "weight_norm"):
-        values = np.array([float(one[name]) for one in found])
-        told = np.sqrt(np.mean([float(one[f"{name}_sem"]) ** 2 for one in found]))
+        values = np.array([float(one[name]) for one in result])
+        told = np.sqrt(np.mean([float(one[f"{name}_sem"]) ** 2 for one in result]))
         # five seeds tell a spread to 35 %; batch averages are balanced, so that the spread told is too large
         assert values.std(ddof=1) < 1.6 * told
-    assert all(bool(one.converged) for one in found)
+    assert all(bool(one.converged) for one in result)
 
 
 def test_one_draw_has_no_error_to_tell_and_nodes_are_counted():
@@ -76,17 +76,17 @@ def test_the_hermite_model_warns_where_no_degree_serves(alpha, beta, direction):
 def test_the_hermite_model_is_silent_where_a_degree_serves():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        found = _without_beta(0.5, 0.4, "random").simulate(0, method="hermite")
-    assert np.isfinite(float(found.test_error))
+        simulated = _without_beta(0.5, 0.4, "random").simulate(0, method="hermite")
+    assert np.isfinite(float(simulated.test_error))
 
 
 @pytest.mark.parametrize("strength", [50, 1000])
 def test_what_gaussian_models_do_not_resolve_is_not_told(strength):
     # labels along a spike of 1000 n: 1e-7 of their variance is left, and both models are off by up to 70
     problem = Problem(*structured_data(60, 60.0 * strength, label_direction="spikes"), 60, 60)
-    found = problem.predict(0, **{**FREE, "draws": 2})
-    assert not bool(found.converged)
-    assert np.isnan(float(found.test_error))
+    predicted = problem.predict(0, **{**FREE, "draws": 2})
+    assert not bool(predicted.converged)
+    assert np.isnan(float(predicted.test_error))
     with pytest.warns(UserWarning, match="conditional_gaussian"):
         problem.simulate(0, method="conditional_gaussian")
     assert bool(problem.predict(0).converged)  # deterministic equivalents are right there
@@ -96,10 +96,10 @@ def test_what_gaussian_models_do_not_resolve_is_not_told(strength):
 def test_constant_labels_have_no_relative_error(value):
     constant = activation(lambda z: np.full_like(z, value))
     labels = Regression(np.eye(30)[0], link=constant)
-    found = Problem(structured_data(30, 3.0)[0], labels, 20, 40).simulate(0)
-    assert float(found.label_variance) == 0
-    assert np.isnan(float(found.relative_test_error))
-    assert np.isfinite(float(found.test_error))
+    simulated = Problem(structured_data(30, 3.0)[0], labels, 20, 40).simulate(0)
+    assert float(simulated.label_variance) == 0
+    assert np.isnan(float(simulated.relative_test_error))
+    assert np.isfinite(float(simulated.test_error))
 
 
 def test_the_hermite_model_warns_where_the_rule_leaves_out_a_degree_that_shows():

@@ -40,11 +40,11 @@ def flat(grid):
 @pytest.mark.parametrize(("gap", "verdict"), [(0.01, "holds"), (0.3, "does not hold")])
 def test_a_model_is_the_network_up_to_a_gap(gap, verdict):
     axes = {"ratio": [0.5, 1.0, 2.0], **ACTIVATIONS}
-    found = errors(axes, network=flat, hermite=lambda g: flat(g) * (1 + gap))
-    assert verdicts(claims.width(found)) == [verdict, verdict]
-    good = found.assign(train_error=found["train_error"].where(found["arm"] == "network", 1.0))
+    answer = errors(axes, network=flat, hermite=lambda g: flat(g) * (1 + gap))
+    assert verdicts(claims.width(answer)) == [verdict, verdict]
+    good = answer.assign(train_error=answer["train_error"].where(answer["arm"] == "network", 1.0))
     assert verdicts(claims.width(good)) == [verdict, "holds"]
-    one = found.copy(deep=True)
+    one = answer.copy(deep=True)
     one["test_error"].loc[{"arm": "hermite", "ratio": 1.0, "activation": "relu"}] *= 1.15  # at a single point
     assert "largest gap, relu, at k/m = 1" in claims.width(one)[0].evidence
     images = errors(
@@ -56,8 +56,8 @@ def test_a_model_is_the_network_up_to_a_gap(gap, verdict):
 def test_raw_and_fair_forms_are_judged_apart():
     """The raw error rises twentyfold, the error over Var(y) not at all: a change of units."""
     axes = {"alpha": [0.0, 0.5, 1.0], **ACTIVATIONS}
-    found = errors(axes, network=lambda g: flat(g) * np.exp(3 * g.alpha), hermite=lambda g: flat(g))
-    model, trained, raw, fair = claims.alpha(found)
+    answer = errors(axes, network=lambda g: flat(g) * np.exp(3 * g.alpha), hermite=lambda g: flat(g))
+    model, trained, raw, fair = claims.alpha(answer)
     assert (model.verdict, raw.verdict, fair.verdict) == ("does not hold", "holds", "undecided")
     assert "training error" in trained.text
     assert "raw error" in raw.text
@@ -71,22 +71,22 @@ def test_raw_and_fair_forms_are_judged_apart():
 def test_what_matters_changes_the_error(judge, axis):
     axes = {axis: [1, 2, 4] if axis == "rank" else [0.0, 0.5, 1.0], **ACTIVATIONS}
     slope = xr.DataArray([0.0, 1.0, 1.0], dims=axis)
-    found = errors(axes, network=lambda g: flat(g) * np.exp(slope), hermite=flat)
-    assert verdicts(judge(found))[2:] == ["holds", "does not hold"]
+    answer = errors(axes, network=lambda g: flat(g) * np.exp(slope), hermite=flat)
+    assert verdicts(judge(answer))[2:] == ["holds", "does not hold"]
 
 
 def test_strength_and_square():
-    found = errors(
+    answer = errors(
         {"beta": [0.0, 0.5, 1.0], "alpha": [0.0, 1.0]},
         network=lambda g: flat(g) * np.exp(-g.beta),
         hermite=flat,
     )
-    assert verdicts(claims.beta(found))[2] == "holds"
-    found = errors(
+    assert verdicts(claims.beta(answer))[2] == "holds"
+    answer = errors(
         {"beta": [0.2, 0.6, 1.0], "alpha": [0.0, 1.0]}, network=lambda g: flat(g) * np.exp(g.alpha)
     )
-    assert verdicts(claims.square(found)) == ["holds"]
-    assert verdicts(claims.square(found.assign(test_error=1 / found["test_error"]))) == ["does not hold"]
+    assert verdicts(claims.square(answer)) == ["holds"]
+    assert verdicts(claims.square(answer.assign(test_error=1 / answer["test_error"]))) == ["does not hold"]
 
 
 @pytest.mark.parametrize(
@@ -96,8 +96,8 @@ def test_strength_and_square():
 def test_degrees(first, expected):
     """The theorem gives degrees 1, 2, 3; below 3 a ReLU network has the model of degree 1."""
     arms = {f"degree_{d}": flat for d in range(1, 5)} | {"degree_1": lambda g: first * flat(g)}
-    found = errors({"beta": [0.3, 0.6, 0.74, 0.9]}, network=flat, conditional_gaussian=flat, **arms)
-    assert verdicts(claims.degree(found)) == expected
+    answer = errors({"beta": [0.3, 0.6, 0.74, 0.9]}, network=flat, conditional_gaussian=flat, **arms)
+    assert verdicts(claims.degree(answer)) == expected
 
 
 def test_every_study_with_claims_names_them_in_the_registry():

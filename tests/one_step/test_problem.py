@@ -38,21 +38,21 @@ def test_theory_and_experiment_give_the_same_observables(task):
     for model in ("network", "hermite", "conditional_gaussian"):
         assert set(problem.simulate(0, method=model, degree=2)) == expected
     for method in ("deterministic", "asymptotic"):
-        found = problem.predict(0, method=method)
+        predicted = problem.predict(0, method=method)
         sampled = expected - {"label_variance"} if method == "asymptotic" else set()
-        assert set(found) == expected | {"converged"} | {f"{name}_sem" for name in sampled}
-        assert bool(found.converged)
-        assert float(found.relative_test_error * found.label_variance) == pytest.approx(
-            float(found.test_error)
+        assert set(predicted) == expected | {"converged"} | {f"{name}_sem" for name in sampled}
+        assert bool(predicted.converged)
+        assert float(predicted.relative_test_error * predicted.label_variance) == pytest.approx(
+            float(predicted.test_error)
         )
 
 
 def test_the_trained_network_is_the_simulated_one():
     problem = Problem.scaled(**SMALL, ridge=[1e-3, 1e-1])
-    found, network = problem.simulate(rng=3), problem.train(rng=3)
+    result, network = problem.simulate(rng=3), problem.train(rng=3)
     residual = network.training_labels[:, None] - network.training_features @ network.readout.T
-    np.testing.assert_allclose((residual**2).mean(axis=0), found.train_error, rtol=1e-9)
-    np.testing.assert_allclose(np.linalg.norm(network.readout, axis=1), found.weight_norm, rtol=1e-9)
+    np.testing.assert_allclose((residual**2).mean(axis=0), result.train_error, rtol=1e-9)
+    np.testing.assert_allclose(np.linalg.norm(network.readout, axis=1), result.weight_norm, rtol=1e-9)
     # on fresh inputs, 40 000 of them: the same test error within four standard errors
     rng = np.random.default_rng(0)
     x, classes = problem.mixture.draw(problem.mixture.counts(40_000), rng)
@@ -86,10 +86,10 @@ def test_models_are_paired():
     problem = Problem.scaled(**SMALL, activation="linear")
     network = problem.simulate(3)
     for model in ("hermite", "conditional_gaussian"):
-        found = problem.simulate(3, method=model, degree=1)
+        simulated = problem.simulate(3, method=model, degree=1)
         for name in ("test_error", "train_error", "weight_norm"):
             # Hermite noise of variance 1e-16 and cubic splines on a linear function: rounding only
-            assert float(found[name]) == pytest.approx(float(network[name]), rel=1e-5)
+            assert float(simulated[name]) == pytest.approx(float(network[name]), rel=1e-5)
     assert float(problem.simulate(4).test_error) != float(network.test_error)
 
 
@@ -110,11 +110,11 @@ def test_exact_risk_is_the_mean_of_samples():
 def test_a_rare_class_has_its_share_of_every_sample():
     # 4 of 4000 test samples, in blocks of 500 that would each round its half sample away
     problem = Problem.scaled(dimension=20, width=10, samples=800, alpha=0.5, beta=0.5, weights=(0.999, 0.001))
-    found = problem.simulate(0)
-    assert np.isfinite(found.test_error_by_class).all()
+    simulated = problem.simulate(0)
+    assert np.isfinite(simulated.test_error_by_class).all()
     shares = np.array([0.999, 0.001])
-    assert float(found.test_error) == pytest.approx(
-        float(shares @ found.test_error_by_class.values), rel=1e-12
+    assert float(simulated.test_error) == pytest.approx(
+        float(shares @ simulated.test_error_by_class.values), rel=1e-12
     )
 
 
@@ -180,29 +180,29 @@ def test_half_convention():
 
 def test_network_free_prediction_does_not_grow_with_the_dimension():
     big = Problem.scaled(dimension=20_000, width=20_000, samples=20_000, alpha=0.5, beta=0.6)
-    found = big.predict(0, method="asymptotic", draws=2)
-    assert bool(found.converged)
-    assert 0 < float(found.train_error) < float(found.test_error)
+    predicted = big.predict(0, method="asymptotic", draws=2)
+    assert bool(predicted.converged)
+    assert 0 < float(predicted.train_error) < float(predicted.test_error)
 
 
 @pytest.mark.parametrize("weights", [(1.0,), (0.5, 0.5), (0.2, 0.3, 0.5)])
 @pytest.mark.parametrize(("alpha", "beta"), [(0.0, 0.0), (0.0, 1.0), (1.0, 1.0), (1.0, 0.5)])
 def test_network_free_prediction_covers_the_square(weights, alpha, beta):
     problem = Problem.scaled(dimension=300, width=200, samples=400, alpha=alpha, beta=beta, weights=weights)
-    found = problem.predict(0, method="asymptotic", draws=2)
-    assert bool(found.converged)
-    by_class = found.test_error_by_class.values
-    assert problem.mixture.weights @ by_class == pytest.approx(float(found.test_error))
-    assert 0 < float(found.relative_train_error) < float(found.relative_test_error) < 5
+    predicted = problem.predict(0, method="asymptotic", draws=2)
+    assert bool(predicted.converged)
+    by_class = predicted.test_error_by_class.values
+    assert problem.mixture.weights @ by_class == pytest.approx(float(predicted.test_error))
+    assert 0 < float(predicted.relative_train_error) < float(predicted.relative_test_error) < 5
 
 
 def test_a_prediction_that_did_not_converge_is_nan(monkeypatch):
     from firstlight.one_step.theory import functional
 
     monkeypatch.setattr(functional.Functional.solve, "__defaults__", (None, 1e-8, 1))
-    found = Problem.scaled(**SMALL).predict(0, method="asymptotic", draws=1)
-    assert not bool(found.converged)
-    assert np.isnan(float(found.test_error))
+    predicted = Problem.scaled(**SMALL).predict(0, method="asymptotic", draws=1)
+    assert not bool(predicted.converged)
+    assert np.isnan(float(predicted.test_error))
 
 
 def test_degrees_and_their_warnings():

@@ -62,5 +62,5 @@ def test_conditional_gaussian_of_a_span_that_fills_the_space_is_the_network():
     exact = NetworkFeatures(first_layer, activation("relu"))(x, None, rng)
     np.testing.assert_array_equal(model(x, np.zeros(20, dtype=int), rng), exact)  # no noise, no table
     problem = Problem.scaled(dimension=3, width=10, samples=30, alpha=0.5, beta=1.0)
-    found, network = problem.simulate(0, method="conditional_gaussian"), problem.simulate(0)
-    assert float(found.test_error) == float(network.test_error)
+    result, network = problem.simulate(0, method="conditional_gaussian"), problem.simulate(0)
+    assert float(result.test_error) == float(network.test_error)

@@ -37,16 +37,16 @@ def two_sided_step(edge):
      ("max(abs(z1)-1, 0) + 2", None)],
 )  # fmt: skip
 def test_one_coordinate_closed_forms(target, value):
-    found = delta_alg(target)
+    threshold = delta_alg(target)
     if value is None:  # an atom of mass P(|z| < 1), and z² known elsewhere
         inside = 2 * norm.cdf(1) - 1
         atom = (-2 * norm.pdf(1)) ** 2 / inside
         value = 1 / (atom + 2 * quad(lambda z: (z * z - 1) ** 2 * norm.pdf(z), 1, np.inf)[0])
     # slices of y: Richardson leaves a few 1e-7
-    assert found.value == pytest.approx(value, rel=1e-5)
-    assert abs(found.value - value) <= found.residual + 1e-6
-    assert found.converged
-    assert found.directions.tolist() == [[1.0]]
+    assert threshold.value == pytest.approx(value, rel=1e-5)
+    assert abs(threshold.value - value) <= threshold.residual + 1e-6
+    assert threshold.converged
+    assert threshold.directions.tolist() == [[1.0]]
 
 
 @pytest.mark.parametrize(
@@ -55,10 +55,10 @@ def test_one_coordinate_closed_forms(target, value):
      ("z1**2 + z2**2 + z3**2", 1.5, 3)],
 )  # fmt: skip
 def test_several_coordinates_closed_forms(target, value, learnt):
-    found = delta_alg(target)
-    assert found.value == pytest.approx(value, rel=5e-3)  # the accuracy that is promised
-    assert abs(found.value - value) <= 5 * found.residual + 1e-3 * value
-    assert found.directions.shape[1] == learnt
+    threshold = delta_alg(target)
+    assert threshold.value == pytest.approx(value, rel=5e-3)  # the accuracy that is promised
+    assert abs(threshold.value - value) <= 5 * threshold.residual + 1e-3 * value
+    assert threshold.directions.shape[1] == learnt
 
 
 def product_of_three():
@@ -78,15 +78,15 @@ def product_of_three():
 )  # fmt: skip
 def test_equal_eigenvalues_do_not_add_up_their_noise(function, k, value):
     none = np.zeros((k, 0))
-    found = conditional_threshold(MultiIndex(function, k), none, np.random.default_rng(1))
-    assert abs(found.value - value) <= 3 * found.residual  # a standard error
-    assert found.residual <= 3e-3 * value  # of which 1e-3 for the bins' width
-    assert found.directions.shape == (k, k)
+    threshold = conditional_threshold(MultiIndex(function, k), none, np.random.default_rng(1))
+    assert abs(threshold.value - value) <= 3 * threshold.residual  # a standard error
+    assert threshold.residual <= 3e-3 * value  # of which 1e-3 for the bins' width
+    assert threshold.directions.shape == (k, k)
 
 
 def test_nothing_to_find():
-    found = delta_alg("sign(z1*z2*z3)")
-    assert (found.value, found.directions.shape) == (np.inf, (3, 0))
+    threshold = delta_alg("sign(z1*z2*z3)")
+    assert (threshold.value, threshold.directions.shape) == (np.inf, (3, 0))
     assert delta_alg("z1**3").value == 0.0
 
 
@@ -123,24 +123,24 @@ def test_noise_of_any_size_beside_an_easy_direction():
         for y in np.arange(g.min() - 8 * noise, min(g.max() + 8 * noise, 12), noise / 8):
             near = np.exp(-0.5 * ((y - g) / noise) ** 2) * mass / np.sqrt(2 * np.pi)
             top += (near @ (b**2 - 1)) ** 2 / near.sum() / 8
-        found = delta_alg(MultiIndex(f"z1 + {text}", noise=noise))
-        assert found.converged
-        assert 1 / found.value == pytest.approx(top, rel=5e-4), (text, noise)
+        threshold = delta_alg(MultiIndex(f"z1 + {text}", noise=noise))
+        assert threshold.converged
+        assert 1 / threshold.value == pytest.approx(top, rel=5e-4), (text, noise)
 
 
 def test_noise_beside_labels_that_overflow():
     # both tell |z| but where the noise of 0.1 hides small labels: a little above 0.5, and no warning
     for text in ("exp(z1**4)", "z1**2/exp(-z1**4)"):
-        found = delta_alg(MultiIndex(text, noise=0.1))
-        assert found.converged
-        assert 0.5 < found.value < 0.51
+        threshold = delta_alg(MultiIndex(text, noise=0.1))
+        assert threshold.converged
+        assert 0.5 < threshold.value < 0.51
 
 
 def test_noise_closed_form_and_limit():
     # z given y = z + s·noise is normal: E[G²] = 2/(1 + s²)²
     known, rng = np.zeros((1, 0)), np.random.default_rng(0)
-    found = conditional_threshold(MultiIndex("z1", noise=0.7), known, rng)
-    assert found.value == pytest.approx((1 + 0.49) ** 2 / 2, rel=1e-4)
+    threshold = conditional_threshold(MultiIndex("z1", noise=0.7), known, rng)
+    assert threshold.value == pytest.approx((1 + 0.49) ** 2 / 2, rel=1e-4)
     assert delta_alg(MultiIndex("z1**2", noise=1e-5)).value == pytest.approx(0.5, rel=1e-3)
 
 
@@ -201,10 +201,10 @@ def test_subspaces(target, trivial, easy):
     [("z1*z2 + sign(z3)", 19 / 32), ("z1**2 + z2**2 + z3", 1.0)],
 )
 def test_given_an_easy_coordinate_the_rest_is_as_if_alone(target, value):
-    found = delta_alg(target)
-    assert found.known.ravel().tolist() == [0.0, 0.0, 1.0]
+    threshold = delta_alg(target)
+    assert threshold.known.ravel().tolist() == [0.0, 0.0, 1.0]
     # the jackknife's error, and the width of the bins
-    assert abs(found.value - value) <= 3 * found.residual + 1e-3 * value
+    assert abs(threshold.value - value) <= 3 * threshold.residual + 1e-3 * value
 
 
 @pytest.mark.parametrize(
@@ -238,9 +238,9 @@ def test_a_symmetry_takes_a_tilt_back(text, k, easy):
         target, frame = turned(text, k, seed)
         true = frame[:, easy]
         tilted = true + 0.03 * np.random.default_rng(seed).standard_normal(true.shape)
-        found = settled(target, tilted)
+        result = settled(target, tilted)
         # rounding, and of labels that only jump the finite differences of crossings
-        np.testing.assert_allclose(found @ found.T, true @ true.T, atol=1e-10)
+        np.testing.assert_allclose(result @ result.T, true @ true.T, atol=1e-10)
 
 
 def test_what_no_symmetry_proves():
@@ -258,9 +258,9 @@ def test_what_no_symmetry_proves():
 )  # fmt: skip
 def test_an_easy_direction_off_the_axes_hides_the_rest(target, value):
     # without noise the slightest tilt of the easy direction, or a label's last digits, would show the rest
-    found = delta_alg(target)
-    assert found.known.shape[1] == 1
-    assert abs(found.value - value) <= 4 * found.residual + 1e-9 * value
+    threshold = delta_alg(target)
+    assert threshold.known.shape[1] == 1
+    assert abs(threshold.value - value) <= 4 * threshold.residual + 1e-9 * value
 
 
 def test_a_turned_staircase():
@@ -277,8 +277,8 @@ def test_relevant_directions():
     rng = np.random.default_rng(0)
     frame = np.linalg.qr(rng.standard_normal((4, 4)))[0][:, :2]
     for function in (lambda w: np.sign(w[..., 0] * w[..., 1]), lambda w: np.sin(w[..., 0]) + w[..., 1] ** 2):
-        found = relevant_directions(MultiIndex(lambda z, f=function: f(z @ frame), directions=4))
-        np.testing.assert_allclose(found @ found.T, frame @ frame.T, atol=1e-7)  # rounding over the shift
+        basis = relevant_directions(MultiIndex(lambda z, f=function: f(z @ frame), directions=4))
+        np.testing.assert_allclose(basis @ basis.T, frame @ frame.T, atol=1e-7)  # rounding over the shift
     assert relevant_directions(MultiIndex("sign(z1*z2*z3)")).tolist() == np.eye(3).tolist()
     # a jump that few lines between two points meet
     assert relevant_directions(turned("z1 + 1e-3*sign(abs(z2) - 1)", 2, 1)[0]).shape == (2, 2)
@@ -310,9 +310,11 @@ def test_an_easy_direction_that_is_half_known():
 
 
 def test_pinned_edge_of_the_literature():
-    found = spectral_threshold("z1**2", lambda y: (y - 1) / (y + np.sqrt(2) - 1))
-    assert found.pinned
-    assert found.value == pytest.approx(1 / np.sqrt(2), rel=1e-4)  # a grid cut at |z| <= 9 would give .658
+    threshold = spectral_threshold("z1**2", lambda y: (y - 1) / (y + np.sqrt(2) - 1))
+    assert threshold.pinned
+    assert threshold.value == pytest.approx(
+        1 / np.sqrt(2), rel=1e-4
+    )  # a grid cut at |z| <= 9 would give .658
 
 
 @pytest.mark.parametrize("target", ["z1**2", f"sign(abs(z1)-{EDGE})", "z1**3 - 3*z1 + z1**2"])
@@ -355,9 +357,9 @@ def test_a_finite_stage_against_message_passing():
 def test_a_preprocessing_that_jumps(edge):
     # T = 1{y > edge²}: with p = P(|z| > edge) and c = E[z² - 1; |z| > edge] the threshold is p/c²
     share, moved = 2 * norm.sf(edge), 2 * edge * norm.pdf(edge)
-    found = spectral_threshold("z1**2", lambda y: np.where(y > edge**2, 1.0, 0.0))
-    assert found.value == pytest.approx(share / moved**2, rel=1e-3)
-    assert abs(found.value - share / moved**2) <= 2 * found.residual + 1e-6
+    threshold = spectral_threshold("z1**2", lambda y: np.where(y > edge**2, 1.0, 0.0))
+    assert threshold.value == pytest.approx(share / moved**2, rel=1e-3)
+    assert abs(threshold.value - share / moved**2) <= 2 * threshold.residual + 1e-6
 
 
 def test_spectral_estimator_below_and_above():
@@ -403,9 +405,9 @@ def test_product_from_its_bessel_density():
      "2 - 3*tanh(5*z1**2)**3", "sigmoid(-z1**4)"],
 )  # fmt: skip
 def test_outer_functions_do_not_matter(text):
-    found = delta_alg(text)
-    assert found.converged
-    assert found.value == pytest.approx(0.5, rel=1e-5)  # |z| is known from each
+    threshold = delta_alg(text)
+    assert threshold.converged
+    assert threshold.value == pytest.approx(0.5, rel=1e-5)  # |z| is known from each
 
 
 @pytest.mark.parametrize(
@@ -415,9 +417,9 @@ def test_outer_functions_do_not_matter(text):
      lambda u: np.exp(-1 / u**2), lambda u: 1e9 + u**2, lambda u: 1e-300 * u**2],
 )  # fmt: skip
 def test_labels_over_many_decades(function):
-    found = delta_alg(MultiIndex(lambda z: function(z[..., 0]), directions=1))
-    assert found.converged
-    assert found.value == pytest.approx(0.5, rel=2e-4)
+    threshold = delta_alg(MultiIndex(lambda z: function(z[..., 0]), directions=1))
+    assert threshold.converged
+    assert threshold.value == pytest.approx(0.5, rel=2e-4)
 
 
 @pytest.mark.parametrize(
@@ -430,19 +432,19 @@ def test_a_jump_is_not_rounding(text):
 
 @pytest.mark.parametrize("edge", [0.7, 1.0, 1.8])
 def test_jumps_in_an_easy_coordinate(edge):
-    found = delta_alg(f"sign(z1) + z2**2*(z1 > {edge})")  # z2² is told on one side of the jump only
-    assert found.converged
-    assert found.value == pytest.approx(1 / (2 * norm.sf(edge)), rel=0.01)  # of 256 slices
-    assert abs(found.value - 1 / (2 * norm.sf(edge))) <= found.residual
+    threshold = delta_alg(f"sign(z1) + z2**2*(z1 > {edge})")  # z2² is told on one side of the jump only
+    assert threshold.converged
+    assert threshold.value == pytest.approx(1 / (2 * norm.sf(edge)), rel=0.01)  # of 256 slices
+    assert abs(threshold.value - 1 / (2 * norm.sf(edge))) <= threshold.residual
 
 
 def test_what_is_told_in_a_small_part_of_the_plane():
     # in 1 % of it, where nodes spread evenly see it by chance: 42.7 once, infinity later
-    found = delta_alg("z1 + 3*sign(z2) + z3**2*(z1 > 1.5)*(z2 > 1)")
+    threshold = delta_alg("z1 + 3*sign(z2) + z3**2*(z1 > 1.5)*(z2 > 1)")
     value = 1 / (2 * norm.sf(1.5) * norm.sf(1))
-    assert found.converged
-    assert abs(found.value - value) <= 3 * found.residual
-    assert found.residual <= 0.02 * value
+    assert threshold.converged
+    assert abs(threshold.value - value) <= 3 * threshold.residual
+    assert threshold.residual <= 0.02 * value
 
 
 @pytest.mark.parametrize(
@@ -452,9 +454,9 @@ def test_what_is_told_in_a_small_part_of_the_plane():
      ("0.867*log(abs(z1) + 0.795)*exp(-0.773*z1**2)", 1.283)],
 )  # fmt: skip
 def test_slices_get_thin_towards_turning_points(target, value):
-    found = delta_alg(target)
-    assert found.value == pytest.approx(value, rel=1e-3)
-    assert abs(found.value - value) <= found.residual + 1e-4
+    threshold = delta_alg(target)
+    assert threshold.value == pytest.approx(value, rel=1e-3)
+    assert abs(threshold.value - value) <= threshold.residual + 1e-4
 
 
 @pytest.mark.parametrize(("edge", "height", "noise"), [(4.0, 10.0, 2.0), (1.4821, 2.0, 0.5)])
@@ -463,8 +465,8 @@ def test_noise_on_atoms(edge, height, noise):
     y = np.linspace(-12 * noise, height + 12 * noise, 400_001)
     low, high = norm.pdf(y / noise), norm.pdf((y - height) / noise)
     top = np.sum(tail**2 * (high - low) ** 2 / ((1 - p) * low + p * high)) * (y[1] - y[0]) / noise
-    found = delta_alg(MultiIndex(f"{height}*(abs(z1) > {edge})", noise=noise))
-    assert found.value == pytest.approx(1 / top, rel=1e-5)
+    threshold = delta_alg(MultiIndex(f"{height}*(abs(z1) > {edge})", noise=noise))
+    assert threshold.value == pytest.approx(1 / top, rel=1e-5)
 
 
 def test_functions_are_not_remembered():
@@ -484,6 +486,6 @@ def test_all_directions_of_the_eigenmatrix_are_learnt(target, seed):
 
 def test_labels_that_level_off_beyond_all_digits_are_said():
     # exact labels would tell |z|; those beyond |z| = 2.4 are all one in double precision
-    found = delta_alg(MultiIndex(lambda z: np.tanh(3 * z[..., 0] ** 2), directions=1))
-    assert not found.converged
-    assert abs(found.value - 0.5) <= found.residual
+    threshold = delta_alg(MultiIndex(lambda z: np.tanh(3 * z[..., 0] ** 2), directions=1))
+    assert not threshold.converged
+    assert abs(threshold.value - 0.5) <= threshold.residual

@@ -25,9 +25,9 @@ def two_sided_step(edge):
 
 @pytest.mark.parametrize("seed", [1, 2, 3, 7, 9, 13, 81, 301, 317])  # the last three were wrong once
 def test_a_sample_of_the_campaign(seed):
-    found = campaign.judged(seed)
-    assert not found["wrong"]
-    assert found["converged"]
+    wrong = campaign.judged(seed)
+    assert not wrong["wrong"]
+    assert wrong["converged"]
 
 
 @pytest.mark.parametrize(
@@ -40,11 +40,11 @@ def test_a_sample_of_the_campaign(seed):
       0.5 / norm.sf(0.3))],
 )  # fmt: skip
 def test_an_easy_direction_off_the_axes(text, noise, value):
-    found = delta_alg(MultiIndex(text, noise=noise))
-    assert found.known.shape == (2, 1)
+    threshold = delta_alg(MultiIndex(text, noise=noise))
+    assert threshold.known.shape == (2, 1)
     # slices of labels; those of tanh agree in all digits far out, which the error tells
-    assert abs(found.value - value) <= found.residual + 1e-4 * value
-    assert found.converged
+    assert abs(threshold.value - value) <= threshold.residual + 1e-4 * value
+    assert threshold.converged
 
 
 @pytest.mark.parametrize(
@@ -70,6 +70,6 @@ def test_nothing_and_infinity_need_evidence():
 
 @pytest.mark.parametrize("text", ["sin(1e300*z1)", "cos(1000*z1)"])
 def test_labels_that_turn_too_often_are_sampled(text):
-    found = delta_alg(text)  # once 5.6 GB, and half a minute
-    assert (found.value, found.route) == (np.inf, "quasi-Monte-Carlo")
-    assert found.converged
+    threshold = delta_alg(text)  # once 5.6 GB, and half a minute
+    assert (threshold.value, threshold.route) == (np.inf, "quasi-Monte-Carlo")
+    assert threshold.converged

@@ -125,7 +125,7 @@ def test_the_static_point_with_ridge_solves_the_ridge_problem():
     labels = label_law(target)
     sample = draw(labels, 1, 1 << 15)
     delta = 2.0
-    found = static_point(student, sample, delta)
+    point = static_point(student, sample, delta)
     signal = float(sample.weight @ (sample.y * sample.easy[:, 0]))
     rest = float(sample.weight @ sample.y**2) - signal**2
     # s solves λ s = 1/δ - s/(1 + s): Marchenko and Pastur
@@ -133,17 +133,17 @@ def test_the_static_point_with_ridge_solves_the_ridge_problem():
     s = (-b + np.sqrt(b * b + 4 * lam / delta)) / (2 * lam)
     shrink = 1 / (1 + lam * (1 + s))
     residual = (rest + signal**2 * (1 - shrink) ** 2) / (1 - delta * (s / (1 + s)) ** 2)
-    assert found.overlap[0, 0] == pytest.approx(signal * shrink, rel=5e-3)
-    assert found.norm[0, 0] == pytest.approx(delta * s**2 / (1 + s) ** 2 * residual, rel=1e-2)
+    assert point.overlap[0, 0] == pytest.approx(signal * shrink, rel=5e-3)
+    assert point.norm[0, 0] == pytest.approx(delta * s**2 / (1 + s) ** 2 * residual, rel=1e-2)
 
 
 def test_the_hessian_after_training():
     path = dmft(TARGET, BASE, 3.0, 0.25, 16, 1 << 13, times=(4, 16))
     for index, (edge, outlier, overlap) in enumerate([(-0.252, -0.273, 0.201), (-0.273, -0.352, 0.361)]):
-        found = path.spectrum(index)
-        left = [o for o in found.outliers if o.side == "left"]
+        spectrum = path.spectrum(index)
+        left = [o for o in spectrum.outliers if o.side == "left"]
         # another computation with other samples; two scrambles differ by about 1 %
-        assert found.left_edge == pytest.approx(edge, abs=5e-3)
+        assert spectrum.left_edge == pytest.approx(edge, abs=5e-3)
         assert left[0].value == pytest.approx(outlier, abs=5e-3)
         assert left[0].overlap == pytest.approx(overlap, abs=0.01)
     below = dmft(TARGET, BASE, 2.0, 0.25, 16, 1 << 13, times=(4, 16))
@@ -153,10 +153,10 @@ def test_the_hessian_after_training():
 def test_outliers_along_the_weights_after_training():
     for steps, expected in ((2, -0.225), (6, 0.140)):
         path = dmft(TARGET, BASE, 7.606, 0.1, steps, 1 << 12, times=(steps,))
-        found = path.spectrum(0).other_outliers[0]
-        assert found.side == "left"
+        result = path.spectrum(0).other_outliers[0]
+        assert result.side == "left"
         # scatter of samples; leaving the forces out would give -0.227 and 0.134, no training -0.349
-        assert found.value == pytest.approx(expected, abs=6e-3)
+        assert result.value == pytest.approx(expected, abs=6e-3)
         values, overlaps = [], []
         for seed in range(3):
             run, drawn = descend(TARGET, BASE, 7.606, 0.1, steps, 500, np.random.default_rng(seed))
@@ -166,9 +166,9 @@ def test_outliers_along_the_weights_after_training():
             values.append(low.values[np.argmax(part)])
             overlaps.append(part.max())
         # class fractions move eigenvalues by 0.04 at d = 500; the mean of three
-        assert np.mean(values) == pytest.approx(found.value, abs=0.05)
+        assert np.mean(values) == pytest.approx(result.value, abs=0.05)
         if steps == 2:  # later it comes close to the bulk, and mixes with it at such d
-            assert np.mean(overlaps) == pytest.approx(found.overlap, abs=0.05)
+            assert np.mean(overlaps) == pytest.approx(result.overlap, abs=0.05)
     for delta, steps in ((3.0, 16), (5.0, 16)):  # none is seen, though without the forces -0.145 would be one
         spectrum = dmft(TARGET, BASE, delta, 0.25, steps, 1 << 12, times=(steps,)).spectrum(0)
         assert not spectrum.other_outliers
@@ -211,11 +211,11 @@ def test_the_law_of_a_simulated_network():
     run, drawn = descend(TARGET, BASE, 3.0, 0.25, 16, 1500, np.random.default_rng(2))
     law = empirical_law(TARGET, BASE, drawn.y, run[-1][1])
     theory = dmft(TARGET, BASE, 3.0, 0.25, 16, 1 << 13, times=(16,)).spectrum(0)
-    found = hessian_spectrum(TARGET, BASE, 3.0, law)
+    spectrum = hessian_spectrum(TARGET, BASE, 3.0, law)
     # n = 4500: the class fractions scatter by 4 % and move the spectrum, overlaps by about 0.02
-    assert found.left_edge == pytest.approx(theory.left_edge, abs=0.04)
-    assert found.outliers[0].value == pytest.approx(theory.outliers[0].value, abs=0.05)
-    assert found.outliers[0].overlap == pytest.approx(theory.outliers[0].overlap, abs=0.06)
+    assert spectrum.left_edge == pytest.approx(theory.left_edge, abs=0.04)
+    assert spectrum.outliers[0].value == pytest.approx(theory.outliers[0].value, abs=0.05)
+    assert spectrum.outliers[0].overlap == pytest.approx(theory.outliers[0].overlap, abs=0.06)
 
 
 def test_several_hard_directions():
@@ -377,9 +377,9 @@ def base_threshold():
 def test_the_base_model_row_and_limit(base_threshold):
     known = {0: 4.741, 4: 2.267, 8: 2.129, 16: 2.243, 32: 2.488, 64: 2.704}
     for t, value in known.items():
-        found = base_threshold.curve[list(base_threshold.times).index(t)]
+        result = base_threshold.curve[list(base_threshold.times).index(t)]
         # halves of 4096 samples scatter by 0.4 %, and eight delta are interpolated
-        assert found == pytest.approx(value, rel=0.015)
+        assert result == pytest.approx(value, rel=0.015)
     assert base_threshold.route == "extrapolated"
     assert base_threshold.value == pytest.approx(3.02, rel=0.03)
     assert base_threshold.value >= base_threshold.delta_alg
@@ -387,29 +387,29 @@ def test_the_base_model_row_and_limit(base_threshold):
 
 @pytest.mark.parametrize("steps", [16, 32])
 def test_short_runs_say_how_little_they_know(base_threshold, steps):
-    found = delta_nn(TARGET, BASE, 0.25, steps, draws=1 << 11)
-    for one in (found, base_threshold):
+    limit = delta_nn(TARGET, BASE, 0.25, steps, draws=1 << 11)
+    for one in (limit, base_threshold):
         assert abs(one.value - 3.0) <= one.residual  # the limit from 128 steps, 3.00 ± 0.03
-    assert found.residual > base_threshold.residual
-    bridged = abs(found.value - found.curve[-1]) / found.value
-    assert found.converged == (found.residual < 0.1 * found.value and bridged < 0.25)
+    assert limit.residual > base_threshold.residual
+    bridged = abs(limit.value - limit.curve[-1]) / limit.value
+    assert limit.converged == (limit.residual < 0.1 * limit.value and bridged < 0.25)
     assert bridged < 0.25 or steps == 16
 
 
 def test_static_threshold_with_an_easy_direction():
-    found = delta_nn("tanh(0.5*z1 + 1.5*(z2**2 - 1))", Student("gelu"))
-    assert found.route == "static"
-    assert found.value == pytest.approx(7.65, rel=0.02)
-    assert found.converged
+    limit = delta_nn("tanh(0.5*z1 + 1.5*(z2**2 - 1))", Student("gelu"))
+    assert limit.route == "static"
+    assert limit.value == pytest.approx(7.65, rel=0.02)
+    assert limit.converged
 
 
 @pytest.mark.slow
 def test_a_large_threshold_is_not_taken_for_infinity():
     # computed apart with many more samples: the margin is +0.0003 at 80 and -0.0003 at 90
-    found = delta_nn("tanh(z1 + 1.5*(z2**2 - 1))", Student("gelu"), draws=1 << 12)
-    assert found.route == "static"
-    assert abs(found.value - 84.7) < found.residual
-    assert not found.converged
+    limit = delta_nn("tanh(z1 + 1.5*(z2**2 - 1))", Student("gelu"), draws=1 << 12)
+    assert limit.route == "static"
+    assert abs(limit.value - 84.7) < limit.residual
+    assert not limit.converged
 
 
 def test_a_few_scrambles_have_a_95_per_cent_interval():
@@ -428,17 +428,17 @@ def test_a_line_over_a_third_of_the_limit_is_not_trusted():
 
 def test_a_flat_curve_is_no_limit_before_training_has_begun():
     # tiny weights do not move in eight steps; the limit of this network is near 3
-    found = delta_nn(TARGET, Student("tanh_squared", 1.0, 1e-3), steps=8, draws=1 << 10)
-    assert (found.route, found.converged, found.residual) == ("not found", False, np.inf)
-    assert np.isnan(found.value)
-    assert found.curve[-1] == pytest.approx(0.767, abs=0.01)  # delta_alg: all that the first steps ask for
+    limit = delta_nn(TARGET, Student("tanh_squared", 1.0, 1e-3), steps=8, draws=1 << 10)
+    assert (limit.route, limit.converged, limit.residual) == ("not found", False, np.inf)
+    assert np.isnan(limit.value)
+    assert limit.curve[-1] == pytest.approx(0.767, abs=0.01)  # delta_alg: all that the first steps ask for
 
 
 def test_some_networks_never_learn():
     # at the end of training with GELU the loss curves upwards along z1, however many samples there are
     student = Student("gelu", 1.0, 0.8)
-    found = delta_nn(TARGET, student)
-    assert (found.value, found.route, found.converged) == (np.inf, "static", True)
+    limit = delta_nn(TARGET, student)
+    assert (limit.value, limit.route, limit.converged) == (np.inf, "static", True)
     run, drawn = descend(TARGET, student, 6.0, 0.4, 60, 300, np.random.default_rng(0))
     H = hessian_operator(drawn.X, drawn.y, run[-1][0], [1.0], "gelu")
     low = extreme_eigenpairs(H, 1, 1)
@@ -493,9 +493,9 @@ def test_a_step_need_not_be_stable_far_below_the_threshold():
     student = Student("tanh_squared", 1.0, 0.4)
     with pytest.raises(ValueError, match="unstable"):
         dmft(TARGET, student, 0.77, 0.29, 8, 512)  # at delta_alg
-    found = delta_nn(TARGET, student, 0.29, 8, draws=512)
-    assert found.step_size == 0.29
-    assert np.isfinite(found.curve[-3:]).all()
+    limit = delta_nn(TARGET, student, 0.29, 8, draws=512)
+    assert limit.step_size == 0.29
+    assert np.isfinite(limit.curve[-3:]).all()
     with pytest.raises(ValueError, match=r"step_size = 5\.0: unstable"):
         delta_nn(TARGET, student, 5, 8, draws=512)
 
@@ -536,13 +536,13 @@ def test_sizes_may_be_numpy_integers():
 
 def test_free_training_has_no_hard_outliers():
     path = dmft(TARGET, BASE, 3.0, 0.25, 4, 1 << 13, hold_hard=False, start_overlap=0.05)
-    found = path.spectrum(2)
-    assert (found.margin, found.outliers) == (np.inf, ())
+    spectrum = path.spectrum(2)
+    assert (spectrum.margin, spectrum.outliers) == (np.inf, ())
     # the hidden direction is among those that training knows of, and its outlier too: with the overlap held
     # it is one in the hard block
     held = dmft(TARGET, BASE, 3.0, 0.25, 4, 1 << 13).spectrum(2)
-    assert found.left_edge == pytest.approx(held.left_edge, abs=0.02)  # other scrambles of 1024 samples
-    assert hessian_spectrum(TARGET, BASE, 3.0, path.law(2)).left_edge == found.left_edge
+    assert spectrum.left_edge == pytest.approx(held.left_edge, abs=0.02)  # other scrambles of 1024 samples
+    assert hessian_spectrum(TARGET, BASE, 3.0, path.law(2)).left_edge == spectrum.left_edge
 
 
 @pytest.mark.parametrize(
@@ -578,5 +578,5 @@ def test_bad_input(call, message):
 
 
 def test_nothing_to_find():
-    found = delta_nn("sign(z1*z2*z3)", BASE)
-    assert (found.value, found.route) == (np.inf, "nothing to find")
+    limit = delta_nn("sign(z1*z2*z3)", BASE)
+    assert (limit.value, limit.route) == (np.inf, "nothing to find")

@@ -122,15 +122,15 @@ def test_relu_against_a_published_run():
     apart = [(0.2149, 1e-4), (0.1742, 1e-4), (0.3500, 1e-4)]
     descents = [(0.2148, 5e-4), (0.1740, 6e-4), (0.3502, 2e-4)]
 
-    def found(run):
+    def result(run):
         signed = run.overlap[6] * np.array([[1, -1], [-1, 1]])  # both neurons alike: their mean
         return np.array([*signed.mean(axis=0), run.test_loss[6]])
 
-    error = path.standard_error(found)
+    error = path.standard_error(result)
     assert (error < 1e-3).all()
     for rows in (published, apart, descents):
         value, theirs = np.transpose(rows)
-        assert (np.abs(found(path) - value) < 3 * np.hypot(error, theirs)).all()
+        assert (np.abs(result(path) - value) < 3 * np.hypot(error, theirs)).all()
     # after one step in closed form: |w|² = 0.853558, where dropping the kink's point mass leaves 0.80
     assert path.norm[1].mean() == pytest.approx(0.853558, abs=3e-4)
 
@@ -147,8 +147,8 @@ def test_the_response_of_a_kink():
 def test_variance_of_hard_overlaps_with_kinks():
     # 7500 descents at d = 300, computed apart: .909(15) .121(12) 1.060(17), the first 2 % low by saturation
     student = Student("relu", (1.0, -0.6), 1.0)
-    found = dmft(STEP, student, 2.2, 0.4, 12, 1 << 14).hard_variance[12]
-    np.testing.assert_allclose(found[[0, 0, 1], [0, 1, 1]], [0.927, 0.121, 1.060], atol=0.05)
+    path = dmft(STEP, student, 2.2, 0.4, 12, 1 << 14).hard_variance[12]
+    np.testing.assert_allclose(path[[0, 0, 1], [0, 1, 1]], [0.927, 0.121, 1.060], atol=0.05)
     assert escape_time(STEP, student, 2.2, 0.4, 1000, steps=8, draws=1 << 10).cosine.shape == (9,)
     learnt = LearningProblem(
         activation="relu", samples_per_dimension=3.0, dimension=100, steps=20, theory_steps=16
@@ -179,12 +179,12 @@ def test_standard_errors_cover():
 def test_opposite_signs_at_default_samples():
     # |w_2|² scattered from 2.26 to 2.59 between scrambles of the response functions, and told no error
     problem = Problem(second_layer=(1.0, -1.0), steps=32, spectrum=False)
-    found = [problem.predict(rng=seed) for seed in range(3)]
-    norms = np.array([float(one.norm[-1, 1]) for one in found])
-    errors = np.array([float(one.norm_sem[-1, 1]) for one in found])
+    values = [problem.predict(rng=seed) for seed in range(3)]
+    norms = np.array([float(one.norm[-1, 1]) for one in values])
+    errors = np.array([float(one.norm_sem[-1, 1]) for one in values])
     assert (errors < 0.01 * norms).all()
     assert np.ptp(norms) < 4 * errors.max()
-    assert all(bool(one.converged.all()) for one in found)
+    assert all(bool(one.converged.all()) for one in values)
 
 
 def test_predictions_tell_their_errors():
@@ -200,14 +200,14 @@ def test_predictions_tell_their_errors():
             hold_hard=False,
         ),
     ):
-        found = problem.predict(draws=1 << 11)
-        names = [name for name in found.data_vars if not name.endswith("_sem") and name != "converged"]
+        predicted = problem.predict(draws=1 << 11)
+        names = [name for name in predicted.data_vars if not name.endswith("_sem") and name != "converged"]
         for name in names:
-            assert found[f"{name}_sem"].dims == found[name].dims
-        assert (found.test_loss_sem[1:] > 0).all()
+            assert predicted[f"{name}_sem"].dims == predicted[name].dims
+        assert (predicted.test_loss_sem[1:] > 0).all()
         # eight times the samples: about a third of the error, itself known to a quarter
         more = problem.predict(draws=1 << 14)
-        assert float(more.test_loss_sem.mean()) < 0.7 * float(found.test_loss_sem.mean())
+        assert float(more.test_loss_sem.mean()) < 0.7 * float(predicted.test_loss_sem.mean())
         assert bool(more.converged.all())
     few = Problem(second_layer=(1.0, -1.0), steps=32, spectrum=False).predict(draws=1 << 9)
     assert not few.converged.all()  # 64 samples in a scramble are too few for 64 forces
@@ -217,17 +217,17 @@ def test_predictions_tell_their_errors():
 
 def test_verdicts_count_the_errors_of_theory():
     problem = Problem(samples_per_dimension=3.0, dimension=100, steps=4, spectrum=False)
-    found = compare(problem, trials=3, rng=0, predict={"draws": 1 << 10})
-    np.testing.assert_array_equal(found.test_loss_predicted_sem.dims, ("time",))
-    assert (found.test_loss_predicted_sem[1:] > 0).all()
+    comparison = compare(problem, trials=3, rng=0, predict={"draws": 1 << 10})
+    np.testing.assert_array_equal(comparison.test_loss_predicted_sem.dims, ("time",))
+    assert (comparison.test_loss_predicted_sem[1:] > 0).all()
 
 
 def test_success_tells_its_error():
-    found = LearningProblem(samples_per_dimension=2.2, dimension=120, steps=100, theory_steps=32).predict(
+    predicted = LearningProblem(samples_per_dimension=2.2, dimension=120, steps=100, theory_steps=32).predict(
         draws=1 << 11
     )
-    assert 0 < float(found.success_sem) < 0.1
-    assert bool(found.converged)
+    assert 0 < float(predicted.success_sem) < 0.1
+    assert bool(predicted.converged)
     time = escape_time(STEP, Student("tanh_squared", 1.5, 0.8, offset=-0.5), 6.0, 0.12, 500, steps=48)
     assert 0 < time.error < 0.05 * time.time
 

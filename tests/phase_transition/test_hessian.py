@@ -66,9 +66,9 @@ def test_stacks_of_small_matrices(m):
 
 def test_the_mean_of_the_density():
     law, student = MultiIndex("cos(2*z1)"), Student("cos", 1.0, 0.7, offset=0.2)
-    found = hessian_spectrum(law, student, 6.0)
-    x = np.linspace(found.left_edge - 0.5, found.right_edge + 0.5, 200)
-    density = found.density(x, width=2e-3)
+    spectrum = hessian_spectrum(law, student, 6.0)
+    x = np.linspace(spectrum.left_edge - 0.5, spectrum.right_edge + 0.5, 200)
+    density = spectrum.density(x, width=2e-3)
     z, h = np.random.default_rng(0).standard_normal((2, 200_000, 1))
     # the smoothing's tails beyond the grid; plain draws err by 0.003
     assert np.trapezoid(density, x) == pytest.approx(1.0, abs=0.02)
@@ -106,27 +106,27 @@ def test_edge_against_the_concave_program(student, delta):
 )  # fmt: skip
 def test_values_computed_elsewhere(student, delta, edge, outlier, overlap):
     # an independent computation on other nodes, rounded to its digits
-    found = hessian_spectrum(TARGET, student, delta)
-    assert found.left_edge == pytest.approx(edge, abs=3e-4)
-    assert found.outliers[0].value == pytest.approx(outlier, abs=3e-4)
-    assert found.outliers[0].overlap == pytest.approx(overlap, abs=1e-3)
-    assert found.margin < 0
+    spectrum = hessian_spectrum(TARGET, student, delta)
+    assert spectrum.left_edge == pytest.approx(edge, abs=3e-4)
+    assert spectrum.outliers[0].value == pytest.approx(outlier, abs=3e-4)
+    assert spectrum.outliers[0].overlap == pytest.approx(overlap, abs=1e-3)
+    assert spectrum.margin < 0
 
 
 def test_below_the_threshold_there_is_none():
     for student, delta in ((ONE, 2.853), (TWO, 0.858)):
-        found = hessian_spectrum(TARGET, student, delta)
-        assert not [o for o in found.outliers if o.side == "left"]
-        assert found.margin > 0
+        spectrum = hessian_spectrum(TARGET, student, delta)
+        assert not [o for o in spectrum.outliers if o.side == "left"]
+        assert spectrum.margin > 0
 
 
 def test_the_bulk_against_eigenvalues():
     d = 400
     matrix, _ = simulated_hessian(TWO, 1.962, d, np.random.default_rng(0))
     eigenvalues = np.linalg.eigvalsh(matrix)
-    found = hessian_spectrum(TARGET, TWO, 1.962, draws=2048)
-    x = np.linspace(found.left_edge - 0.2, found.right_edge + 0.2, 160)
-    density = found.density(x, width=3e-3)
+    spectrum = hessian_spectrum(TARGET, TWO, 1.962, draws=2048)
+    x = np.linspace(spectrum.left_edge - 0.2, spectrum.right_edge + 0.2, 160)
+    density = spectrum.density(x, width=3e-3)
     mass = np.concatenate([[0], np.cumsum(0.5 * (density[1:] + density[:-1]) * np.diff(x))])
     assert mass[-1] == pytest.approx(1, abs=0.02)
     empirical = np.searchsorted(eigenvalues, x) / eigenvalues.size
@@ -135,8 +135,8 @@ def test_the_bulk_against_eigenvalues():
 
 @pytest.mark.parametrize(("student", "delta", "d"), [(ONE, 14.262, 350), (TWO, 3.0, 350), (FOUR, 9.0, 250)])
 def test_outliers_against_simulation(student, delta, d):
-    found = hessian_spectrum(TARGET, student, delta, draws=1 << 12)
-    expected = min((o for o in found.outliers if o.side == "left"), key=lambda o: o.value)
+    spectrum = hessian_spectrum(TARGET, student, delta, draws=1 << 12)
+    expected = min((o for o in spectrum.outliers if o.side == "left"), key=lambda o: o.value)
     values, overlaps = [], []
     for seed in range(4):
         matrix, direction = simulated_hessian(student, delta, d, np.random.default_rng(seed))
@@ -153,8 +153,8 @@ def test_outliers_against_simulation(student, delta, d):
 
 
 def test_outliers_along_the_weights():
-    found = hessian_spectrum(TARGET, ONE, 7.606)
-    assert found.other_outliers[0].value == pytest.approx(-0.3487, abs=3e-4)
+    spectrum = hessian_spectrum(TARGET, ONE, 7.606)
+    assert spectrum.other_outliers[0].value == pytest.approx(-0.3487, abs=3e-4)
 
 
 def test_rare_extremes_do_not_move_the_edge():
@@ -173,10 +173,10 @@ def test_rare_extremes_do_not_move_the_edge():
 
 
 def test_outliers_along_the_weights_of_four_neurons():
-    found = hessian_spectrum(TARGET, Student("tanh_squared", (1.0,) * 4, 0.5), 2.0, draws=1 << 11)
+    spectrum = hessian_spectrum(TARGET, Student("tanh_squared", (1.0,) * 4, 0.5), 2.0, draws=1 << 11)
     # two simulations at d = 1000: the lowest at -0.678 and -0.686, with parts of 0.26 and 0.28 along the rows
-    assert found.other_outliers[0].value == pytest.approx(-0.68, abs=0.04)
-    assert found.other_outliers[0].overlap == pytest.approx(0.26, abs=0.06)
+    assert spectrum.other_outliers[0].value == pytest.approx(-0.68, abs=0.04)
+    assert spectrum.other_outliers[0].overlap == pytest.approx(0.26, abs=0.06)
 
 
 def test_phase_retrieval_with_a_normalised_loss():
@@ -189,10 +189,10 @@ def test_phase_retrieval_with_a_normalised_loss():
     z = np.random.default_rng(0).standard_normal((1 << 16, 2))
     D = student.curvature(z[:, 0], z[:, 1:])
     law = CurvatureLaw(D, np.full(len(z), 1 / len(z)), (z[:, 0] ** 2)[:, None, None])
-    found = hessian_spectrum("abs(z1)", student, 2.274, law)
+    spectrum = hessian_spectrum("abs(z1)", student, 2.274, law)
     # 65536 plain samples: one per cent
-    assert found.outliers[0].value == pytest.approx(-0.3771, abs=6e-3)
-    assert found.outliers[0].overlap == pytest.approx(0.191, abs=0.02)
+    assert spectrum.outliers[0].value == pytest.approx(-0.3771, abs=6e-3)
+    assert spectrum.outliers[0].overlap == pytest.approx(0.191, abs=0.02)
 
 
 def test_ridge_shifts_the_spectrum():
@@ -225,11 +225,11 @@ def test_bounded_labels_pass(text):
 
 def test_a_loss_may_have_constant_curvature():
     mine = Loss("mine", lambda y, f: 0.5 * (f - y) ** 2, lambda y, f: f - y, lambda y, f: 1.0)
-    found = [
+    values = [
         hessian_spectrum(TARGET, Student("tanh_squared", (1.0, 0.5), 0.8, loss=loss), 4.0, draws=256)
         for loss in (mine, "square")
     ]
-    assert found[0].left_edge == pytest.approx(found[1].left_edge, rel=1e-12)  # rounding
+    assert values[0].left_edge == pytest.approx(values[1].left_edge, rel=1e-12)  # rounding
 
 
 def test_a_singular_step_is_not_the_end():
@@ -251,8 +251,10 @@ def test_a_loss_may_overflow_far_out():
 
 
 def test_small_experiments():
-    found = SpectrumProblem(dimension=8).simulate(0)  # fewer eigenvalues than are searched for the hidden one
-    assert found.smallest_eigenvalue <= found.hidden_eigenvalue <= found.largest_eigenvalue
+    simulated = SpectrumProblem(dimension=8).simulate(
+        0
+    )  # fewer eigenvalues than are searched for the hidden one
+    assert simulated.smallest_eigenvalue <= simulated.hidden_eigenvalue <= simulated.largest_eigenvalue
 
 
 def a_law(D=((1.0,), (1.0,)), weight=(0.5, 0.5), hard=1, latent=None):

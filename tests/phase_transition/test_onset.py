@@ -46,9 +46,9 @@ def test_onset_grows_as_the_logarithm_of_the_dimension():
 
 def test_half_succeed_at_the_onset():
     # a pilot at the size itself needs no law: half of other descents must succeed there
-    found = onset(STEP, BASE, 0.25, 60, 60, pilot_dimension=60, runs=120)
+    result = onset(STEP, BASE, 0.25, 60, 60, pilot_dimension=60, runs=120)
     network, law = Network(BASE.sigma, BASE.a, BASE.penalty), MultiIndex(STEP)
-    rng, size = np.random.default_rng(1), (round(found.value * 60), 60)
+    rng, size = np.random.default_rng(1), (round(result.value * 60), 60)
     wins = [
         np.isfinite(
             escape_steps(network, law, np.eye(1), Training(0.25), size, 60, 0.2, scale=0.8, rng=rng)[0]
@@ -89,13 +89,13 @@ def test_median_and_mean_over_starts():
     # d = 200, 800 of the base model at δ = 5: rms 11.7, 16.2; mean 16.3, 21.1; descents 17.9(8), 20.5(1.2)
     path = dmft(STEP, BASE, 5.0, 0.25, 48, 1 << 13, times=(0,))
     for d, time, mean in ((200, 11.7, 16.3), (800, 16.2, 21.1)):
-        found = escape_of(path, d)
-        assert found.time == pytest.approx(time, abs=0.4)
-        assert found.mean == pytest.approx(mean, abs=0.6)
-        assert found.time < found.median < found.mean
+        escape = escape_of(path, d)
+        assert escape.time == pytest.approx(time, abs=0.4)
+        assert escape.mean == pytest.approx(mean, abs=0.6)
+        assert escape.time < escape.median < escape.mean
         # growth by a rate γ: the median start is ln(1/0.455)/γ later than the rms
-        rate = np.diff(np.log(path.hard_variance[:, 0, 0] / path.norm[:, 0]))[int(found.time)]
-        assert found.median - found.time == pytest.approx(-np.log(median_share(1.0)) / rate, rel=0.35)
+        rate = np.diff(np.log(path.hard_variance[:, 0, 0] / path.norm[:, 0]))[int(escape.time)]
+        assert escape.median - escape.time == pytest.approx(-np.log(median_share(1.0)) / rate, rel=0.35)
     slow = escape_time(STEP, BASE, 2.0, 0.25, 10**6, steps=8, draws=1 << 10)
     assert np.isinf(slow.median)
 

@@ -29,11 +29,11 @@ def test_spectral(power, top, expected):
     axes = {"samples_per_dimension": [0.4, 1.6], "dimension": size}
     values = np.stack([overlap, ratio])[..., None] * NOISE
     dims = ("arm", *axes, "trial")
-    found = xr.Dataset(
+    data = xr.Dataset(
         {"overlap": (dims, values), "delta_over_alg": (dims, values)},
         {"arm": ["estimator", "theory"], **axes},
     )
-    assert verdicts(claims.spectral(found)) == expected
+    assert verdicts(claims.spectral(data)) == expected
 
 
 @pytest.mark.parametrize(
@@ -49,10 +49,10 @@ def test_above_the_algorithmic_threshold(nn, error, verdict):
     }
     if np.isnan(nn):
         columns["delta_nn"] = np.full(2, np.nan)
-    found = xr.Dataset(
+    data = xr.Dataset(
         {name: (dims, value.reshape(shape)) for name, value in columns.items()}, {"arm": ["theory"]}
     )
-    assert verdicts(claims.above_algorithmic(found)) == [verdict]
+    assert verdicts(claims.above_algorithmic(data)) == [verdict]
 
 
 @pytest.mark.parametrize(
@@ -72,11 +72,11 @@ def test_two_phases(early, low, expected):
         "smallest_eigenvalue": np.where(time < 10, low, 2 * abs(low) * np.sign(-low)),
     }
     dims = ("arm", "samples_per_dimension", "time", "trial")
-    found = xr.Dataset(
+    data = xr.Dataset(
         {name: (dims, values[None, None, :, None] * NOISE) for name, values in curves.items()},
         {"arm": ["descent"], "samples_per_dimension": [20.0], "time": time},
     )
-    assert verdicts(claims.phases(found)) == expected
+    assert verdicts(claims.phases(data)) == expected
 
 
 @pytest.mark.parametrize(
@@ -93,11 +93,11 @@ def test_two_phases(early, low, expected):
 def test_onsets(onset, error, expected):
     values = np.stack([np.array(onset)[:, None] * NOISE, np.full((2, 8), 5.2), np.full((2, 8), 5.2)])
     dims, arms = ("arm", "loss", "trial"), ["descent", "limit", "finite"]
-    found = xr.Dataset(
+    data = xr.Dataset(
         {"delta_nn": (dims, values), "delta_nn_sem": (dims, np.full(values.shape, error))},
         {"arm": arms, "loss": ["square", "logistic"]},
     )
-    made = claims.onset(found)
+    made = claims.onset(data)
     assert verdicts(made) == expected
     assert "limit 5.2" in made[0].evidence
     assert "V(t) 5.2" in made[1].evidence
@@ -108,22 +108,22 @@ def test_onsets(onset, error, expected):
 def test_delays():
     sizes = np.array([100, 200, 400])
     time = (5 * np.log(sizes))[None, :, None] * NOISE
-    found = xr.Dataset(
+    data = xr.Dataset(
         {"escape_time": (("arm", "dimension", "trial"), time)}, {"arm": ["descent"], "dimension": sizes}
     )
-    [claim] = claims.delay(found)
+    [claim] = claims.delay(data)
     assert claim.verdict == "holds"
     assert claim.estimates[0].value == pytest.approx(5, rel=0.01)
     steps = np.arange(10)
     curves = {"train_error": np.where(steps > 2, 0.1, 0.5), "test_error": np.where(steps > 6, 0.1, 0.5)}
-    found = xr.Dataset(
+    data = xr.Dataset(
         {
             name: (("arm", "dimension", "time", "trial"), values[None, None, :, None] * NOISE)
             for name, values in curves.items()
         },
         {"arm": ["descent"], "dimension": [100], "time": steps},
     )
-    assert "4.00" in claims.grokking(found)[0].evidence
+    assert "4.00" in claims.grokking(data)[0].evidence
 
 
 @pytest.mark.parametrize("ratio", [1.2, 2.5])
@@ -141,10 +141,10 @@ def test_phases_follow_descent():
         target="tanh(0.5*z1 + 1.5*(z2**2 - 1))", activation="gelu", init_scale=1.0, samples_per_dimension=6.0,
         dimension=80, steps=16,
     )  # fmt: skip
-    found, theory = problem.simulate(rng=0), problem.predict(draws=512)
-    assert float(found.gradient_norm[-1]) < 0.3 * float(found.gradient_norm[0])
-    assert float(found.easy_cosine[-1]) == pytest.approx(
+    result, theory = problem.simulate(rng=0), problem.predict(draws=512)
+    assert float(result.gradient_norm[-1]) < 0.3 * float(result.gradient_norm[0])
+    assert float(result.easy_cosine[-1]) == pytest.approx(
         float(theory.easy_cosine[-1]), abs=0.2
     )  # one run, d = 80
-    assert float(found.hard_cosine[-1]) < 0.1
-    assert np.isfinite(found.smallest_eigenvalue).all()
+    assert float(result.hard_cosine[-1]) < 0.1
+    assert np.isfinite(result.smallest_eigenvalue).all()

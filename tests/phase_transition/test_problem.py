@@ -97,11 +97,11 @@ def test_delta_alg_against_brute_force(target):
 
 def test_infinite_thresholds_are_infinite_and_large_ones_are_not():
     problem = AlgProblem("sign(z1*z2*z3)", draws=100_000)
-    found = problem.predict()
-    assert float(found.delta_alg) == np.inf
-    assert bool(found.converged)
+    predicted = problem.predict()
+    assert float(predicted.delta_alg) == np.inf
+    assert bool(predicted.converged)
     # four errors; brute force's noise is 2/sqrt(draws) in each of six entries
-    assert abs(float(found.signal)) <= 4 * float(found.signal_sem) <= 0.01
+    assert abs(float(predicted.signal)) <= 4 * float(predicted.signal_sem) <= 0.01
     assert abs(float(problem.simulate(rng=0).signal)) < 0.03
     # a double integration over (z, y)
     assert float(AlgProblem("z1**2", noise=30.0).predict().delta_alg) == pytest.approx(223.5, rel=1e-3)
@@ -122,8 +122,8 @@ def test_the_experimental_threshold():
     problem = ThresholdProblem(
         theory_steps=16, dimension=120, steps=150, samples_per_dimension=(0.6, 1.2, 2.4, 4.8, 9.6)
     )
-    found = np.mean([float(problem.simulate(rng=seed).delta_nn) for seed in range(3)])
-    assert 0.7 < found < 6
+    result = np.mean([float(problem.simulate(rng=seed).delta_nn) for seed in range(3)])
+    assert 0.7 < result < 6
 
 
 def test_assumptions():
@@ -303,6 +303,6 @@ def test_commands_say_that_a_number_is_in_doubt():
     ],
 )
 def test_commands_refuse(arguments, message):
-    found = command(*arguments)
-    assert found.exit_code == 2
-    assert message in found.output
+    result = command(*arguments)
+    assert result.exit_code == 2
+    assert message in result.output

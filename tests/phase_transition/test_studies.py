@@ -46,8 +46,8 @@ def test_arms_give_what_is_drawn(name):
     problem = study.build(study.point(0))
     for arm in study.arms.values():
         options = {**arm.options, **({"draws": 1 << 9} if "draws" in arm.options else {})}
-        found = getattr(problem, arm.kind)(rng=np.random.default_rng(0), **options)
-        assert set(study.observables) <= set(found.data_vars)
+        result = getattr(problem, arm.kind)(rng=np.random.default_rng(0), **options)
+        assert set(study.observables) <= set(result.data_vars)
 
 
 def test_special_pictures(tmp_path, monkeypatch):
@@ -59,14 +59,14 @@ def test_special_pictures(tmp_path, monkeypatch):
         study, axes={"samples_per_dimension": [1.0, 6.0], "dimension": [40]}, trials=2,
         fixed={**study.fixed, "steps": 20, "theory_steps": 16},
     )  # fmt: skip
-    found = run(small, tmp_path / "a.sqlite", workers=0)
-    assert found.attrs["failed"] == 0
-    labels = [text.get_text() for text in figure(small, found).axes[0].get_legend().get_texts()]
+    results = run(small, tmp_path / "a.sqlite", workers=0)
+    assert results.attrs["failed"] == 0
+    labels = [text.get_text() for text in figure(small, results).axes[0].get_legend().get_texts()]
     assert {"$δ_{alg}$", "descent, d = 40", "V(t), d = 40"} <= set(labels)
     assert _half(np.array([1.0, 2.0, 4.0]), np.array([0.1, 0.3, 0.7])) == pytest.approx(3.0)
     assert _half(np.array([1.0, 2.0]), np.array([0.1, 0.3])) is None
     study = BY_NAME["phase-transition/delta-nn-vs-time"].at("quick")
     arms = {"theory": Arm("predict", {"draws": 1 << 10})}
     small = replace(study, fixed={**study.fixed, "steps": 16}, arms=arms)
-    found = run(small, tmp_path / "b.sqlite", workers=0)
-    assert len(figure(small, found).axes) == 2
+    results = run(small, tmp_path / "b.sqlite", workers=0)
+    assert len(figure(small, results).axes) == 2

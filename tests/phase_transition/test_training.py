@@ -243,8 +243,8 @@ def test_gradient_flow():
     assert np.abs(loss - small).max() < 0.3 * plain  # first order is gone
     # a network that is really integrated, by an adaptive solver that knows nothing of steps
     student, target = Student("gelu", (1.0, -0.6), 0.8), MultiIndex("tanh(2*z1)")
-    found = gradient_flow(target, student, 2.0, 3.0, 12, 1 << 14, hold_hard=False)
-    norms, error = found(lambda path: path.norm[:, 0])
+    result = gradient_flow(target, student, 2.0, 3.0, 12, 1 << 14, hold_hard=False)
+    norms, error = result(lambda path: path.norm[:, 0])
     ends = []
     for seed in range(40):
         rng = np.random.default_rng(seed)
@@ -298,10 +298,10 @@ def test_the_order_of_networks(monkeypatch):
 
     monkeypatch.setattr("firstlight.phase_transition.ranking.delta_nn", known)
     students = {str(scale): Student("gelu", 1.0, scale) for scale in (0.1, 0.2, 0.3, 0.4, 0.5)}
-    found = rank(STEP, students)
-    assert found.names == ("0.3", "0.1", "0.2", "0.4", "0.5")
+    order = rank(STEP, students)
+    assert order.names == ("0.3", "0.1", "0.2", "0.4", "0.5")
     # 2.0 ± 0.1 is below 3.0 ± 0.1, which is not told from 3.1 ± 0.1; what did not converge settles nothing
-    assert found.settled == (True, False, False, False)
-    assert "0.4: 1 ± 5 (static), not converged" in str(found)
+    assert order.settled == (True, False, False, False)
+    assert "0.4: 1 ± 5 (static), not converged" in str(order)
     with pytest.raises(ValueError, match="students"):
         rank(STEP, {"one": RELU})

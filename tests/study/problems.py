@@ -81,13 +81,13 @@ def needed(factory):
 
 def registered():
     """Return all registered Problems that need no argument, and two of every study whose images are there."""
-    found = [make() for make in factories() if not needed(make)]
+    values = [make() for make in factories() if not needed(make)]
     for study in studies().values():
         try:
-            found += [study.build(study.point(index)) for index in (0, study.size - 1)]
+            values += [study.build(study.point(index)) for index in (0, study.size - 1)]
         except ImagesNotFetched:
             continue
-    return found
+    return values
 
 
 def everything():

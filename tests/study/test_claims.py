@@ -123,9 +123,9 @@ def test_intervals_of_rank_correlations_cover():
     assert inside / trials > 0.95 - 3 * np.sqrt(0.95 * 0.05 / trials)
 
 
-def falls(found):
+def falls(result):
     """Waiting times fall with the rate."""
-    rank = rank_correlation(*xr.broadcast(found["rate"], found["mean"].sel(arm="experiment")))
+    rank = rank_correlation(*xr.broadcast(result["rate"], result["mean"].sel(arm="experiment")))
     return [
         judged("times fall <with> the rate", [Estimate("Spearman", *rank, side="below")]),
         judged("times rise with the rate", [Estimate("Spearman", *rank)]),
@@ -134,22 +134,22 @@ def falls(found):
 
 def test_a_study_tells_its_claims():
     study = replace(demo.STUDY, claims=falls)
-    found = demo.results()
-    assert [claim.verdict for claim in claims_of(study, found)] == ["holds", "does not hold"]
-    assert claims_of(demo.STUDY, found) == []
-    upside_down = found.assign(mean=-found["mean"])
+    result = demo.results()
+    assert [claim.verdict for claim in claims_of(study, result)] == ["holds", "does not hold"]
+    assert claims_of(demo.STUDY, result) == []
+    upside_down = result.assign(mean=-result["mean"])
     assert [claim.verdict for claim in claims_of(study, upside_down)] == ["does not hold", "holds"]
-    assert compose(study, found).claims == claims_of(study, found)
-    empty = found[["status"]].assign(status=xr.full_like(found["status"], "missing"))
+    assert compose(study, result).claims == claims_of(study, result)
+    empty = result[["status"]].assign(status=xr.full_like(result["status"], "missing"))
     assert claims_of(study, empty) == []
-    blank = found.assign(mean=found["mean"] * np.nan)
+    blank = result.assign(mean=result["mean"] * np.nan)
     assert {claim.verdict for claim in claims_of(study, blank)} == {"undecided"}
     with pytest.raises(
         ValueError, match="claims of demo/rate need what it does not have: No variable named 'mean'"
     ):
-        claims_of(study, found.drop_vars("mean"))
+        claims_of(study, result.drop_vars("mean"))
     with pytest.raises(ValueError, match="'yes' is not a Claim"):
-        claims_of(replace(study, claims=lambda found: ["yes"]), found)
+        claims_of(replace(study, claims=lambda result: ["yes"]), result)
     with pytest.raises(ValueError, match="claims = 'falls'"):
         replace(study, claims="falls")
 
@@ -256,9 +256,9 @@ def test_rows_are_kept_and_told_from_other_versions(tmp_path, monkeypatch):
 
 
 def test_versions_are_known_without_building():
-    found = {study.name: version(study) for study in claimed()}
-    assert found
-    assert all(isinstance(one, int) for one in found.values())
+    values = {study.name: version(study) for study in claimed()}
+    assert values
+    assert all(isinstance(one, int) for one in values.values())
 
 
 def test_the_command_judges_one_theory(tmp_path, monkeypatch):

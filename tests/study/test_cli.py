@@ -36,9 +36,9 @@ def study(tmp_path, monkeypatch):
 
 
 def call(*arguments, code=0):
-    found = CliRunner().invoke(app, [str(argument) for argument in arguments])
-    assert found.exit_code == code, found.output
-    return found
+    said = CliRunner().invoke(app, [str(argument) for argument in arguments])
+    assert said.exit_code == code, said.output
+    return said
 
 
 def test_a_study_from_first_to_last(study):
@@ -68,9 +68,9 @@ def test_a_dry_run_writes_nothing(study):
 
 def test_failed_trials_are_told_and_counted_in_the_exit_code(study):
     Path(study).write_text(TOML.replace("broken_at = -1.0", "broken_at = 2.0"))
-    found = call("run", study, "--workers", 0, code=1)
-    assert "3 failed" in found.stdout
-    assert "broken on purpose" in found.stderr
+    answer = call("run", study, "--workers", 0, code=1)
+    assert "3 failed" in answer.stdout
+    assert "broken on purpose" in answer.stderr
     assert "broken on purpose" in call("show", study).stdout
 
 

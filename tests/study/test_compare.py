@@ -14,18 +14,18 @@ from firstlight.study.judge import fit_rate, judge, overall, standard_errors, tr
 
 
 def test_every_part_follows_from_the_trials():
-    found = firstlight.compare(Tiny(rate=2.0, samples=1000), trials=8, rng=3)
-    values = found["mean"].values
+    comparison = firstlight.compare(Tiny(rate=2.0, samples=1000), trials=8, rng=3)
+    values = comparison["mean"].values
     by_hand = [stream(3, "trial", i).exponential(0.5, 1000).mean() for i in range(8)]
     assert values.tolist() == by_hand
-    assert found["mean_predicted"] == 0.5
+    assert comparison["mean_predicted"] == 0.5
     # Two ways to sum eight numbers differ by rounding only.
-    np.testing.assert_allclose(found["mean_mean"], np.mean(values), rtol=1e-14)
+    np.testing.assert_allclose(comparison["mean_mean"], np.mean(values), rtol=1e-14)
     sem = np.std(values, ddof=1) / np.sqrt(8)
-    np.testing.assert_allclose(found["mean_sem"], sem, rtol=1e-13)
-    np.testing.assert_allclose(found["mean_z"], (np.mean(values) - 0.5) / sem, rtol=1e-10)
-    np.testing.assert_allclose(found["mean_gap"], np.mean(values) / 0.5 - 1, rtol=1e-10)
-    assert found["mean_verdict"] in ("agrees", "undecided")
+    np.testing.assert_allclose(comparison["mean_sem"], sem, rtol=1e-13)
+    np.testing.assert_allclose(comparison["mean_z"], (np.mean(values) - 0.5) / sem, rtol=1e-10)
+    np.testing.assert_allclose(comparison["mean_gap"], np.mean(values) / 0.5 - 1, rtol=1e-10)
+    assert comparison["mean_verdict"] in ("agrees", "undecided")
 
 
 def test_verdicts():
@@ -40,8 +40,8 @@ def test_verdicts():
 
 
 def test_an_unconverged_value_is_blank_even_if_the_solver_left_a_number():
-    found = firstlight.compare(Tiny(1.0), rng=0, predict={"bad_at": 1.0})
-    assert np.isnan(found["variance_predicted"])
+    comparison = firstlight.compare(Tiny(1.0), rng=0, predict={"bad_at": 1.0})
+    assert np.isnan(comparison["variance_predicted"])
 
 
 def test_seeds():
@@ -117,9 +117,9 @@ def test_the_error_of_a_prediction_counts():
 
 def test_undecided_says_how_many_trials_would_decide():
     problem, few = Tiny(1.0, samples=100), 4
-    found = firstlight.compare(problem, trials=few, rng=0)
-    assert found["mean_verdict"] == "undecided"
-    needed = int(found["mean_trials_needed"])
+    comparison = firstlight.compare(problem, trials=few, rng=0)
+    assert comparison["mean_verdict"] == "undecided"
+    needed = int(comparison["mean_trials_needed"])
     # the guess takes the gap of four trials for the true one, so a few times more are sure to do
     assert firstlight.compare(problem, trials=4 * needed, rng=0)["mean_verdict"] == "agrees"
     assert np.isnan(firstlight.compare(problem, trials=1, rng=0)["mean_trials_needed"])
@@ -150,8 +150,8 @@ def test_intervals_hold_their_level_with_few_trials():
     rng = np.random.default_rng(0)
     for trials in (2, 3, 8):
         values = xr.DataArray(rng.normal(size=(trials, 2000)), dims=("trial", "case"))
-        found = judge(values, xr.zeros_like(values.isel(trial=0)))
-        assert abs(float((found["verdict"] == "differs").mean()) - 0.05) < 0.015
+        judged = judge(values, xr.zeros_like(values.isel(trial=0)))
+        assert abs(float((judged["verdict"] == "differs").mean()) - 0.05) < 0.015
 
 
 def test_yes_or_no_in_every_trial_is_no_certainty():
@@ -193,22 +193,22 @@ def test_refusals(call, match):
 def test_judging_arrays_point_by_point():
     # of two trials Student's interval reaches 12.7 standard errors, here 0.0005
     values = xr.DataArray([[1.0, 5.0, 0.0, 1.0], [1.001, 5.001, 0.0, np.nan]], dims=("trial", "x"))
-    found = judge(values, xr.DataArray([1.0, 1.0, 0.0, np.nan], dims="x"))
-    assert found["verdict"].values.tolist() == ["agrees", "differs", "agrees", "no prediction"]
-    assert overall(found["verdict"]) == "agrees at 2 of 3 points (1 differ, no prediction at 1)"
+    judged = judge(values, xr.DataArray([1.0, 1.0, 0.0, np.nan], dims="x"))
+    assert judged["verdict"].values.tolist() == ["agrees", "differs", "agrees", "no prediction"]
+    assert overall(judged["verdict"]) == "agrees at 2 of 3 points (1 differ, no prediction at 1)"
     small = judge(values, xr.DataArray([1.0, 1.0, 0.0, np.nan], dims="x"), absolute=10.0)
     assert small["verdict"].values.tolist()[:3] == ["agrees"] * 3
 
 
 def test_scaling_finds_the_known_rate():
     # The variance with divisor n falls short by exactly 1/n: slope -1, here with an error near 0.2.
-    found = scaling(lambda n: Tiny(2.0, n), 3, trials=1500, rng=1)
-    assert found["size"].values.tolist() == [3, 6, 12]
-    slope, sem = float(found["variance_rate"]), float(found["variance_rate_sem"])
+    rate = scaling(lambda n: Tiny(2.0, n), 3, trials=1500, rng=1)
+    assert rate["size"].values.tolist() == [3, 6, 12]
+    slope, sem = float(rate["variance_rate"]), float(rate["variance_rate_sem"])
     assert sem < 0.3
     assert abs(slope + 1) < 3 * sem
-    assert "no rate" in str(found["mean_rate_note"].values)  # the mean is unbiased: there is nothing to fit
-    assert np.isnan(found["mean_rate"])
+    assert "no rate" in str(rate["mean_rate_note"].values)  # the mean is unbiased: there is nothing to fit
+    assert np.isnan(rate["mean_rate"])
 
 
 def test_rates():
@@ -223,11 +223,11 @@ def test_standard_errors_are_students_and_never_zero_by_default():
         "known": ("draw", [1.0, 2.0, 3.0]), "once": ("draw", [1.0, np.nan, np.nan]),
         "never": ("draw", [np.inf, np.inf, np.inf]),
     })  # fmt: skip
-    found = standard_errors(parts, "draw")  # a warning about too few values would be an error here
+    spread = standard_errors(parts, "draw")  # a warning about too few values would be an error here
     # Student's interval of three values: 4.3027 / √3 on both sides, told as 1.95996 standard errors
-    assert float(found["known_sem"]) == pytest.approx(4.302653 / 3**0.5 / 1.959964, rel=1e-6)
-    assert np.isnan(found["once_sem"])
-    assert np.isnan(found["never_sem"])
+    assert float(spread["known_sem"]) == pytest.approx(4.302653 / 3**0.5 / 1.959964, rel=1e-6)
+    assert np.isnan(spread["once_sem"])
+    assert np.isnan(spread["never_sem"])
     mean, error = trial_mean(xr.DataArray([np.inf, np.inf], dims="trial"))
     assert np.isinf(mean)
     assert np.isnan(error)

@@ -19,9 +19,9 @@ def test_every_theory_has_evidence():
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
 def test_evidence_speaks_of_what_is_installed(path):
-    found = read(path)
-    assert stale(found) == []
-    for row in found:
+    rows = read(path)
+    assert stale(rows) == []
+    for row in rows:
         assert row.claim.estimates
         assert row.command
         assert row.claim.statement.rule

@@ -37,40 +37,40 @@ def lines(ax):
 
 
 def test_theory_is_a_line_with_a_gap_and_experiment_is_points(path):
-    study, found = made(path)
-    ax = figure(study, found).axes[0]
+    study, results = made(path)
+    ax = figure(study, results).axes[0]
     (theory,) = lines(ax)
     np.testing.assert_array_equal(theory.get_ydata(), [1, 1 / 1.5, np.nan, 0.4, 1 / 3])
     (bars,) = ax.containers
-    np.testing.assert_array_equal(bars[0].get_ydata(), found["mean"].sel(arm="experiment").mean("trial"))
+    np.testing.assert_array_equal(bars[0].get_ydata(), results["mean"].sel(arm="experiment").mean("trial"))
     ends = bars[2][0].get_segments()
-    sem = found["mean"].sel(arm="experiment").std("trial", ddof=1) / 2
+    sem = results["mean"].sel(arm="experiment").std("trial", ddof=1) / 2
     # The bar's ends are mean ± s.e.m.; they are recomputed here by another route, so rounding remains.
     np.testing.assert_allclose([end[1, 1] - end[0, 1] for end in ends], 2 * sem, rtol=1e-12)
 
 
 def test_a_converged_point_between_two_gaps_stays_visible(path):
     arms = {"theory": Arm("predict", {"bad_at": 2.0})}
-    study, found = made(path, axes={"rate": [2.0, 1.0]}, arms=arms, trials=1)
-    marks = [line for line in figure(study, found).axes[0].lines if line.get_marker() == "_"]
+    study, results = made(path, axes={"rate": [2.0, 1.0]}, arms=arms, trials=1)
+    marks = [line for line in figure(study, results).axes[0].lines if line.get_marker() == "_"]
     assert marks[0].get_xdata().tolist() == [1.0]
 
 
 def test_panels_colours_words_and_maps(path):
     grid = {"rate": RATES, "samples": [10, 20]}
-    study, found = made(path, axes=grid, figure=FigureSpec(hue="samples", log_x=True, log_y=True))
-    drawn = figure(study, found)
+    study, results = made(path, axes=grid, figure=FigureSpec(hue="samples", log_x=True, log_y=True))
+    drawn = figure(study, results)
     assert len(lines(drawn.axes[0])) == 2
     assert drawn.axes[0].get_xscale() == "log"
     assert "samples = 20" in [text.get_text() for text in drawn.legends[0].get_texts()]
-    study, found = made(path, axes=grid, figure=FigureSpec(panels="samples"))
-    assert [ax.get_title() for ax in figure(study, found).axes] == ["samples = 10", "samples = 20"]
-    study, found = made(path, axes=grid, figure=FigureSpec(y="samples", log_y=True))
-    drawn = figure(study, found)
+    study, results = made(path, axes=grid, figure=FigureSpec(panels="samples"))
+    assert [ax.get_title() for ax in figure(study, results).axes] == ["samples = 10", "samples = 20"]
+    study, results = made(path, axes=grid, figure=FigureSpec(y="samples", log_y=True))
+    drawn = figure(study, results)
     assert len(drawn.axes) == 3  # two maps and their colour bar
     assert np.ma.getmaskarray(drawn.axes[1].collections[0].get_array()).sum() == 2  # theory's gap
-    study, found = made(path, observables=["mean", "variance"])
-    assert len(figure(study, found).axes) == 2
+    study, results = made(path, observables=["mean", "variance"])
+    assert len(figure(study, results).axes) == 2
 
 
 class Named(Tiny):
@@ -83,12 +83,12 @@ def by_kind(kind):
 
 
 def test_words_on_the_axis(path):
-    study, found = made(path, problem=by_kind, axes={"kind": ["slow", "fast"]})
-    ax = figure(study, found).axes[0]
+    study, results = made(path, problem=by_kind, axes={"kind": ["slow", "fast"]})
+    ax = figure(study, results).axes[0]
     assert [tick.get_text() for tick in ax.get_xticklabels()] == ["slow", "fast"]
 
 
-def draw_specially(study, found):
+def draw_specially(study, result):
     from firstlight.show import style
 
     return style.new(1, 4)
@@ -98,25 +98,25 @@ def test_a_study_may_bring_its_own_picture(path, monkeypatch):
     import firstlight.show.figures as module
 
     monkeypatch.setattr(module, "draw_specially", draw_specially, raising=False)
-    study, found = made(path, figure=FigureSpec(draw="firstlight.show.figures:draw_specially"))
-    assert len(figure(study, found).axes) == 4
+    study, results = made(path, figure=FigureSpec(draw="firstlight.show.figures:draw_specially"))
+    assert len(figure(study, results).axes) == 4
 
 
 def test_a_refined_study_draws_only_what_it_visited(path):
     rule = Refine("rate", "mean", "theory", budget=2)
     arms = {"theory": Arm("predict"), "experiment": Arm("simulate")}
-    study, found = made(path, axes={"rate": [1.0, 2.0], "samples": [5, 6]}, refine=rule, arms=arms)
-    assert not np.isnan(lines(figure(study, found).axes[0])[0].get_ydata()).any()
+    study, results = made(path, axes={"rate": [1.0, 2.0], "samples": [5, 6]}, refine=rule, arms=arms)
+    assert not np.isnan(lines(figure(study, results).axes[0])[0].get_ydata()).any()
 
 
 def test_files(path, tmp_path):
-    study, found = made(path)
-    paths = save(study, found, tmp_path / "figures")
+    study, results = made(path)
+    paths = save(study, results, tmp_path / "figures")
     assert [file.suffix for file in paths] == [".png", ".svg", ".pdf", ".csv"]
     assert {file.name for file in (tmp_path / "figures").iterdir()} == {file.name for file in paths}
     heads = [b"\x89PNG", b"<?xml", b"%PDF"]
     assert [file.read_bytes()[: len(head)] for file, head in zip(paths, heads, strict=False)] == heads
-    again = save(study, found, tmp_path / "again")
+    again = save(study, results, tmp_path / "again")
     assert [file.read_bytes() for file in paths[1:]] == [file.read_bytes() for file in again[1:]]
     frame = pd.read_csv(paths[3])
     assert frame["rate"].tolist() == RATES
@@ -124,40 +124,40 @@ def test_files(path, tmp_path):
 
 
 def test_tables_and_verdicts(path):
-    study, found = made(path, axes={"rate": RATES, "samples": [100_000]})
-    frame = table(study, found)
+    study, results = made(path, axes={"rate": RATES, "samples": [100_000]})
+    frame = table(study, results)
     assert list(frame.columns) == [
         "observable", "rate", "samples", "experiment", "experiment_sem", "theory", "experiment_gap",
         "experiment_verdict",
     ]  # fmt: skip
     assert frame["experiment_verdict"].tolist() == ["agrees", "agrees", "no prediction", "agrees", "agrees"]
-    assert verdict(study, found) == (
+    assert verdict(study, results) == (
         "mean: experiment agrees at 4 of 4 points (no prediction at 1); tolerance 5%"
     )
-    both, found = made(path, axes={"rate": [1.0], "samples": [8]}, observables=["mean", "variance"],
+    both, results = made(path, axes={"rate": [1.0], "samples": [8]}, observables=["mean", "variance"],
                        judged=["variance"], absolute=0.5, trials=500)  # fmt: skip
     # Theory gives 1 where the mean of samples of 8 is 7/8: within 5 % + 0.5, and "mean" is not spoken of.
-    assert verdict(both, found) == "variance: experiment agrees at 1 of 1 points; tolerance 5% + 0.5"
-    alone, found = made(path, arms={"experiment": Arm("simulate")})
-    assert verdict(alone, found) == "no theory to compare with"
-    assert "experiment_gap" not in table(alone, found)
+    assert verdict(both, results) == "variance: experiment agrees at 1 of 1 points; tolerance 5% + 0.5"
+    alone, results = made(path, arms={"experiment": Arm("simulate")})
+    assert verdict(alone, results) == "no theory to compare with"
+    assert "experiment_gap" not in table(alone, results)
 
 
 def test_the_gap_along_a_size_axis_gets_a_rate(path):
     # The variance with divisor n falls short by 1/n, at every rate; the error bar is the fit's own.
-    study, found = made(
+    study, results = made(
         path, axes={"rate": [1.0, 2.0], "samples": [4, 8, 16]}, observables=["variance"], size_axis="samples",
         trials=1500, arms={"experiment": Arm("simulate"), "theory": Arm("predict")},
     )  # fmt: skip
-    slope, _, sem = verdict(study, found).split("size^(")[1].partition(")")[0].split()
+    slope, _, sem = verdict(study, results).split("size^(")[1].partition(")")[0].split()
     assert abs(float(slope) + 1) < 3 * float(sem) < 1.2
     # The mean is right at every size: its scatter shrinks too, but that is noise and no gap.
     rates = [0.5 + 0.1 * i for i in range(64)]
-    noise, found = made(
+    noise, results = made(
         path, axes={"rate": rates, "samples": [4, 16]}, size_axis="samples", trials=10,
         arms={"experiment": Arm("simulate"), "theory": Arm("predict")},
     )  # fmt: skip
-    assert "no rate" in verdict(noise, found)
+    assert "no rate" in verdict(noise, results)
 
 
 class Paired(Tiny):
@@ -167,9 +167,9 @@ class Paired(Tiny):
 
 def test_a_theory_with_trials_is_compared_pairwise(path):
     arms = {"experiment": Arm("simulate"), "theory": Arm("predict", paired=True)}
-    study, found = made(path, problem=Paired, arms=arms)
-    assert (summarise(study, found)["mean_gap"] == 0).all()
-    assert set(np.unique(summarise(study, found)["mean_verdict"])) == {"agrees"}
+    study, results = made(path, problem=Paired, arms=arms)
+    assert (summarise(study, results)["mean_gap"] == 0).all()
+    assert set(np.unique(summarise(study, results)["mean_verdict"])) == {"agrees"}
 
 
 def test_chapters(path):
@@ -185,36 +185,36 @@ def test_chapters(path):
 
 @pytest.mark.parametrize("kind", ["nc", "parquet", "csv"])
 def test_exports_hold_every_trial(path, tmp_path, kind):
-    study, found = made(path, observables=["mean", "variance"])
-    file = export(study, found, kind, tmp_path / f"x.{kind}")
+    study, results = made(path, observables=["mean", "variance"])
+    file = export(study, results, kind, tmp_path / f"x.{kind}")
     if kind == "nc":
         with xr.open_dataset(file) as back:
-            np.testing.assert_array_equal(back["mean"], found["mean"])
-            assert back.attrs["fingerprint"] == found.attrs["fingerprint"]
+            np.testing.assert_array_equal(back["mean"], results["mean"])
+            assert back.attrs["fingerprint"] == results.attrs["fingerprint"]
         return
     frame = pd.read_parquet(file) if kind == "parquet" else pd.read_csv(file)
     assert len(frame) == 2 * study.records
-    pd.testing.assert_frame_equal(frame, tidy(study, found), check_dtype=False)
+    pd.testing.assert_frame_equal(frame, tidy(study, results), check_dtype=False)
     if kind == "csv":
         assert json.loads(file.with_suffix(".json").read_text())["seed"] == 0
 
 
 def test_an_unknown_format_is_refused(path, tmp_path):
-    study, found = made(path)
+    study, results = made(path)
     with pytest.raises(ValueError, match="format 'xlsx': unknown"):
-        export(study, found, "xlsx", tmp_path / "x")
+        export(study, results, "xlsx", tmp_path / "x")
 
 
 def test_nothing_to_draw(path):
-    study, found = made(path, fixed={"broken_at": 1.0}, axes={"rate": [1.0]}, arms={"sim": Arm("simulate")})
+    study, results = made(path, fixed={"broken_at": 1.0}, axes={"rate": [1.0]}, arms={"sim": Arm("simulate")})
     with pytest.raises(ValueError, match="nothing to draw"):
-        figure(study, found)
+        figure(study, results)
 
 
 def test_single_numbers_are_left_to_the_table(tmp_path):
     study = Study("tiny/x", "x", Tiny, axes={"rate": [1.0, 2.0]}, trials=2)
-    found = run(study, tmp_path / "s.sqlite", workers=0)
-    found["constant"] = found["mean"].isel(rate=0, drop=True)
-    assert [ax.get_title() for ax in figure(study, found).axes if ax.get_visible()] == ["mean", "variance"]
+    results = run(study, tmp_path / "s.sqlite", workers=0)
+    results["constant"] = results["mean"].isel(rate=0, drop=True)
+    assert [ax.get_title() for ax in figure(study, results).axes if ax.get_visible()] == ["mean", "variance"]
     with pytest.raises(ValueError, match="observable constant has only"):
-        figure(study, found.drop_vars(["mean", "variance"]))
+        figure(study, results.drop_vars(["mean", "variance"]))

@@ -145,8 +145,8 @@ def test_two_processes_started_at_once_do_each_trial_once(tmp_path):
     line = command("run", study, "--store", path, "--workers", 0, "--wait", 60, "--json")
     both = [subprocess.Popen(line, env=environment(), stdout=subprocess.PIPE, text=True) for _ in range(2)]
     said = [json.loads(process.communicate(timeout=120)[0]) for process in both]
-    assert sorted(found["computed"] for found in said) == [0, 12]
-    assert sorted(found["kept"] for found in said) == [0, 12]
+    assert sorted(each["computed"] for each in said) == [0, 12]
+    assert sorted(each["kept"] for each in said) == [0, 12]
     assert said[0]["fingerprint"] == said[1]["fingerprint"]
 
 

@@ -36,10 +36,10 @@ class Step:
 UNIT = {"x": (0.0, 1.0), "y": (0.0, 1.0)}
 
 
-def mean_error(found):
+def mean_error(result):
     """Mean error of the map over a fine grid."""
     grid = np.linspace(0.02, 0.98, 25)
-    return np.mean([abs(found(x, y) - float(Step(x, y).predict().height)) for x in grid for y in grid])
+    return np.mean([abs(result(x, y) - float(Step(x, y).predict().height)) for x in grid for y in grid])
 
 
 def test_refined_points_are_worth_more_than_a_grid_of_as_many():
@@ -67,21 +67,21 @@ def test_units_and_the_order_of_the_variables_do_not_matter():
 
 
 def test_the_border_of_what_is_known_is_followed():
-    found = firstlight.predicted_map(Step(radius=0.8), UNIT, "height", points=60)
-    assert "outside of the circle" in found.refused
-    away = np.abs(np.hypot(found.table.x, found.table.y) - 0.8)
+    surface = firstlight.predicted_map(Step(radius=0.8), UNIT, "height", points=60)
+    assert "outside of the circle" in surface.refused
+    away = np.abs(np.hypot(surface.table.x, surface.table.y) - 0.8)
     # of points spread evenly, 16 % would lie so near
     assert int((away < 0.1).sum()) > 15
-    assert np.isnan(found(0.95, 0.95))
-    assert "unknown at" in str(found)
+    assert np.isnan(surface(0.95, 0.95))
+    assert "unknown at" in str(surface)
     with pytest.raises(ValueError, match="none of 9 places; it said: x ="):
         firstlight.predicted_map(Step(radius=0.1), {"x": (1.0, 2.0), "y": (1.0, 2.0)}, "height", points=9)
 
 
 def test_integers_end_when_none_is_left_and_every_point_is_new():
-    found = firstlight.predicted_map(Exponential(), {"rate": (1, 4), "samples": (1, 4)}, "mean", points=100)
-    assert found.table.sizes["point"] == 16
-    np.testing.assert_allclose(found.table["mean"], 1 / found.table.rate)
+    surface = firstlight.predicted_map(Exponential(), {"rate": (1, 4), "samples": (1, 4)}, "mean", points=100)
+    assert surface.table.sizes["point"] == 16
+    np.testing.assert_allclose(surface.table["mean"], 1 / surface.table.rate)
 
 
 def test_a_map_draws_itself():

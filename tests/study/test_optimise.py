@@ -51,25 +51,25 @@ def test_the_best_ridge_of_a_plug_in():
     # isotropic regression: the best λ is noise² d / (n signal²), whatever the rest (Dobriban and Wager 2018)
     for noise, signal in ((0.5, 1.0), (1.0, 1.5)):
         problem = Ridge(dimension=200, samples=300, noise=noise, signal=signal)
-        found = firstlight.optimise(problem, {"ridge": (1e-4, 100.0)})
-        assert found.best["ridge"] == pytest.approx(noise**2 * 200 / (300 * signal**2), rel=0.03)
-        assert found.converged
-        assert found.border == ()
-        low, high = found.flat["ridge"]
+        optimum = firstlight.optimise(problem, {"ridge": (1e-4, 100.0)})
+        assert optimum.best["ridge"] == pytest.approx(noise**2 * 200 / (300 * signal**2), rel=0.03)
+        assert optimum.converged
+        assert optimum.border == ()
+        low, high = optimum.flat["ridge"]
         worse = [replace(problem, ridge=x).predict().test_error.item() for x in (0.9 * low, 1.1 * high)]
-        assert min(worse) > 1.04 * found.value
-        assert found.curves["ridge"].min() == pytest.approx(found.value)
+        assert min(worse) > 1.04 * optimum.value
+        assert optimum.curves["ridge"].min() == pytest.approx(optimum.value)
 
 
 def test_numbers_integers_and_choices_together():
     over = {"x": (0.1, 100.0), "n": (1, 40), "kind": ["plain", "good", "bad"]}
-    found = firstlight.optimise(Bowl(y=0.4), over, "f")
-    assert found.best["n"] == 6
-    assert found.best["kind"] == "good"
-    assert found.best["x"] == pytest.approx(3.0, rel=0.02)
-    assert (found.value, found.error) == (pytest.approx(1.0, abs=1e-3), 0.01)
-    np.testing.assert_allclose(found.flat["x"], 3 * np.exp([-(0.05**0.5), 0.05**0.5]), rtol=0.05)
-    assert found.problem == Bowl(y=0.4, **found.best)
+    optimum = firstlight.optimise(Bowl(y=0.4), over, "f")
+    assert optimum.best["n"] == 6
+    assert optimum.best["kind"] == "good"
+    assert optimum.best["x"] == pytest.approx(3.0, rel=0.02)
+    assert (optimum.value, optimum.error) == (pytest.approx(1.0, abs=1e-3), 0.01)
+    np.testing.assert_allclose(optimum.flat["x"], 3 * np.exp([-(0.05**0.5), 0.05**0.5]), rtol=0.05)
+    assert optimum.problem == Bowl(y=0.4, **optimum.best)
     three = firstlight.optimise(Bowl, {"x": (0.1, 100.0), "y": (0.0, 0.9), "n": (1, 12)}, "f")
     assert three.best["n"] == 6
     assert three.best["y"] == pytest.approx(0.4, abs=0.03)
@@ -78,10 +78,10 @@ def test_numbers_integers_and_choices_together():
 
 
 def test_borders_and_refusals_are_told():
-    found = firstlight.optimise(Bowl(), {"x": (5.0, 100.0)}, "f")
-    assert found.best["x"] == 5.0
-    assert found.border == ("x",)
-    assert "on the border of x" in str(found)
+    optimum = firstlight.optimise(Bowl(), {"x": (5.0, 100.0)}, "f")
+    assert optimum.best["x"] == 5.0
+    assert optimum.border == ("x",)
+    assert "on the border of x" in str(optimum)
     some = firstlight.optimise(Bowl(), {"y": (0.0, 2.0)}, "f")
     assert some.best["y"] == pytest.approx(0.4, abs=0.01)
     assert "must be at most 0.9" in some.refused

@@ -38,21 +38,21 @@ def path(tmp_path):
 
 
 def test_a_study_is_the_trials_it_says(path):
-    found = run(STUDY, path, workers=0)
-    assert found["mean"].dims == ("arm", "rate", "samples", "trial")
+    results = run(STUDY, path, workers=0)
+    assert results["mean"].dims == ("arm", "rate", "samples", "trial")
     problem = Tiny(1.0, 100)
     rng = stream(0, "point", address(problem).hex(), "trial", 2)
     by_hand = float(problem.simulate(rng)["mean"])
-    assert found["mean"].sel(arm="simulation", rate=1.0, samples=100, trial=2) == by_hand
-    assert found["mean"].sel(arm="theory", rate=2.0, samples=10, trial=0) == 0.5
-    assert found["status"].sel(arm="theory", trial=1).values.ravel().tolist() == ["unplanned"] * 6
+    assert results["mean"].sel(arm="simulation", rate=1.0, samples=100, trial=2) == by_hand
+    assert results["mean"].sel(arm="theory", rate=2.0, samples=10, trial=0) == 0.5
+    assert results["status"].sel(arm="theory", trial=1).values.ravel().tolist() == ["unplanned"] * 6
 
 
 def test_arms_are_paired(path):
     study = replace(STUDY, arms={"one": Arm("simulate"), "two": Arm("simulate", {"shift": 1.0})})
-    found = run(study, path, workers=0)["mean"]
+    results = run(study, path, workers=0)["mean"]
     # The shift is added to the very same draw, so only rounding remains.
-    np.testing.assert_allclose(found.sel(arm="two") - found.sel(arm="one"), 1.0, rtol=1e-12)
+    np.testing.assert_allclose(results.sel(arm="two") - results.sel(arm="one"), 1.0, rtol=1e-12)
 
 
 def advanced(study, path):
@@ -115,11 +115,11 @@ def test_a_trial_that_raises_is_noted_and_the_others_go_on(path):
     assert (outcome.failed, outcome.computed, outcome.ok) == (6, 18, False)
     assert "this trial is broken on purpose" in outcome.messages[0]
     with Store(path) as store:
-        found = dataset(study, store)
+        data = dataset(study, store)
         assert len(failures(study, store)) == 6
         assert store.runs()[-1]["outcome"] == "6 failed"
-    assert (found["status"].sel(arm="simulation", rate=1.0) == "failed").all()
-    assert found["mean"].sel(arm="simulation", rate=1.0).isnull().all()
+    assert (data["status"].sel(arm="simulation", rate=1.0) == "failed").all()
+    assert data["mean"].sel(arm="simulation", rate=1.0).isnull().all()
     assert advanced(study, path).failed == 6  # failures are tried again
 
 
@@ -130,11 +130,11 @@ def test_a_worker_that_dies_is_replaced_and_the_culprit_found(path):
     )
     with Store(path, write=True) as store:
         outcome = advance(study, store, engine(workers=2))
-        found = dataset(study, store)
+        data = dataset(study, store)
     assert (outcome.failed, outcome.computed) == (1, 7)
     assert outcome.deaths >= 2
     assert "worker died" in outcome.messages[0]
-    assert found["status"].sel(arm="simulation", trial=0).values.tolist() == ["ok", "failed", "ok", "ok"]
+    assert data["status"].sel(arm="simulation", trial=0).values.tolist() == ["ok", "failed", "ok", "ok"]
 
 
 def test_a_study_refines_where_it_changes_most(path):
@@ -142,12 +142,12 @@ def test_a_study_refines_where_it_changes_most(path):
     study = Study(
         "tiny/x", "x", Tiny, axes={"samples": [5, 6], "rate": [0.5, 1.0, 2.0]}, trials=2, refine=rule
     )
-    found = run(study, path, workers=0)
+    results = run(study, path, workers=0)
     # 1/rate falls 1.0 on (0.5, 1); then 0.667 on (0.5, 0.75); then 0.5 on (1, 2): the middles of these.
-    assert found["rate"].values.tolist() == [0.5, 0.625, 0.75, 1.0, 1.5, 2.0]
+    assert results["rate"].values.tolist() == [0.5, 0.625, 0.75, 1.0, 1.5, 2.0]
     again = run(study, path, workers=0)
-    assert again.attrs["fingerprint"] == found.attrs["fingerprint"]
-    xr.testing.assert_identical(found.drop_attrs(), again.drop_attrs())
+    assert again.attrs["fingerprint"] == results.attrs["fingerprint"]
+    xr.testing.assert_identical(results.drop_attrs(), again.drop_attrs())
     with Store(path) as store:
         assert store.counts()["tiny/x"][0] == 2 * 6 * 3
 
@@ -175,16 +175,16 @@ class Curves(Tiny):
 
 def test_ragged_observables_are_aligned_by_their_labels(path):
     study = Study("tiny/x", "x", Curves, axes={"rate": [3.0, 1.0]}, arms={"sim": Arm("simulate")}, trials=1)
-    found = run(study, path, workers=0).isel(arm=0, trial=0)
-    assert found["time"].values.tolist() == [0, 10, 20]
-    np.testing.assert_array_equal(found["curve"], [[0, 1, 2], [0, np.nan, np.nan]])
-    np.testing.assert_array_equal(found["plain"], [[1, 1, 1], [1, np.nan, np.nan]])
-    assert found["whole"].dtype == int
+    results = run(study, path, workers=0).isel(arm=0, trial=0)
+    assert results["time"].values.tolist() == [0, 10, 20]
+    np.testing.assert_array_equal(results["curve"], [[0, 1, 2], [0, np.nan, np.nan]])
+    np.testing.assert_array_equal(results["plain"], [[1, 1, 1], [1, np.nan, np.nan]])
+    assert results["whole"].dtype == int
 
 
 def test_only_the_chosen_observables_are_kept(path):
-    found = run(replace(STUDY, observables=["mean"]), path, workers=0)
-    assert set(found.data_vars) == {"mean", "converged", "status"}
+    results = run(replace(STUDY, observables=["mean"]), path, workers=0)
+    assert set(results.data_vars) == {"mean", "converged", "status"}
     wrong = run(replace(STUDY, observables=["maen"]), path, workers=0)
     assert wrong.attrs["failed"] == STUDY.records
     with Store(path) as store:
@@ -202,9 +202,9 @@ def test_attributes_carry_the_provenance(path):
 def test_an_unfinished_study_can_be_read(path):
     advanced(replace(STUDY, trials=1), path)
     with Store(path) as store:
-        found = collect(STUDY, store)
-    assert (found["status"].sel(arm="simulation", trial=2) == "missing").all()
-    assert found["mean"].sel(arm="simulation", trial=2).isnull().all()
+        result = collect(STUDY, store)
+    assert (result["status"].sel(arm="simulation", trial=2) == "missing").all()
+    assert result["mean"].sel(arm="simulation", trial=2).isnull().all()
 
 
 @pytest.mark.parametrize("workers", [-1, 1.5, True])
@@ -231,10 +231,10 @@ def test_outcomes_count_up():
 
 class Worried(Tiny):
     def simulate(self, rng=None, **options):
-        found = super().simulate(rng, **options)
+        simulated = super().simulate(rng, **options)
         if self.samples < 50:
             warnings.warn(f"only {self.samples} samples at rate {self.rate}", stacklevel=2)
-        return found
+        return simulated
 
 
 def test_warnings_are_kept_with_their_own_trials_also_in_threads(path, tmp_path):
@@ -315,8 +315,8 @@ class Estimated(Tiny):
 def test_a_conditional_theory_is_paired_by_itself(path):
     study = Study("tiny/pair", "x", Announced, axes={"rate": [1.0, 2.0]}, fixed={"samples": 10}, trials=4)
     assert study.records == 2 * (4 + 4)
-    found = run(study, path, workers=0)
-    assert (summarise(study, found)["mean_verdict"] == "agrees").all()
+    results = run(study, path, workers=0)
+    assert (summarise(study, results)["mean_verdict"] == "agrees").all()
     # one prediction for all trials, asked for by hand, has no error to judge by
     once = replace(study, arms={**study.arms, "theory": Arm("predict", paired=False)})
     assert once.records == 2 * (4 + 1)
@@ -326,12 +326,12 @@ def test_a_conditional_theory_is_paired_by_itself(path):
 def test_the_error_of_a_prediction_is_kept_and_counts(path):
     axes = {"rate": [1.0, 2.0]}
     study = Study("tiny/error", "x", Estimated, axes=axes, fixed={"samples": 10_000}, observables=["mean"])
-    found = run(study, path, workers=0)
-    summary = summarise(study, found)
+    results = run(study, path, workers=0)
+    summary = summarise(study, results)
     assert (summary["mean_sem"].sel(arm="theory") == 10.0).all()
     assert (summary["mean_verdict"] == "undecided").all()
-    assert "own error is too large" in verdict(study, found)
-    assert set(table(study, found)["observable"]) == {"mean"}
+    assert "own error is too large" in verdict(study, results)
+    assert set(table(study, results)["observable"]) == {"mean"}
 
 
 def test_an_experiment_is_also_judged_by_the_arms_it_names():
@@ -350,10 +350,8 @@ def test_an_experiment_is_also_judged_by_the_arms_it_names():
     }
     values = {"first": [1.0, 2.0, 4.0], "second": [1.0, 2.0, 4.0], "theory": [2.3, np.nan, np.nan]}
     rows = np.array([values.get(arm, [9.0, np.nan, np.nan]) for arm in arms])
-    found = xr.Dataset(
-        {"mean": (("arm", "rate", "trial"), rows[:, None])}, {"arm": list(arms), "rate": [1.0]}
-    )
-    words = summarise(study, found)["mean_verdict"].isel(rate=0)
+    data = xr.Dataset({"mean": (("arm", "rate", "trial"), rows[:, None])}, {"arm": list(arms), "rate": [1.0]})
+    words = summarise(study, data)["mean_verdict"].isel(rate=0)
     assert str(words.sel(experiment="first by other").values) == "differs"
     # trial by trial there is no difference at all, though each of them is noisy
     assert str(words.sel(experiment="second by first").values) == "agrees"
@@ -378,10 +376,10 @@ def test_a_worker_of_another_arithmetic_says_so(path, monkeypatch):
     monkeypatch.setattr("firstlight.study.trial.arithmetic", lambda: "that of another processor")
     with Store(path, write=True) as store:
         outcome = advance(STUDY, store, engine(workers=1))
-        found = dataset(STUDY, store)
+        data = dataset(STUDY, store)
     assert (outcome.computed, outcome.failed) == (STUDY.records, 0)
-    assert (found["warning"].sel(arm="simulation") != "").all()
-    assert "arithmetic differs in the last bits" in verdict(STUDY, found)
+    assert (data["warning"].sel(arm="simulation") != "").all()
+    assert "arithmetic differs in the last bits" in verdict(STUDY, data)
 
 
 @pytest.mark.parametrize("core", ["Nehalem", "Haswell"])

@@ -249,10 +249,10 @@ def read(path, addresses):
     """Return what the store gives for these addresses, and what it warned of."""
     with warnings.catch_warnings(record=True) as said, Store(path) as store:
         warnings.simplefilter("always")
-        found = {address: rest for address, *rest in store.bodies(addresses)}
-        assert store.finished(addresses) == {address: rest[2] is None for address, rest in found.items()}
+        result = {address: rest for address, *rest in store.bodies(addresses)}
+        assert store.finished(addresses) == {address: rest[2] is None for address, rest in result.items()}
     assert all(warning.category is DamagedRecords for warning in said)
-    return found, " ".join(str(warning.message) for warning in said)
+    return result, " ".join(str(warning.message) for warning in said)
 
 
 def content(made):
@@ -277,8 +277,8 @@ def test_a_flipped_bit_in_a_body_is_always_noticed_named_and_mended(path):
         # A long body continues on overflow pages; its first bytes stand together, and occur once.
         start = raw.index(hit.body[:24])
         path.write_bytes(flipped(raw, 8 * start + int(rng.integers(0, 8 * 24))))
-        found, said = read(path, list(made))
-        assert found == content({address: one for address, one in made.items() if one is not hit})
+        rows, said = read(path, list(made))
+        assert rows == content({address: one for address, one in made.items() if one is not hit})
         assert f"1 damaged record: {hit.study} at {hit.point}, theory, trial {hit.trial}" in said
         with Store(path, write=True) as store:
             assert "1 damaged record" in store.check()
@@ -306,9 +306,9 @@ def test_a_bit_flipped_anywhere_never_gives_another_value(path):
                 path.with_name(path.name + ending).unlink(missing_ok=True)
             path.write_bytes(damaged)
             try:
-                found, _ = read(path, list(made))
-                missing = [one for address, one in made.items() if address not in found]
-                assert found == content({address: made[address] for address in found})
+                rows, _ = read(path, list(made))
+                missing = [one for address, one in made.items() if address not in rows]
+                assert rows == content({address: made[address] for address in rows})
                 with Store(path, write=True) as store:
                     store.put(missing)
                 assert read(path, list(made)) == (content(made), "")

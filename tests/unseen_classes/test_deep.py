@@ -18,9 +18,9 @@ def test_without_torch_the_message_says_what_to_install():
 
 
 def test_theory_needs_no_torch():
-    found = DeepProblem(images="digits", classes="random", per_class=15, epochs=2).predict(0)
-    assert found.sizes["epoch"] == 3
-    assert 0 <= float(found.kendall_w[0]) <= 1
+    predicted = DeepProblem(images="digits", classes="random", per_class=15, epochs=2).predict(0)
+    assert predicted.sizes["epoch"] == 3
+    assert 0 <= float(predicted.kendall_w[0]) <= 1
 
 
 def test_costs_grow_with_the_work():
@@ -55,19 +55,19 @@ def test_training_separates_what_it_is_trained_on(loss, model):
     for c in range(3):  # a bright bar at a place of its own
         images[labels == c, :, 2 * c + 1] += 0.8
     training = Training(model=model, loss=loss, width=4, embedding=8, epochs=6, batch_size=30)
-    found = embeddings_along_training(images, labels, images[:5], training, np.random.default_rng(1))
-    assert len(found) == 7
-    assert found[0][0].shape == (90, 8)
-    assert found[0][1].shape == (5, 8)
+    result = embeddings_along_training(images, labels, images[:5], training, np.random.default_rng(1))
+    assert len(result) == 7
+    assert result[0][0].shape == (90, 8)
+    assert result[0][1].shape == (5, 8)
 
     def separation(embedding):
         centres = np.array([embedding[labels == c].mean(axis=0) for c in range(3)])
         within = np.mean([embedding[labels == c].var(axis=0).sum() for c in range(3)])
         return centres.var(axis=0).sum() / within
 
-    assert separation(found[-1][0]) > 2 * separation(found[0][0])
+    assert separation(result[-1][0]) > 2 * separation(result[0][0])
     again = embeddings_along_training(images, labels, images[:5], training, np.random.default_rng(1))
-    np.testing.assert_array_equal(found[-1][0], again[-1][0])
+    np.testing.assert_array_equal(result[-1][0], again[-1][0])
 
 
 @pytest.mark.skipif(not TORCH, reason="needs the extra `deep`")

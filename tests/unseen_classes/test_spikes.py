@@ -20,13 +20,13 @@ def test_theory_beside_networks(directions):
 
 
 def test_only_directions_with_different_products_tell_apart():
-    found = {
+    values = {
         name: float(SpikesProblem(directions=name, **SIZES).predict(0).distance)
         for name in (*PLACES, "orthogonal")
     }
-    assert found["extrapolation"] > 2 * found["orthogonal"]
-    assert found["extrapolation"] > found["interpolation"] > 1.1 * found["midpoint"]
-    assert found["midpoint"] < 1.25 * found["orthogonal"]  # not 1: the spike also opens and closes neurons
+    assert values["extrapolation"] > 2 * values["orthogonal"]
+    assert values["extrapolation"] > values["interpolation"] > 1.1 * values["midpoint"]
+    assert values["midpoint"] < 1.25 * values["orthogonal"]  # not 1: the spike also opens and closes neurons
 
 
 def test_means_have_the_angle_and_the_places():
@@ -57,5 +57,5 @@ def test_the_claim_follows_the_distances(between, verdict):
     noise = 0.01 * np.random.default_rng(0).normal(size=6)
     values = np.exp(np.array([*height.values()])[:, None] + noise)[None]
     dims = ("arm", "directions", "trial")
-    found = xr.Dataset({"distance": (dims, values)}, {"arm": ["network"], "directions": list(height)})
-    assert [claim.verdict for claim in claims.spikes(found)] == [verdict, "holds"]
+    data = xr.Dataset({"distance": (dims, values)}, {"arm": ["network"], "directions": list(height)})
+    assert [claim.verdict for claim in claims.spikes(data)] == [verdict, "holds"]

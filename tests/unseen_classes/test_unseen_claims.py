@@ -19,12 +19,12 @@ RNG = np.random.default_rng(0)
 def records(axes, trials=4, **columns):
     """Lay functions of the axes out over trials with a little noise, and fill the other arm with nonsense."""
     grid = xr.Dataset(coords={**axes, "trial": range(trials)})
-    found = xr.Dataset(coords=axes)
+    data = xr.Dataset(coords=axes)
     for name, make in columns.items():
         values = make(grid).broadcast_like(grid)
         noise = 1e-3 * RNG.normal(size=values.shape)
-        found[name] = xr.concat([values + noise, 0 * values - 7], xr.Variable("arm", ["network", "theory"]))
-    return found
+        data[name] = xr.concat([values + noise, 0 * values - 7], xr.Variable("arm", ["network", "theory"]))
+    return data
 
 
 def verdicts(made):
@@ -44,9 +44,9 @@ CLASSES = {"strength": [0.25, 4.0], "cosine": [-1.0, -0.5, 0.0, 0.4, 0.8]}
     ],
 )
 def test_against_similarity(height, verdict):
-    found = records(CLASSES, alignment=height, cohesion=height, elasticity=height)
-    assert verdicts(claims.elasticity(found)) == {claims.ELASTICITY: verdict}
-    assert verdicts(claims.alignment(found)) == {claims.ALIGNMENT: verdict}
+    data = records(CLASSES, alignment=height, cohesion=height, elasticity=height)
+    assert verdicts(claims.elasticity(data)) == {claims.ELASTICITY: verdict}
+    assert verdicts(claims.alignment(data)) == {claims.ALIGNMENT: verdict}
 
 
 def test_sides():
@@ -55,10 +55,10 @@ def test_sides():
     def made(same, before):
         opposite = xr.DataArray([1.0, 0.0], dims="side")
         after = lambda g: opposite * g.along + (1 - opposite) * same * g.along + 0.5  # noqa: E731
-        found = records(
+        data = records(
             axes, mean_recall=after, mean_recall_before=lambda g: 0 * g.along + before, raw_recall=after
         )
-        return verdicts(claims.sides(found))
+        return verdicts(claims.sides(data))
 
     assert made(same=1.0, before=0.0) == {claims.RECALL: "holds", claims.HELPS: "holds"}
     assert made(same=-1.0, before=9.0) == {claims.RECALL: "holds in part", claims.HELPS: "does not hold"}
@@ -66,7 +66,7 @@ def test_sides():
 
 
 def test_the_papers_set_ups():
-    found = records(
+    data = records(
         {"length": [0.1, 0.2, 0.4, 0.8]},
         cohesion=lambda g: g.length,
         elasticity=lambda g: -g.length,
@@ -74,11 +74,11 @@ def test_the_papers_set_ups():
         mean_recall_before=lambda g: 0.5 + 0.5 * g.length,
         raw_recall=lambda g: 0.7 + 0 * g.length,
     )
-    assert verdicts(claims.lengths(found)) == {
+    assert verdicts(claims.lengths(data)) == {
         claims.ALIGNMENT: "holds", claims.ELASTICITY: "does not hold", claims.RECALL: "holds",
         claims.FAVOURS: "does not hold",
     }  # fmt: skip
-    found = records(
+    data = records(
         {"length": [0.008, 0.026], "spread": [0.1, 0.5, 1.0, 5.0]},
         similarity=lambda g: g.length / g.spread,
         alignment=lambda g: 1 / (0.5 + g.spread) + 0 * g.length,
@@ -86,7 +86,7 @@ def test_the_papers_set_ups():
         mean_recall=lambda g: 1 / (0.5 + g.spread) + 0 * g.length,
         mean_recall_before=lambda g: 0 * g.spread + 0 * g.length,
     )
-    assert verdicts(claims.rotations(found)) == {
+    assert verdicts(claims.rotations(data)) == {
         claims.ALIGNMENT: "holds", claims.ELASTICITY: "holds in part", claims.IDENTICAL: "holds in part",
         claims.FAVOURS: "holds",
     }  # fmt: skip
@@ -100,14 +100,14 @@ def test_powers_of_the_size(operator, frobenius, verdict):
     axes = {"activation": ["erf", "relu"], "dimension": [50.0, 100.0, 200.0]}
     base = records(axes, x=lambda g: 0 * g.dimension + 0 * xr.DataArray([0.0, 0.0], dims="activation"))["x"]
     sizes = base["dimension"]
-    found = xr.Dataset(
+    data = xr.Dataset(
         {
             "operator_error": np.exp(base) * sizes**operator,
             "frobenius_error": np.exp(base) * sizes**frobenius,
         }
     )
-    assert verdicts(claims.gradient(found)) == {claims.RANK_ONE: verdict}
-    ratio = found["operator_error"].rename(activation="law").assign_coords(arm=["matrix", "theory"])
+    assert verdicts(claims.gradient(data)) == {claims.RANK_ONE: verdict}
+    ratio = data["operator_error"].rename(activation="law").assign_coords(arm=["matrix", "theory"])
     grows = xr.Dataset({"over_published": ratio * sizes ** np.array(0.5 - operator)})
     bounded = xr.Dataset({"over_published": ratio * sizes ** np.array(-operator)})
     assert verdicts(claims.norms(bounded)) == {claims.NORMS: "holds"}
@@ -121,7 +121,7 @@ def test_training_sets():
     middle = xr.DataArray([*value.values()], {"relation": [*value]}, "relation")
     images = xr.DataArray([0.0], dims="images")
     shape = {"images": ["digits"], "train": range(9), "class": range(6)}
-    found = records(
+    data = records(
         {"images": ["digits"]}, trials=2,
         spearman=lambda g: middle + images,
         spearman_low=lambda g: middle - 0.09 + images,
@@ -130,7 +130,7 @@ def test_training_sets():
     )  # fmt: skip
     scores = records(shape, trials=2, recall=lambda g: g.train / 100 + 0 * g["class"] + images,
                      recall_before=lambda g: 0.02 + g.train / 100 + 0 * g["class"] + images)  # fmt: skip
-    together = found.merge(scores.where(scores["class"] != scores["train"] % 6))
+    together = data.merge(scores.where(scores["class"] != scores["train"] % 6))
     assert verdicts(claims.sets(together)) == {
         claims.ALIGNMENT: "holds", claims.ELASTICITY: "holds", claims.RECALL: "holds in part",
         claims.FAVOURS: "holds", claims.RETRIEVED: "does not hold", claims.HELPS: "does not hold",
@@ -143,7 +143,7 @@ def test_deep_networks():
     loss = xr.DataArray([0.0, 0.0], dims="loss")
     swing = lambda g: (g.trial % 2 - 0.5) * g.epoch + loss  # noqa: E731
     unseen = np.array([[(place + trial) % 10 < 5 for place in range(10)] for trial in range(8)])
-    found = records(
+    data = records(
         axes, trials=8,
         similarity_alignment=lambda g: 0.6 + loss + 0 * g.epoch,
         alignment_recall=swing,
@@ -151,14 +151,14 @@ def test_deep_networks():
         mean_recall=lambda g: 0.5 + 0.1 * g.epoch + loss,
         raw_recall=lambda g: 0.55 + loss,
     )  # fmt: skip
-    found["raw_recall"] = (
-        found["raw_recall"].isel(epoch=0, drop=True)
-        if "epoch" in found["raw_recall"].dims
-        else found["raw_recall"]
+    data["raw_recall"] = (
+        data["raw_recall"].isel(epoch=0, drop=True)
+        if "epoch" in data["raw_recall"].dims
+        else data["raw_recall"]
     )
-    found["unseen"] = (("trial", "class"), unseen.astype(float))
-    found["unseen"] = found["unseen"].broadcast_like(found["raw_recall"])
-    said = {claim.text: claim for claim in claims.deep(found)}
+    data["unseen"] = (("trial", "class"), unseen.astype(float))
+    data["unseen"] = data["unseen"].broadcast_like(data["raw_recall"])
+    said = {claim.text: claim for claim in claims.deep(data)}
     assert {text: claim.verdict for text, claim in said.items()} == {
         f"by training, {claims.ALIGNMENT.text}": "undecided",
         f"by training, {claims.RETRIEVED.text}": "undecided",
@@ -172,11 +172,11 @@ def test_a_small_study_of_training_sets_is_judged_and_drawn(tmp_path):
     study = studies()["unseen-classes/multi-class"]
     fixed = {**study.fixed, "sets": "0,1,2;3,4,5;6,7,8,9", "per_class": 12, "width": 64}
     small = replace(study, fixed=fixed, trials=1, scales={})
-    found = run(small, tmp_path / "s.sqlite", workers=0)
-    made = claims_of(small, found)
+    results = run(small, tmp_path / "s.sqlite", workers=0)
+    made = claims_of(small, results)
     assert len(made) == 6
     assert "digits" in made[0].evidence
-    drawn = figure(small, found)
+    drawn = figure(small, results)
     assert len(drawn.axes) == 4
     assert drawn.get_suptitle() == small.description
     assert "per_class = 12, width = 64" in drawn.get_supxlabel()

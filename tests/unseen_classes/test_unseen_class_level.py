@@ -37,11 +37,11 @@ def test_equals_sampled_neurons(name, head):
     shift = (tau * heads(head, rng, count))[:, None] * (b + noise)
     before, after = sigma(base), sigma(base + shift)
     product, moved = after[:, 0] * after[:, 1], (after[:, 0] - before[:, 0]) ** 2
-    found = class_alignment(**MOMENTS, tau=tau, activation=sigma, head=head)
-    assert abs(found - product.mean()) < 5 * product.std() / np.sqrt(count)
+    value = class_alignment(**MOMENTS, tau=tau, activation=sigma, head=head)
+    assert abs(value - product.mean()) < 5 * product.std() / np.sqrt(count)
     one = {k: MOMENTS[k][0] for k in ("similarity", "spread", "norm", "bulk")}
-    found = class_elasticity(**one, tau=tau, activation=sigma, head=head)
-    assert abs(found - moved.mean()) < 5 * moved.std() / np.sqrt(count)
+    value = class_elasticity(**one, tau=tau, activation=sigma, head=head)
+    assert abs(value - moved.mean()) < 5 * moved.std() / np.sqrt(count)
 
 
 @pytest.mark.parametrize("name", ["relu", "erf"])
@@ -75,8 +75,8 @@ def test_rank_one_without_spread_is_the_dual():
         expected = float(sigma.dual(big, big, c + tau**2 * t**2))
         assert class_alignment(**law, activation=sigma) == pytest.approx(expected, rel=1e-7)
         moved = sigma.dual(big, big, big) + sigma.dual(q, q, q) - 2 * sigma.dual(q, big, q)
-        found = class_elasticity(similarity=t, spread=0.0, norm=q, tau=tau, activation=sigma)
-        assert found == pytest.approx(float(moved), rel=1e-6)
+        value = class_elasticity(similarity=t, spread=0.0, norm=q, tau=tau, activation=sigma)
+        assert value == pytest.approx(float(moved), rel=1e-6)
 
 
 @pytest.mark.parametrize("name", ["relu", "erf", "tanh"])

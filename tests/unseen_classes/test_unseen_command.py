@@ -28,12 +28,12 @@ def run(*arguments):
 
 def test_table_and_figure(file, tmp_path):
     picture = tmp_path / "picture.png"
-    found = run(
+    results = run(
         file, "--labels", "kind", "--classes", "3,8", "--most", "40", "--check", "--figure", str(picture)
     )
-    assert found.exit_code == 0, found.output
+    assert results.exit_code == 0, results.output
     for words in ("Recall@1", "trained on 3,8 (80 samples)", "furthest along", "One network", "Note:"):
-        assert words in found.output
+        assert words in results.output
     assert picture.stat().st_size > 10_000
 
 
@@ -45,13 +45,13 @@ def test_names_with_commas_blanks_and_decimals(tmp_path):
     ]
     path = tmp_path / "names.csv"
     path.write_text("\n".join(lines))
-    found = run(str(path), "--labels", "kind", "--classes", 'a dog, "cat, small"', "--json")
-    facts = json.loads(found.output)
+    results = run(str(path), "--labels", "kind", "--classes", 'a dog, "cat, small"', "--json")
+    facts = json.loads(results.output)
     assert facts["train_samples"] == 24
     assert [row["class"] for row in facts["classes"]] == ["3", "x", "y"]
     np.save(tmp_path / "m.npy", np.column_stack([rng.normal(size=(60, 2)), np.arange(60) % 5]))
-    found = run(str(tmp_path / "m.npy"), "--labels", "-1", "--classes", "3,1.0", "--json")
-    assert [row["class"] for row in json.loads(found.output)["classes"]] == [0, 2, 4]
+    results = run(str(tmp_path / "m.npy"), "--labels", "-1", "--classes", "3,1.0", "--json")
+    assert [row["class"] for row in json.loads(results.output)["classes"]] == [0, 2, 4]
 
 
 def test_a_lone_member_zeros_and_constants(tmp_path):
@@ -59,8 +59,8 @@ def test_a_lone_member_zeros_and_constants(tmp_path):
     x, y = rng.normal(size=(50, 3)), np.arange(50) % 5
     x[:, 2], x[7], y[-1] = 4.0, 0.0, 99
     np.savez(tmp_path / "odd.npz", X=x, y=y)
-    found = run(str(tmp_path / "odd.npz"), "--labels", "y", "--classes", "0,1", "--json")
-    facts = json.loads(found.output, parse_constant=lambda word: pytest.fail(f"{word} is not JSON"))
+    results = run(str(tmp_path / "odd.npz"), "--labels", "y", "--classes", "0,1", "--json")
+    facts = json.loads(results.output, parse_constant=lambda word: pytest.fail(f"{word} is not JSON"))
     lone = next(row for row in facts["classes"] if row["class"] == 99)
     assert lone["recall"] is None
     assert lone["alignment_interval"] == [None, None]
@@ -68,14 +68,16 @@ def test_a_lone_member_zeros_and_constants(tmp_path):
     assert "left out: 1 samples" in run(str(tmp_path / "odd.npz"), "--labels", "y", "--classes", "0,1").output
     x[3, 1] = np.nan
     np.savez(tmp_path / "odd.npz", X=x, y=y)
-    found = run(str(tmp_path / "odd.npz"), "--labels", "y", "--classes", "0,1")
-    assert found.exit_code == 2
-    assert "1 values are missing or infinite" in found.output
+    results = run(str(tmp_path / "odd.npz"), "--labels", "y", "--classes", "0,1")
+    assert results.exit_code == 2
+    assert "1 values are missing or infinite" in results.output
 
 
 def test_json(file):
-    found = run(file, "--labels", "kind", "--classes", "3, 8, 1", "--most", "30", "--json", "--strength", "1")
-    facts = json.loads(found.output)
+    results = run(
+        file, "--labels", "kind", "--classes", "3, 8, 1", "--most", "30", "--json", "--strength", "1"
+    )
+    facts = json.loads(results.output)
     assert [row["class"] for row in facts["classes"]] == [0, 2, 4, 5, 6, 7, 9]
     assert len(facts["pairs"]) == 21
     assert sorted(row["elasticity_rank"] for row in facts["classes"]) == [1, 2, 3, 4, 5, 6, 7]
@@ -102,13 +104,13 @@ def test_json(file):
     ],
 )
 def test_refusals(file, arguments, words):
-    found = run(file, *arguments)
-    assert found.exit_code == 2
-    assert words in found.output
-    assert "Traceback" not in found.output
+    results = run(file, *arguments)
+    assert results.exit_code == 2
+    assert words in results.output
+    assert "Traceback" not in results.output
 
 
 def test_a_missing_file():
-    found = run("no-such-file.csv", "--labels", "y", "--classes", "1,2")
-    assert found.exit_code == 2
-    assert "no-such-file.csv" in found.output
+    results = run("no-such-file.csv", "--labels", "y", "--classes", "1,2")
+    assert results.exit_code == 2
+    assert "no-such-file.csv" in results.output

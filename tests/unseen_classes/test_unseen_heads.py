@@ -33,12 +33,12 @@ def test_kernels_equal_sampled_neurons(name, outputs, given):
     after = sigma(before + shift)
     slopes = alpha[:, :1] * sigma.derivative(before + shift)
     law = {"covariance": beta, "tau": TAU, "activation": sigma, "bulk": bulk, "head": head}
-    found = [(uc.spiked_kernel(x, None, **law), after[:, :, None] * after[:, None, :])]
-    found.append((predicted_movement(x, **law), (after - sigma(before)) ** 2))
+    result = [(uc.spiked_kernel(x, None, **law), after[:, :, None] * after[:, None, :])]
+    result.append((predicted_movement(x, **law), (after - sigma(before)) ** 2))
     if outputs == 1:
         tangent = uc.tangent_kernel(x, None, **law, width=7, head_scale=1.0, layer="first")
-        found.append((tangent, slopes[:, :, None] * slopes[:, None, :] * (x @ x.T)))
-    for expected, sample in found:
+        result.append((tangent, slopes[:, :, None] * slopes[:, None, :] * (x @ x.T)))
+    for expected, sample in result:
         error = sample.std(axis=0) / np.sqrt(COUNT)
         assert (np.abs(expected - sample.mean(axis=0)) < 5 * error + 1e-9).all()  # five standard errors
     square = uc.spiked_kernel(x, None, **law)

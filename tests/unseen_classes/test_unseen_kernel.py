@@ -74,14 +74,14 @@ def test_bulk_is_the_covariance_of_what_neurons_add_to_the_spike(name):
     # the mean over neurons is β with the slopes of each sample's norm
     beta = label_covariance(x, residual=r, activation=sigma)
     assert (np.abs(pull.mean(axis=0) - beta) < 5 * pull.std(axis=0) / np.sqrt(len(w))).all()
-    found = bulk_covariance(x, r, sigma)
+    result = bulk_covariance(x, r, sigma)
     products = (pull - beta)[:, :, None] * (pull - beta)[:, None, :]
-    assert (np.abs(products.mean(axis=0) - found) < 5 * products.std(axis=0) / np.sqrt(len(w))).all()
+    assert (np.abs(products.mean(axis=0) - result) < 5 * products.std(axis=0) / np.sqrt(len(w))).all()
     # the diagonal version is the sum over samples of what each would give alone
     alone = sum(bulk_covariance(x[i : i + 1], r[i : i + 1], sigma) for i in range(12)) / 12**2
     np.testing.assert_allclose(bulk_covariance(x, r, sigma, "diagonal"), alone, atol=1e-7)
     two = bulk_covariance(x, np.column_stack([r, 2 * r]), sigma)
-    np.testing.assert_allclose(two, 5 * found, rtol=1e-10)
+    np.testing.assert_allclose(two, 5 * result, rtol=1e-10)
 
 
 def test_residuals_and_covariances_of_the_losses():
@@ -123,10 +123,10 @@ def test_similarity_equals_direct_moments():
         rng.normal(size=(4, 4)),
     )
     bulk = root @ root.T
-    found = train_unseen_similarity(beta, x, y, bulk)
+    moments = train_unseen_similarity(beta, x, y, bulk)
     for c in range(3):
         own = x[y == c]
-        at = found.sel({"class": c})
+        at = moments.sel({"class": c})
         assert float(at.similarity) == pytest.approx(beta @ own.mean(axis=0))
         assert float(at.spread) == pytest.approx(np.sqrt(beta @ np.cov(own.T, bias=True) @ beta))
         assert float(at.norm) == pytest.approx((own**2).sum() / 40)
@@ -144,7 +144,7 @@ def test_similarity_equals_direct_moments():
                 ("pair_similarity", lambda a, b: (a @ beta) * (b @ beta)),
             ):
                 expected = np.mean([value(own[i], other[j]) for i, j in different])
-                assert float(found[name].sel({"class": c, "other": d})) == pytest.approx(expected)
+                assert float(moments[name].sel({"class": c, "other": d})) == pytest.approx(expected)
 
 
 def test_strength_and_step_size():

@@ -22,8 +22,8 @@ def test_movement_of_gaussian_heads_is_that_of_drawn_neurons(name, outputs):
         shift = tau * (alpha @ (x @ beta).T + np.einsum("nc,ncd->nd", alpha, noise) @ x.T)
         before = rng.normal(size=(COUNT, D)) @ x.T / np.sqrt(D)
         moved = (sigma(before + shift) - sigma(before)) ** 2
-        found = predicted_movement(x, beta, tau, sigma, root @ root.T)
-        assert (np.abs(found - moved.mean(axis=0)) < 5 * moved.std(axis=0) / np.sqrt(COUNT)).all()
+        movement = predicted_movement(x, beta, tau, sigma, root @ root.T)
+        assert (np.abs(movement - moved.mean(axis=0)) < 5 * moved.std(axis=0) / np.sqrt(COUNT)).all()
 
 
 def test_movement_against_quadrature_over_a_random_family():
@@ -38,9 +38,9 @@ def test_movement_against_quadrature_over_a_random_family():
         shift = tau * nodes[:, None] * (b + np.sqrt(bulk) * nodes)
         expected = (chance * (sigma(z0 + shift) - sigma(z0)) ** 2).sum()
         x = np.sqrt(q) * np.ones((1, 1))
-        found = predicted_movement(x, [b / np.sqrt(q)], tau, sigma, np.array([[bulk / q]]))
+        movement = predicted_movement(x, [b / np.sqrt(q)], tau, sigma, np.array([[bulk / q]]))
         # 1e-4: the rule of 80 nodes, for shifts that reach over the whole of σ
-        assert found[0] == pytest.approx(expected, rel=1e-4)
+        assert movement[0] == pytest.approx(expected, rel=1e-4)
 
 
 @pytest.mark.parametrize("name", ["relu", "shifted_relu", "erf", "tanh"])
@@ -49,5 +49,5 @@ def test_movement_of_the_smallest_steps_is_of_second_order(name):
     q = (x**2).sum(axis=1) / D
     first_order = x.sum(axis=1) ** 2 * sigma.dual_derivative(q, q, q)
     for tau in 1e-5, 1e-7, 1e-9:
-        found = predicted_movement(x, np.ones(D), tau, sigma)
-        np.testing.assert_allclose(found / tau**2, first_order, rtol=1e-5)  # a kink counts by order tau
+        movement = predicted_movement(x, np.ones(D), tau, sigma)
+        np.testing.assert_allclose(movement / tau**2, first_order, rtol=1e-5)  # a kink counts by order tau

@@ -68,26 +68,26 @@ def test_sizes_are_those_of_the_samples():
 
 def test_sets_are_single_problems_side_by_side():
     several = uc.SetsProblem(sets="1,4;2,3", per_class=30, width=64)
-    found = several.predict(3)
-    assert found.train.values.tolist() == ["1,4", "2,3"]
-    assert np.isnan(found.alignment.sel({"train": "1,4", "class": 4}))
+    predicted = several.predict(3)
+    assert predicted.train.values.tolist() == ["1,4", "2,3"]
+    assert np.isnan(predicted.alignment.sel({"train": "1,4", "class": 4}))
     streams = np.random.default_rng(3).spawn(2)
     singles = [ImageProblem(classes=t, per_class=30, width=64).predict(stream)
                for t, stream in zip(("1,4", "2,3"), streams, strict=True)]  # fmt: skip
     for place, one in enumerate(singles):
-        np.testing.assert_allclose(found.elasticity[place], one.elasticity)
-    for relation in found.relation.values:
+        np.testing.assert_allclose(predicted.elasticity[place], one.elasticity)
+    for relation in predicted.relation.values:
         mean = np.mean([float(one[relation]) for one in singles])
-        assert float(found.spearman.sel(relation=relation)) == pytest.approx(mean)
-    assert (found.spearman_low <= found.spearman).all()
-    assert (found.spearman <= found.spearman_high).all()
+        assert float(predicted.spearman.sel(relation=relation)) == pytest.approx(mean)
+    assert (predicted.spearman_low <= predicted.spearman).all()
+    assert (predicted.spearman <= predicted.spearman_high).all()
     assert len(uc.SetsProblem()._sets) == 45
 
 
 def test_compare_and_several_steps():
     problem = uc.Problem(**SMALL)
-    found = firstlight.compare(problem, trials=2, rng=0, paired=True)
-    assert "alignment_gap" in found
+    comparison = firstlight.compare(problem, trials=2, rng=0, paired=True)
+    assert "alignment_gap" in comparison
     one, many = problem.simulate(0), problem.simulate(0, steps=5)
     assert not np.allclose(one.alignment, many.alignment)
     np.testing.assert_array_equal(one.alignment_before, many.alignment_before)
@@ -98,10 +98,10 @@ def test_compare_and_several_steps():
 
 
 def test_a_step_of_no_strength_changes_nothing():
-    for found in (uc.Problem(strength=0.0, **SMALL).predict(0), uc.Problem(tau=0.0, **SMALL).simulate(0)):
-        np.testing.assert_allclose(found.alignment, found.alignment_before, atol=1e-12)
-        np.testing.assert_allclose(found.elasticity, 0, atol=1e-12)
-        assert float(found.mean_recall) == float(found.mean_recall_before)
+    for each in (uc.Problem(strength=0.0, **SMALL).predict(0), uc.Problem(tau=0.0, **SMALL).simulate(0)):
+        np.testing.assert_allclose(each.alignment, each.alignment_before, atol=1e-12)
+        np.testing.assert_allclose(each.elasticity, 0, atol=1e-12)
+        assert float(each.mean_recall) == float(each.mean_recall_before)
 
 
 def test_assumptions_notice_what_fails():
@@ -151,19 +151,19 @@ def test_user_data():
     data = uc.standardised(image_classes(np.random.default_rng(0), "digits", [3, 8], 40))
     assert (data.train**2).sum(axis=1).mean() == pytest.approx(64)
     np.testing.assert_allclose(data.train.mean(axis=0), 0, atol=1e-12)
-    found = uc.analyse(data, uc.Step(width=512))
+    analysis = uc.analyse(data, uc.Step(width=512))
     direct = uc.predict_classes(data, uc.Step(width=512))
     for name in ("similarity", "alignment", "alignment_before", "elasticity", "recall", "recall_before"):
-        np.testing.assert_allclose(found[name], direct[name], rtol=1e-9)
+        np.testing.assert_allclose(analysis[name], direct[name], rtol=1e-9)
         if name in ("alignment", "elasticity", "recall"):
-            low, high = found[f"{name}_interval"].values.T
-            assert ((low <= found[name]) & (found[name] <= high)).all()
-    assert ((found.recall_interval >= 0) & (found.recall_interval <= 1)).all()
-    assert int(found.elasticity_rank[int(np.argmax(found.elasticity.values))]) == 1
-    pairs = found.pair_recall.values
+            low, high = analysis[f"{name}_interval"].values.T
+            assert ((low <= analysis[name]) & (analysis[name] <= high)).all()
+    assert ((analysis.recall_interval >= 0) & (analysis.recall_interval <= 1)).all()
+    assert int(analysis.elasticity_rank[int(np.argmax(analysis.elasticity.values))]) == 1
+    pairs = analysis.pair_recall.values
     assert ((pairs >= 0) & (pairs <= 1)).all()
     # two classes alone are easier to tell apart than all eight together
-    assert pairs.mean() >= float(found.mean_recall) - 1e-12
+    assert pairs.mean() >= float(analysis.mean_recall) - 1e-12
 
 
 def test_intervals_cover_what_other_samples_give():
@@ -176,9 +176,9 @@ def test_intervals_cover_what_other_samples_give():
         pick = np.concatenate([rng.choice(np.flatnonzero(many.unseen_labels == c), 40, replace=False)
                                for c in (10, 11)])  # fmt: skip
         few = uc.UnseenData(many.train, many.train_labels, many.unseen[pick], many.unseen_labels[pick])
-        found = uc.analyse(few, step)
+        analysis = uc.analyse(few, step)
         for place, name in enumerate(names):
-            low, high = found[f"{name}_interval"].values.T
+            low, high = analysis[f"{name}_interval"].values.T
             inside[place] += ((low <= truth[name]) & (truth[name] <= high)).sum()
     # nominally 95 %; from 40 samples 90 to 96 % were measured: 90 % less three standard errors
     assert (inside / (2 * trials) > 0.90 - 3 * np.sqrt(0.9 * 0.1 / (2 * trials))).all()
@@ -218,8 +218,8 @@ def test_mean_cosines_of_small_classes_are_covered(count):
             return x / np.linalg.norm(x, axis=1, keepdims=True)
 
         truth = (rows(100_000).mean(axis=0) ** 2).sum()
-        found = [pair_bounds(x @ x.T, 0.95) for x in (rows(count) for _ in range(trials))]
-        share = np.mean([low <= truth <= high for low, high in found])
+        values = [pair_bounds(x @ x.T, 0.95) for x in (rows(count) for _ in range(trials))]
+        share = np.mean([low <= truth <= high for low, high in values])
         # 94 to 99 % were measured over 600 trials: 93 % less three standard errors
         assert share > 0.93 - 3 * np.sqrt(0.93 * 0.07 / trials)
 
@@ -229,10 +229,10 @@ def test_one_pair_has_no_interval():
     rng = np.random.default_rng(0)
     x, y = rng.normal(size=(46, 6)), np.repeat([0, 1, 2, 3], [20, 20, 2, 4])
     data = uc.UnseenData(x[:40], y[:40], x[40:], y[40:])
-    found = uc.analyse(data, uc.Step())
-    known = found.alignment_interval.notnull().all("bound").values.tolist()
+    analysis = uc.analyse(data, uc.Step())
+    known = analysis.alignment_interval.notnull().all("bound").values.tolist()
     assert known == [False, True]
-    assert bool(found.alignment.notnull().all())
+    assert bool(analysis.alignment.notnull().all())
 
 
 def test_classes_of_one_member_are_left_out_and_said():
@@ -240,9 +240,9 @@ def test_classes_of_one_member_are_left_out_and_said():
     x, y = rng.normal(size=(60, 6)), np.repeat([0, 1, 2, 3, 4, 5], 10)
     y[-1] = 99
     data = uc.standardised(uc.split_classes(x, y, [0, 1]))
-    found = uc.analyse(data, uc.Step(width=64))
-    lone = found.sel({"class": 99})
-    assert int(found.excluded) == 1
+    analysis = uc.analyse(data, uc.Step(width=64))
+    lone = analysis.sel({"class": 99})
+    assert int(analysis.excluded) == 1
     assert np.isnan(lone.recall)
     assert np.isnan(lone.alignment)
     assert np.isnan(lone.recall_rank)
@@ -325,13 +325,13 @@ def test_ranks_follow_the_sign_but_for_the_similarity():
     rng = np.random.default_rng(0)
     x, y = rng.normal(size=(24, 4)), np.repeat(np.arange(6), 4)
     x[y == 5] = x[20] * np.array([1, -1, 1, -1])[:, None]  # opposite samples: a negative alignment
-    found = uc.analyse(standardised(split_classes(x, y, [0, 1])), uc.Step(strength=0.5, activation="tanh"))
-    lowest = int(np.argmin(found.alignment.values))
-    assert float(found.alignment[lowest]) < 0
-    assert int(np.argmin(np.abs(found.alignment.values))) != lowest  # its size alone would rank it higher
-    assert int(found.alignment_rank[lowest]) == found.sizes["class"]
-    assert int(found.alignment_rank[int(np.argmax(found.alignment.values))]) == 1
-    assert int(found.similarity_rank[int(np.argmax(np.abs(found.similarity.values)))]) == 1
+    analysis = uc.analyse(standardised(split_classes(x, y, [0, 1])), uc.Step(strength=0.5, activation="tanh"))
+    lowest = int(np.argmin(analysis.alignment.values))
+    assert float(analysis.alignment[lowest]) < 0
+    assert int(np.argmin(np.abs(analysis.alignment.values))) != lowest  # its size alone would rank it higher
+    assert int(analysis.alignment_rank[lowest]) == analysis.sizes["class"]
+    assert int(analysis.alignment_rank[int(np.argmax(analysis.alignment.values))]) == 1
+    assert int(analysis.similarity_rank[int(np.argmax(np.abs(analysis.similarity.values)))]) == 1
 
 
 def test_the_public_door_checks_its_steps_and_heads():

@@ -59,21 +59,23 @@ def test_updates_are_the_tangent_kernel():
 @pytest.mark.parametrize("name", ["shifted_relu", "erf"])
 def test_the_gradient_becomes_rank_one_in_operator_norm_only(name):
     sizes = np.array([64, 128, 256, 512])
-    found = [
+    values = [
         [GradientProblem(dimension=int(n), activation=name).simulate(seed) for seed in range(4)]
         for n in sizes
     ]
-    operator = np.array([np.mean([float(one.operator_error) for one in row]) for row in found])
-    frobenius = np.array([np.mean([float(one.frobenius_error) for one in row]) for row in found])
+    operator = np.array([np.mean([float(one.operator_error) for one in row]) for row in values])
+    frobenius = np.array([np.mean([float(one.frobenius_error) for one in row]) for row in values])
     slope = np.polyfit(np.log(sizes), np.log(operator), 1)[0]
     assert -0.6 < slope < -0.35  # n^(-1/2) up to logarithms; the notes measure -0.44 and -0.47
     assert np.ptp(frobenius) < 0.1 * frobenius.mean()  # it does not fall
     predicted = [GradientProblem(dimension=512, activation=name).predict(seed) for seed in range(4)]
-    assert float(predicted[0].frobenius_error) == pytest.approx(float(found[-1][0].frobenius_error), rel=0.03)
+    assert float(predicted[0].frobenius_error) == pytest.approx(
+        float(values[-1][0].frobenius_error), rel=0.03
+    )
     # largest singular values of two draws of the same law: 5 % of scatter each, over the root of four
     drawn = np.mean([float(one.operator_error) for one in predicted])
     assert drawn == pytest.approx(operator[-1], rel=0.1)
-    assert min(found[-1][0].left_cosine, found[-1][0].right_cosine) > 0.99
+    assert min(values[-1][0].left_cosine, values[-1][0].right_cosine) > 0.99
 
 
 def test_labels_alone_miss_the_output_when_it_is_of_order_one():

@@ -22,9 +22,9 @@ def test_tangent_kernel_is_the_average_over_neurons(name):
     features = sigma(z)
     second = features[:, :, None] * features[:, None, :]
     for layer, sample, factor in (("first", first, 1.0), ("second", second, 50.0)):
-        found = tangent_kernel(x, None, beta, tau, sigma, width=50, head_scale=1.0, layer=layer)
+        kernel = tangent_kernel(x, None, beta, tau, sigma, width=50, head_scale=1.0, layer=layer)
         error = 5 * factor * sample.std(axis=0) / np.sqrt(count)
-        assert (np.abs(found - factor * sample.mean(axis=0)) < error + 1e-9).all()
+        assert (np.abs(kernel - factor * sample.mean(axis=0)) < error + 1e-9).all()
     both = tangent_kernel(x, None, beta, tau, sigma, width=50, head_scale=0.5)
     parts = [
         tangent_kernel(x, None, beta, tau, sigma, width=50, head_scale=0.5, layer=layer)
@@ -47,9 +47,9 @@ def test_the_weight_of_heads_for_a_relu_in_closed_form():
     expected = (np.pi - np.arccos(rho[off])) / (2 * np.pi) + change[off] / (
         np.pi * np.sqrt(1 - rho[off] ** 2)
     )
-    found = tangent_kernel(x, None, beta, tau, "relu", width=1, head_scale=1.0, layer="first")
-    np.testing.assert_allclose(found[off], (x @ x.T)[off] * expected, atol=3e-8)  # the five-point rule
-    np.testing.assert_allclose(np.diag(found), np.diag(x @ x.T) / 2, rtol=1e-5)
+    kernel = tangent_kernel(x, None, beta, tau, "relu", width=1, head_scale=1.0, layer="first")
+    np.testing.assert_allclose(kernel[off], (x @ x.T)[off] * expected, atol=3e-8)  # the five-point rule
+    np.testing.assert_allclose(np.diag(kernel), np.diag(x @ x.T) / 2, rtol=1e-5)
 
 
 @pytest.mark.parametrize("metric", ["cosine", "euclidean", "inner"])
@@ -70,11 +70,11 @@ def test_predicted_recall_equals_sorting(metric, k):
     for i, row in enumerate(near[metric]):
         order = [j for j in np.argsort(-row, kind="stable") if j != i][:k]
         hits.append(np.nan if i == 11 else float(any(y[j] == y[i] for j in order)))
-    found = predict_recall_at_k(x, y, beta, 0.5, "relu", k, metric)
-    np.testing.assert_array_equal(found.hits, hits)
-    assert float(found.recall) == pytest.approx(np.nanmean(hits))
-    assert int(found.excluded) == 1
-    assert float(found.recall_by_class.sel({"class": 2})) == pytest.approx(np.mean(np.array(hits)[y == 2]))
+    recall = predict_recall_at_k(x, y, beta, 0.5, "relu", k, metric)
+    np.testing.assert_array_equal(recall.hits, hits)
+    assert float(recall.recall) == pytest.approx(np.nanmean(hits))
+    assert int(recall.excluded) == 1
+    assert float(recall.recall_by_class.sel({"class": 2})) == pytest.approx(np.mean(np.array(hits)[y == 2]))
 
 
 def test_ties_in_a_gram():

@@ -70,22 +70,16 @@ def asymptotic(
     ----------
     mixture, labels : GaussianMixture, Labels
         Laws of the data; covariances identity plus spikes.
-    sigma : Activation
-        σ.
+    sigma, step_size, ridges : Activation, float, and ndarray of shape (L,)
+        σ, η and λ.
     width, gradient_samples : int
         Width, and samples of the gradient step.
     sizes : list of int
         m, numbers of training samples, S values.
-    step_size : float
-        η.
-    ridges : ndarray, shape (L,)
-        λ.
-    rng : Generator
-        Scrambles the nodes.
     draws : int
         How many batch averages of y κ, each with nodes of its own; one alone varies by several percent.
-    nodes : int
-        Nodes for the neurons, and for the inputs (all classes together, at least 64 for each class).
+    nodes, rng : int and Generator
+        Nodes, which it scrambles, for neurons and for inputs (all classes together, at least 64 for each).
     second_layer : {"gaussian", "signs", "ones"}
         Its law, times √k.
 
