@@ -19,7 +19,7 @@ N, D, COSINES = 8192, 512, (0.0, 0.25, 0.5, 1.0)
 
 
 def samples(sigma, seed):
-    """n = d = 512, |μ| = 2, unseen means of length 4 at given cosines to β, 120 samples each."""
+    """n = d = 512, |μ| = 2, unseen means of length 4 at given cosines to β, 300 samples each."""
     rng = np.random.default_rng(seed)
     mean = rng.normal(size=D)
     mean *= 2 / np.linalg.norm(mean)
@@ -31,8 +31,8 @@ def samples(sigma, seed):
         other = rng.normal(size=D)
         other -= other @ unit * unit
         centre = 4 * (cosine * unit + np.sqrt(1 - cosine**2) * other / np.linalg.norm(other))
-        parts.append(centre + rng.normal(size=(120, D)))
-    return train, y, beta, np.vstack(parts), np.repeat(np.arange(len(COSINES)), 120), rng
+        parts.append(centre + rng.normal(size=(300, D)))
+    return train, y, beta, np.vstack(parts), np.repeat(np.arange(len(COSINES)), 300), rng
 
 
 def predicted(sigma, tau, moments, head="gaussian"):
