@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: help report explore test test-cpus lint format bench bench-peers bench-scale campaign claims fingerprints costs pictures docs docs-check wheel clean
+.PHONY: help report explore test test-cpus lint format bench bench-explore bench-peers bench-scale campaign claims fingerprints costs pictures docs docs-check wheel clean
 
 help:
 	@echo "make report   install, compute the quick report, write out/report.html"
@@ -17,6 +17,7 @@ help:
 	@echo "make bench    speed, as ratios within one run"
 	@echo "make bench-peers  the same jobs by what one would take instead"
 	@echo "make bench-scale  how costs grow with size"
+	@echo "make bench-explore  how fast the laboratory is in a browser"
 	@echo "make campaign  look for failures, ten minutes a part: random problems, hostile files, kills; goes on where it stopped"
 	@echo "make claims   judge every claim anew, the short ones at the papers' scale too: docs/evidence and docs/claims.md"
 	@echo "make fingerprints  before a change: store numbers; after it: compare them"
@@ -86,6 +87,9 @@ bench: $(VENV)/.dev
 
 bench-scale: $(VENV)/.dev
 	$(ONE) $(BIN)/python -m benchmarks.scale --save docs/measured/scale.json
+
+bench-explore: $(VENV)/.dev
+	$(ONE) $(BIN)/python tests/explore/latency.py --save docs/measured/laboratory.json
 
 # An environment of its own, for what the project itself does not need.
 bench-peers: pyproject.toml

@@ -99,10 +99,10 @@ def table(head: list[str], rows: list[list[Any]]) -> str:
 
 
 def measured(folder: Path) -> dict[str, str]:
-    """Return the tables of speed, of growth with size, and of peers, as they were measured."""
+    """Return the tables of speed, of growth with size, of peers and of the laboratory, as measured."""
     rows = {
         name: json.loads((folder / f"{name}.json").read_text("utf-8"))["rows"]
-        for name in ("performance", "scale", "peers")
+        for name in ("performance", "scale", "peers", "laboratory")
     }
     speed = [
         [f"{one['part']}: {one['what']}", one["measured"], one["floor"], one["ratio"],
@@ -127,7 +127,13 @@ def measured(folder: Path) -> dict[str, str]:
         ]
         for one in rows["peers"]
     ]
+    felt = [
+        [f"{one['part']}: {one['what']}", f"{one['measured']:g} {one['unit']}", one["target"],
+         "met" if one["met"] else "**missed**", one["load"]]
+        for one in rows["laboratory"]
+    ]  # fmt: skip
     return {
+        "laboratory": table(["what a reader waits for", "measured", "target", "", "load"], felt),
         "performance": table(["benchmark", "measured", "floor", "ratio", "target", "", "load"], speed),
         "scale": table(
             ["job", "sizes", "CPU s", "peak MB", "time ~ size^", "memory ~ size^", "load"], growth
