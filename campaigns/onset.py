@@ -39,7 +39,7 @@ MODELS = {
     "short start": Model(_STEP, Student("tanh_squared", 1.0, 0.3)),
     "two neurons": Model(_STEP, Student("tanh_squared", (1.0, 0.5), 0.5)),
     "low offset": Model("sign(abs(z1) - 1.2)", Student("tanh_squared", 1.2, 0.7, offset=-0.2), 0.2),
-    "base, logistic": Model(_STEP, Student("tanh_squared", 2.0, 0.5, "logistic", offset=-1.0), 0.3),
+    "logistic base": Model(_STEP, Student("tanh_squared", 2.0, 0.5, "logistic", offset=-1.0), 0.3),
     "middle offset": Model("sign(abs(z1) - 1)", Student("tanh_squared", 1.5, 0.7, offset=-0.5), 0.15),
     "two directions": Model("sign(z1*z2)", Student("tanh_squared", (1.0, -1.0), 0.7), 0.2),
     "easy direction": Model(_EASY, Student("gelu", 1.0, 0.8)),
