@@ -168,6 +168,20 @@ def own_data(result: dict[str, Any]) -> str:
     return table(heads, rows)
 
 
+def onsets(found: dict[str, Any]) -> str:
+    """Return the table of where half of the descents succeed, beside what `onset` says."""
+
+    def cell(one: dict[str, Any] | None) -> str:
+        if one is None:
+            return ""
+        return "refused" if one["refused"] else f"{one['value']:.3g} ± {one['error']:.1g}"
+
+    parts = list(dict.fromkeys(part for row in found.values() for part in row))
+    return table(
+        ["model", *parts], [[name, *(cell(row.get(part)) for part in parts)] for name, row in found.items()]
+    )
+
+
 PROMISES = {
     "one_step": "a random problem ends in numbers with a flag, or in a refusal that names a field",
     "early_alignment": "the same", "phase_transition": "the same", "unseen_classes": "the same",
@@ -207,6 +221,7 @@ def write(sphinx: Sphinx) -> None:
     kept = Path(sphinx.srcdir, "measured")
     pages |= {f"measured/{name}.md": text for name, text in measured(kept).items()}
     pages["measured/diagnosis.md"] = own_data(json.loads((kept / "diagnosis.json").read_text("utf-8")))
+    pages["measured/onset.md"] = onsets(json.loads((kept / "onset.json").read_text("utf-8")))
     for name, text in pages.items():
         file = Path(sphinx.srcdir, name)
         if not file.exists() or file.read_text("utf-8") != text:
