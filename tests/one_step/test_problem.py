@@ -269,7 +269,7 @@ def test_cost_grows_with_the_sizes():
         ({"weights": ()}, "weights"),
         ({"gradient_samples": 0}, "gradient_samples"),
         ({"weights": (0.5, 0.4)}, "weights"),
-        ({"task": "classification", "weights": (1.0,)}, "classes"),
+        ({"task": "classification", "weights": (1.0,)}, "weights"),
         ({"activation": "rellu"}, "activation"),
         ({"noise": -1.0}, "noise"),
         ({"noise": 0.1, "task": "classification"}, "noise"),
