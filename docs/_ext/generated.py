@@ -165,7 +165,8 @@ def own_data(result: dict[str, Any]) -> str:
         for one in result["rows"]
     ]
     heads = ["data", "theories that speak", "error predicted", "measured", "held?", "all that agree", "load"]
-    return table(heads, rows)
+    about = f"{found['seconds']:g} s a set, {found['cores']} cores, commit {found['commit']}"
+    return f"{table(heads, rows)}\n{about}; load: processes that waited for a core.\n"
 
 
 def onsets(found: dict[str, Any]) -> str:

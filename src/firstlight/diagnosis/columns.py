@@ -92,15 +92,10 @@ def column_notes(X: np.ndarray, names: tuple[str, ...], standardised: bool) -> t
             ", ..." if len(wide) > 5 else ""
         )
         verb = "carries" if len(wide) == 1 else "carry"
-        effect = f"{verb} {100 * share[wide].sum():.0f} % of all variance, so a network sees little else"
-        notes.append(
-            f"Scale: {shown} {effect}"
-            + (
-                "; every column was standardised."
-                if standardised
-                else "; --standardise gives every column the same weight."
-            )
-        )
+        effect = f"{verb} {100 * share[wide].sum():.0f} % of all variance"
+        hides = "so a network sees little else; --standardise gives every column the same weight"
+        mended = "as every column was standardised, none hides the others"
+        notes.append(f"Scale: {shown} {effect}, {mended if standardised else hides}.")
     return tuple(notes)
 
 
