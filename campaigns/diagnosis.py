@@ -2,7 +2,7 @@
 
     python campaigns/diagnosis.py noise --seeds 200
     python campaigns/diagnosis.py sets --seconds 60 --folder out/diagnosis --save docs/measured/diagnosis.json
-    python campaigns/diagnosis.py intervals --seeds 24
+    python campaigns/diagnosis.py intervals --seeds 24 --seconds 20
 
 noise: false alarms on labels that have nothing to do with the rows: Gaussian and heavy-tailed rows, two
 classes and numbers in turn. sets: a page for every set, and a table of predicted and measured. intervals: how
@@ -52,13 +52,13 @@ def false_alarms(first: int, seeds: int) -> None:
             print(seed + 1, alarms, flush=True)
 
 
-def intervals(first: int, seeds: int) -> None:
+def intervals(first: int, seeds: int, seconds: float) -> None:
     """Ask random sets of scikit-learn's generators; a warning that reaches the user is an error."""
     warnings.simplefilter("error")
     held = {"measured": 0, "fresh rows": 0}
     for seed in range(first, first + seeds):
         (x, y), fresh = generated(seed, _FRESH)
-        page = diagnose(x, y, seconds=20, source=f"generated {seed}")
+        page = diagnose(x, y, seconds=seconds, source=f"generated {seed}")
         failed = [f"{one.name}: {one.error}" for one in page.sections if one.error]
         one = page["one_step"].predictions[0]
         error = _population(page, fresh, seed)
@@ -148,6 +148,6 @@ if __name__ == "__main__":
     if chosen.what == "noise":
         false_alarms(chosen.first, chosen.seeds)
     elif chosen.what == "intervals":
-        intervals(chosen.first, chosen.seeds)
+        intervals(chosen.first, chosen.seeds, chosen.seconds)
     else:
         sets(chosen.seconds, chosen.folder, chosen.only, chosen.save)
