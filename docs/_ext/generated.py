@@ -165,7 +165,7 @@ def own_data(result: dict[str, Any]) -> str:
         for one in result["rows"]
     ]
     heads = ["data", "theories that speak", "error predicted", "measured", "held?", "all that agree", "load"]
-    about = f"{found['seconds']:g} s a set, {found['cores']} cores, commit {found['commit']}"
+    about = f"{result['seconds']:g} s a set, {result['cores']} cores, commit {result['commit']}"
     return f"{table(heads, rows)}\n{about}; load: processes that waited for a core.\n"
 
 
