@@ -69,7 +69,7 @@ def structured_data(
     mixture = GaussianMixture(np.asarray(weights), None, classes)
     if task == "classification":
         if len(weights) < 2:
-            raise refusal("weights", weights, "be two or more for a classification, one for each class")
+            raise refusal("weights", weights, "be two or more, one for each of the classes")
         if noise:
             raise ValueError(f"noise = {noise}: only labels of a regression have noise")
         return mixture, Classification(tuple(np.linspace(1, -1, len(weights))))
