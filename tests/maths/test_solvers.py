@@ -11,12 +11,19 @@ SETTINGS = settings(deadline=None, derandomize=True, max_examples=50)
 
 
 @SETTINGS
-@given(st.floats(-50, 50), st.floats(0.01, 60), st.floats(0.01, 60))
+@given(st.integers(-50 * 10**9, 50 * 10**9).map(lambda n: n * 1e-9), st.floats(0.01, 60), st.floats(0.01, 60))
 def test_root_of_a_cubic(root, below, above):
     solution = bracketing_root(lambda x: (x - root) ** 3 + (x - root), root - below, root + above)
     assert solution.converged
     assert solution.value == pytest.approx(root, rel=1e-11, abs=1e-11)
     assert solution.residual <= 1e-8
+
+
+def test_a_root_so_small_that_its_digits_take_too_many_steps_is_told():
+    root = 1.1947905970324783e-298
+    solution = bracketing_root(lambda x: (x - root) ** 3 + (x - root), root - 2, root + 1)
+    assert not solution.converged
+    assert abs(solution.value) < 1e-290
 
 
 @SETTINGS
