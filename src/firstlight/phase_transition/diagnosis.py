@@ -152,7 +152,9 @@ def _network_wins(state: State) -> bool:
     """Whether a network beats a linear model and the constant answer: by chance once in twenty, at most."""
     linear, network = (mean_of_halves(state, name) for name in ("linear", "network"))
     constant = 1 - np.bincount(state.y).max() / len(state.y) if state.y.dtype.kind == "i" else 1.0
-    return bool(network[0] + _T90 * np.hypot(network[1], linear[1]) < min(linear[0], constant))
+    least = min(linear[0], constant)
+    chance = 0.1 if constant == 1 else 2.58 * np.sqrt(least * (1 - least) / len(state.y))  # of so many rows
+    return bool(network[0] + max(_T90 * np.hypot(network[1], linear[1]), chance) < least)
 
 
 def _advice(state: State) -> tuple[str, ...]:
