@@ -330,6 +330,7 @@ def table(rng: Rng) -> str:
 def prepare() -> None:
     """Keep tables in a folder of the campaign's own; write the file that problems are read from."""
     FOLDER.mkdir(exist_ok=True)
+    Path(FILE).parent.mkdir(exist_ok=True)
     os.environ["FIRSTLIGHT_CACHE"] = str(FOLDER)
     if not Path(FILE).exists():
         rng = np.random.default_rng(0)

@@ -175,7 +175,7 @@ def onsets(found: dict[str, Any]) -> str:
     def cell(one: dict[str, Any] | None) -> str:
         if one is None:
             return ""
-        return "refused" if one["refused"] else f"{one['value']:.3g} ± {one['error']:.1g}"
+        return f"refused: {one['refused']}" if one["refused"] else f"{one['value']:.3g} ± {one['error']:.1g}"
 
     parts = list(dict.fromkeys(part for row in found.values() for part in row))
     return table(

@@ -10,7 +10,7 @@ from firstlight.data.fitting import fitted_covariance, strong_directions
 from firstlight.diagnosis import Clock, user_data
 from firstlight.maths.activations import activation
 from firstlight.one_step.diagnosis import diagnose
-from firstlight.one_step.own_data import Network, Question, needed
+from firstlight.one_step.own_data import Answer, Network, Question, needed
 from firstlight.one_step.theory.held_out import (
     Rows,
     drawn_from,
@@ -225,3 +225,10 @@ def test_heavy_tails_are_named():
     assert "heavy tails" in found.why
     assert "heavy tails" in found.predictions[0].because
     assert any("logarithms" in line for line in found.advice)
+
+
+def test_errors_where_the_gaussian_model_has_none_are_the_shape_of_the_rows():
+    # columns: predicted, what Gaussian rows would have, on the own rows, measured
+    table = np.array([[0.2, 0.0, 0.1, 0.2]] * 3)
+    assert not Answer.of(table, 100, regression=False).gaussian_enough
+    assert Answer.of(np.zeros((3, 4)), 100, regression=False).gaussian_enough

@@ -3,7 +3,10 @@
 import asyncio
 from concurrent.futures import ThreadPoolExecutor
 
+import pytest
+
 from firstlight.explore.shared import Shared
+from firstlight.explore.workers import Pool, WorkerDied
 
 
 def run(scenario):
@@ -80,3 +83,20 @@ def test_who_comes_back_at_once_finds_the_same_job():
         return [item async for item in again], known
 
     assert run(scenario) == (["fine"], ["fine"])
+
+
+def test_a_closed_pool_starts_no_child_and_sends_all_away():
+    async def scenario():
+        pool = Pool(1)
+        busy = await pool._take("anything")
+        waiting = [asyncio.create_task(pool.one(print, "never")) for _ in range(2)]
+        await asyncio.sleep(0)
+        pool.close()
+        answers = await asyncio.gather(*waiting, return_exceptions=True)
+        assert [type(answer) for answer in answers] == [WorkerDied, WorkerDied]
+        with pytest.raises(WorkerDied):
+            await pool.one(print, "too late")
+        assert pool.processes() == []
+        assert not busy.process.is_alive()
+
+    run(scenario)

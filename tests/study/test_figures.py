@@ -8,8 +8,10 @@ import pytest
 import xarray as xr
 from tiny import Tiny
 
+from firstlight.show import interactive
 from firstlight.show.chapter import chapter
 from firstlight.show.figures import figure
+from firstlight.show.pictures import Mark, Picture, Trace
 from firstlight.show.save import save
 from firstlight.study.run import run
 from firstlight.study.spec import Arm, FigureSpec, Refine
@@ -34,6 +36,15 @@ def made(path, **changes):
 def lines(ax):
     drawn = [line for line in ax.lines if line.get_linestyle().lower() != "none"]
     return [line for line in drawn if len(line.get_xdata())]
+
+
+def test_a_logarithmic_axis_leaves_out_what_is_not_positive():
+    lines = [Trace(name="theory", x=[-1.0, 0.0, 1.0, 10.0], y=[1.0, 2.0, 3.0, 4.0])]
+    drawn = interactive.figure(
+        Picture(x="t", y="loss", traces=lines, marks=[Mark(x=2.0, label="here")], log_x=True)
+    )
+    assert min(drawn["layout"]["xaxis"]["tickvals"]) > 0
+    assert drawn["layout"]["annotations"][0]["xanchor"] == "left"
 
 
 def test_theory_is_a_line_with_a_gap_and_experiment_is_points(path):

@@ -78,6 +78,21 @@ def test_the_border_of_what_is_known_is_followed():
         firstlight.predicted_map(Step(radius=0.1), {"x": (1.0, 2.0), "y": (1.0, 2.0)}, "height", points=9)
 
 
+def test_an_infinite_prediction_is_not_known_and_not_painted():
+    class Half(Step):
+        def predict(self, rng=0):
+            return xr.Dataset({"height": np.inf if self.x > 0.6 else self.x})
+
+    chart = firstlight.predicted_map(Half(), UNIT, "height", points=30)
+    np.testing.assert_allclose(chart(0.25, 0.5), 0.25)
+    assert np.isnan(chart(0.9, 0.9))
+    # half of the points and more are spent on the border, which is then known to a few hundredths
+    known = np.isfinite(chart.table.height.values)
+    assert chart.table.x.values[known].max() > 0.55
+    filled = chart.plot(Figure().subplots()).collections[0]
+    assert max(path.vertices[:, 0].max() for path in filled.get_paths() if len(path.vertices)) < 0.61
+
+
 def test_integers_end_when_none_is_left_and_every_point_is_new():
     surface = firstlight.predicted_map(Exponential(), {"rate": (1, 4), "samples": (1, 4)}, "mean", points=100)
     assert surface.table.sizes["point"] == 16

@@ -142,15 +142,17 @@ def _predictions(pairs: list[Pair]) -> tuple[Prediction, ...]:
 
 def _prediction(pair: Pair, key: str, what: str) -> Prediction:
     """Compare the exact path with descent; it neglects outputs, which may reach one per cent."""
+    unchecked = f"no computer holds numbers as small as the start, {_scale(pair)}"
     if key == "output":
-        because = "neurons do not arrive all at once"
-        return Prediction(what, _LEVEL, 0.8 * _LEVEL, 1.1 * _LEVEL, *_mean(pair, "output"), because)
+        measured, error = _mean(pair, "output")
+        because = unchecked if np.isnan(measured) else "neurons do not arrive all at once"
+        return Prediction(what, _LEVEL, 0.8 * _LEVEL, 1.1 * _LEVEL, measured, error, because)
     value = _mean(pair, key)[0]
     wide = _LEVEL * (value if key == "rank" else 1)
     measured, error = _mean(pair, f"{key} measured")
     because = "outputs are not negligible while neurons turn"
     if np.isnan(measured):
-        because = f"no computer holds numbers as small as the start, {_scale(pair)}"
+        because = unchecked
     least = 1.0 if key == "rank" else 0.0
     return Prediction(what, value, max(least, value - wide), value + wide, measured, error, because)
 

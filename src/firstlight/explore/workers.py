@@ -216,6 +216,8 @@ class Pool:
     async def stream(self, job: Job, *arguments: Any) -> AsyncIterator[Any]:
         """Yield what a job emits; if its child dies before the first word, another tries once more."""
         for last in (False, True):
+            if self._closed:
+                raise WorkerDied("the laboratory is closing")
             worker, finished, said = await self._take(str(arguments[:1])), False, False
             try:
                 async for item in worker.run(job, arguments):
@@ -244,6 +246,9 @@ class Pool:
     async def _take(self, topic: str) -> Worker:
         """Wait for a free child, at best one that knows the topic; one that died when idle is replaced."""
         await self._places.acquire()
+        if self._closed or not self._free:
+            self._places.release()  # whoever waits behind is told too
+            raise WorkerDied("the laboratory is closing")
         worker = max(self._free, key=lambda one: (topic in one.topics, len(one.topics)))
         self._free.remove(worker)
         if not worker.process.is_alive():
@@ -280,3 +285,5 @@ class Pool:
         for worker in self._all:
             worker.kill()
         self._all.clear()
+        self._free.clear()
+        self._places.release()

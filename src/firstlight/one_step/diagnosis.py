@@ -146,7 +146,7 @@ def _advice(main: Question, answer: Answer, best: Best | None, uneven: bool) -> 
 def _useless(main: Question, answer: Answer) -> str:
     """Say that the network is of no use here; tests of a signal, which see more, are another theory's."""
     if _better(main, answer):
-        return "Theory expects no better than always the same answer; trained networks do better."
+        return "Theory's interval reaches what always the same answer has; trained networks do better."
     same = f"This network is no better than always the same answer, as far as {len(main.y)} rows can tell."
     if not main.regression and main.guess < _RARE:
         return (

@@ -234,7 +234,7 @@ class Answer:
         width = _Z * float(np.sqrt(scatter + chance))
         error = table[:, 3].std(ddof=1) / np.sqrt(splits) if splits > 1 else np.nan
         high = predicted + width if regression else min(1.0, predicted + width)
-        factor = predicted / gaussian if gaussian > 0 else np.nan
+        factor = predicted / gaussian if gaussian > 0 else np.inf if predicted > 0 else np.nan
         return cls(predicted, max(0.0, predicted - width), high, measured, float(error), own, factor, splits)
 
 

@@ -23,4 +23,23 @@ REFERENCES: dict[str, Entry] = {
         eprint="2402.04980",
         archiveprefix="arXiv",
     ),
+    "marchenko1967distribution": entry(
+        "article",
+        author="Mar{\\v{c}}enko, Vladimir A. and Pastur, Leonid A.",
+        title="Distribution of Eigenvalues for Some Sets of Random Matrices",
+        journal="Mathematics of the USSR-Sbornik",
+        volume="1",
+        pages="457--483",
+        year="1967",
+    ),
+    "silverstein1995strong": entry(
+        "article",
+        author="Silverstein, Jack W.",
+        title="Strong Convergence of the Empirical Distribution of Eigenvalues of Large Dimensional "
+        "Random Matrices",
+        journal="Journal of Multivariate Analysis",
+        volume="55",
+        pages="331--339",
+        year="1995",
+    ),
 }

@@ -27,7 +27,7 @@ class SpectrumProblem(Problem):
     """The spectrum of the features after one step: which directions stand out of the bulk, and how far?
 
     What is asked are eigenvalues of ΦᵀΦ/m, where the rows of Φ are σ(F x)/√k at the m training samples.
-    The parameters are those of `Problem`; labels and ridge matter through the step alone.
+    The parameters are those of `Problem`; labels matter through the step alone, the ridge not at all.
     Without a step only the mean of σ and the data's spikes stand out of the bulk.
 
     Examples
@@ -58,7 +58,7 @@ class SpectrumProblem(Problem):
         rng : optional
             Decides the sampled first layer: the same as in `simulate` for the same rng.
         ranks : sequence of int, optional
-            Which eigenvalues, 1 being the largest; default: the first three and nine more.
+            Which eigenvalues, 1 being the largest; default: the first three and some ten more.
         data_rng : optional
             Decides the batch of the step in place of `rng`.
 

@@ -142,8 +142,8 @@ def _measured(state: State) -> str:
     )
     if held:
         text += f" What moves the network's outputs holds {held}."
-    if np.isfinite(state.visible):
-        here = f"{number(state.visible)} rows per column"
+    if state.visible is not None and np.isfinite(state.visible[0]):
+        here = f"{with_error(*state.visible)} rows per column"
         text += f" In parts of the rows the hidden direction shows half the time at {here}."
     return text
 
@@ -162,7 +162,9 @@ def _advice(state: State) -> tuple[str, ...]:
     few = f"A hidden direction with threshold 1 would need about {5 * d:,} rows; you have {len(state.y):,}."
     more = (few,) if state.ratio < 5 else ()
     if state.hard is not None and state.hard.count:
-        if len(state.halves) == _HALVES and not _network_wins(state):
+        if len(state.halves) < _HALVES:
+            return ("A hidden direction shows; whether a network uses it was not reached in the time given.",)
+        if not _network_wins(state):
             return ("A hidden direction shows, but a network does not beat a linear model: begin with that.",)
         return ("A linear model misses the hidden direction: use a network, or squares of these columns.",)
     if _network_wins(state):
@@ -177,13 +179,16 @@ def _predictions(state: State) -> tuple[Prediction, ...]:
     predictions = []
     if state.delta is not None and np.isfinite(state.delta[0]):
         what = "rows per column from which the hidden direction shows (delta_alg)"
-        because = "it shows in the smallest parts of the rows too"
-        if np.isfinite(state.visible):
+        visible, spread = state.visible or (np.nan, np.nan)
+        because = "not reached in the time given"
+        if state.visible is not None:
+            because = "it shows in the smallest parts of the rows too"
+        if np.isfinite(visible):
             because = "the limit of very many columns; with few, tests need 2 to 6 times as many rows"
             if state.lengths > _LENGTHS:
                 because = f"rows are not Gaussian: their lengths vary {number(state.lengths)} × as much"
         limits = interval(*state.delta)
-        predictions.append(Prediction(what, 1 / state.delta[0], *limits, state.visible, because=because))
+        predictions.append(Prediction(what, 1 / state.delta[0], *limits, visible, spread, because))
     for name, word in (("easy", "linear"), ("hard", "hidden")):
         value, error = mean_of_halves(state, f"{name} statistic")
         measured, spread = mean_of_halves(state, f"{name} network")

@@ -48,7 +48,7 @@ class State:
     easy: Found | None = None
     hard: Found | None = None
     delta: tuple[float, float] | None = None
-    visible: float = float("nan")
+    visible: tuple[float, float] | None = None
     halves: list[dict[str, float]] = field(default_factory=list)
     picture: dict[str, Any] = field(default_factory=dict)
 
@@ -113,31 +113,41 @@ def halve(data: UserData, state: State, half: int, clock: Clock) -> None:
         }  # fmt: skip
 
 
-def visible_from(data: UserData, state: State, clock: Clock) -> float:
+def visible_from(data: UserData, state: State, clock: Clock) -> tuple[float, float]:
     """Measure from how many rows per column on the test sees a hidden direction half the time.
 
     Parts of half the rows, a quarter and so on are drawn until fewer than half of them show it at p ≤ 0.05.
+    Returned with its standard error, of so few parts; NaN if the smallest parts show it too.
     """
     assert state.easy is not None
     rng, (n, d) = data.rng("phase", "parts"), state.z.shape
     seen = [(float(n), 1.0)]
     for size in (n >> power for power in range(1, 20)):
         if size < _PART_ROWS:
-            return float("nan")
-        found = 0
+            return float("nan"), float("nan")
+        shown = 0
         for _ in range(_PARTS):
             rows = rng.choice(n, size, replace=False)
             test = hard_directions(
                 state.z[rows], state.y[rows], len(data.classes), state.easy.directions, _PERMUTATIONS, rng,
                 clock.check, most=1,
             )  # fmt: skip
-            found += test.p[0] <= HINT
-        seen.append((float(size), found / _PARTS))
+            shown += test.p[0] <= HINT
+        seen.append((float(size), shown / _PARTS))
         if seen[-1][1] < 0.5:
             break
     (more, high), (less, low) = seen[-2:]
     share = (0.5 - low) / (high - low)
-    return float(less * (more / less) ** share / d)
+    value = float(less * (more / less) ** share / d)
+    # all rows show it; of parts the share is known to √(s(1-s)/parts), with half a part for neither
+    spread = [0.0 if size == n else _binomial(s) for size, s in seen[-2:]]
+    octaves = np.hypot(share * spread[0], (1 - share) * spread[1]) / (high - low)
+    return value, value * float(np.log(more / less) * octaves)
+
+
+def _binomial(share: float) -> float:
+    smoothed = (share * _PARTS + 0.5) / (_PARTS + 1)
+    return float(np.sqrt(smoothed * (1 - smoothed) / _PARTS))
 
 
 def mean_of_halves(state: State, name: str) -> tuple[float, float]:

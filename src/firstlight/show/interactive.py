@@ -120,7 +120,7 @@ def _axis(
     if not title:  # nothing is measured along it
         made |= {"showticklabels": False, "showgrid": False}
     if log:
-        made |= _ticks(limits or [value for some in data for value in plain(some) if value])
+        made |= _ticks(limits or [value for some in data for value in plain(some) if value and value > 0])
     if limits is not None:
         made["range"] = [math.log10(value) for value in limits] if log else list(limits)
     return made
@@ -153,7 +153,8 @@ def _line(mark: Mark, colours: dict[str, str]) -> dict[str, Any]:
 def _caption(mark: Mark, place: int, picture: Picture, colours: dict[str, str]) -> dict[str, Any]:
     """Write at a mark, on the side where there is more room."""
     scale: Callable[[float], float] = math.log10 if picture.log_x else float
-    drawn = [at for one in picture.traces for at in plain(one.x) if isinstance(at, (int, float)) and at]
+    numbers = [at for one in picture.traces for at in plain(one.x) if isinstance(at, (int, float))]
+    drawn = [at for at in numbers if at > 0 or not picture.log_x]
     x, ends = scale(mark.x), [scale(value) for value in picture.x_range or drawn]
     left = 2 * x > min(ends, default=x) + max(ends, default=x)
     return {

@@ -74,11 +74,16 @@ class Map(Shown):
 
     def plot(self, ax: "Axes | None" = None) -> "Axes":
         """Draw the map as colours over both variables, with the points; crosses are where it is unknown."""
+        from matplotlib.tri import Triangulation
+
         ax = axes(ax)
         x, y = (self.table[one.name].values for one in self._variables)
         values = self.table[self.objective].values
         known = np.isfinite(values)
-        filled = ax.tricontourf(x[known], y[known], values[known], levels=12)
+        corners = Delaunay(self._places, qhull_options="QJ").simplices
+        corners = corners[known[corners].all(axis=1)]
+        triangles = Triangulation(x, y, corners)
+        filled = ax.tricontourf(triangles, np.where(known, values, values[known].min()), levels=12)
         ax.figure.colorbar(filled, ax=ax, label=self.objective)
         ax.plot(x[known], y[known], "k.", markersize=3)
         ax.plot(x[~known], y[~known], "kx", markersize=4)
@@ -111,7 +116,8 @@ def predicted_map(
         Two variables with their bounds ``(low, high)``: of integers if both are, on a logarithmic scale if
         they are positive and a factor of ten apart.
     points : int, default 40
-        How many predictions to make, at least 9.
+        How many places to predict at, at least 9; a theory that speaks of what was drawn predicts four times
+        at each.
 
     Returns
     -------
@@ -137,11 +143,10 @@ def predicted_map(
     while len(search.known) < points and (place := _next(search)) is not None:
         between = _interpolated(search, place)
         gaps.append(abs(search.predicted(place)[0] - between))
-    known = np.array(list(search.known.values()))
+    known = np.column_stack([_values(search), [error for _, error in search.known.values()]])
     if not np.isfinite(known[:, 0]).any():
-        raise ValueError(
-            f"over: theory predicts {objective} at none of {len(known)} places; it said: {search.refused}"
-        )
+        said = f"; it said: {search.refused}" if search.refused else ", or did not converge"
+        raise ValueError(f"over: theory predicts {objective} at none of {len(known)} places{said}")
     late = np.array(gaps[len(gaps) // 2 :])
     late = late[np.isfinite(late)]
     table = xr.Dataset(
@@ -155,12 +160,18 @@ def predicted_map(
     return Map(table, objective, search.refused, gap, (variables[0], variables[1]))
 
 
+def _values(search: Search) -> np.ndarray:
+    """Return the predictions at all places; what is not finite is not known."""
+    values = np.array([value for value, _ in search.known.values()])
+    return np.where(np.isfinite(values), values, np.nan)
+
+
 def _surface(search: Search) -> tuple[np.ndarray, np.ndarray]:
     """Return the known places in the unit square, and their values from 0 to 1."""
     places = np.array(
         [[one.unit(x) for one, x in zip(search.variables, at, strict=True)] for at in search.known]
     )
-    values = np.array([value for value, _ in search.known.values()])
+    values = _values(search)
     known = values[np.isfinite(values)]
     span = float(np.ptp(known)) if known.size else 0.0
     return places, (values - known.min()) / span if span > 0 else 0.0 * values
@@ -205,6 +216,6 @@ def _promise(triangles: Delaunay, values: np.ndarray) -> np.ndarray:
 
 def _interpolated(search: Search, place: tuple[Any, ...]) -> float:
     places, _ = _surface(search)
-    values = np.array([value for value, _ in search.known.values()])
+    values = _values(search)
     where = [one.unit(x) for one, x in zip(search.variables, place, strict=True)]
     return float(LinearNDInterpolator(places, values)(*where))

@@ -119,8 +119,9 @@ def _finding(data: UserData, state: _State, asked: int) -> Finding:
     gap = float(np.mean([abs(one.predicted["recall"] - one.measured["recall"]) for one in left_out]))
     speaks: Any = "yes" if gap <= 0.05 else "in part"
     why = (
-        "Recall@1 is the share of rows whose nearest row is of the same class. One-step networks miss its "
-        f"prediction by {number(gap)}, the mean over {len(left_out)} left out in turn."
+        "Recall@1 is the share of rows whose nearest row is of the same class. Measured and "
+        f"predicted differ by {number(gap)} for one-step networks, the mean over {len(left_out)} classes "
+        "left out in turn."
     )
     hardest = min(left_out, key=lambda one: one.predicted["recall"])
     says = (

@@ -26,6 +26,8 @@ export class Plane {
   // `moved` names the controls whose points are no longer those that were asked about.
   show(drawn, moved = []) {
     const same = this.drawn && signature(this.drawn) === signature(drawn);
+    this.late = null;
+    if (this.held) this.late = { drawn: structuredClone(drawn), moved }; // shown at the end, if nothing was moved
     const kept = this.held ? [...moved, this.held] : moved;
     if (kept.length && this.drawn) {
       if (!same) return;
@@ -115,8 +117,13 @@ export class Plane {
     this.held = this.target(body).group.handles;
     body.setPointerCapture(event.pointerId);
     const until = new AbortController();
-    const end = () => { this.held = null; until.abort(); };
-    body.addEventListener("pointermove", (moved) => this.move(body, this.from(moved)), { signal: until.signal });
+    let dragged = false;
+    const end = () => {
+      this.held = null;
+      until.abort();
+      if (!dragged && this.late) this.show(this.late.drawn, this.late.moved);
+    };
+    body.addEventListener("pointermove", (moved) => { dragged = true; this.move(body, this.from(moved)); }, { signal: until.signal });
     for (const name of ["pointerup", "pointercancel"]) body.addEventListener(name, end, { signal: until.signal });
   }
 

@@ -24,6 +24,7 @@ from firstlight.one_step.theory.neurons import (
 from firstlight.one_step.theory.reduced import Inputs, ReducedLaw, balanced_normal, input_nodes, reduced_law
 from firstlight.one_step.theory.scores import wrong_side
 
+_LIMIT = 1e-2  # largest change of an error between ridges of 1e-8 and 1e-9 that stand for none
 _TABLE = 1e-3  # largest error of the activation's tabulated moments; errors of networks move by as much
 
 
@@ -90,6 +91,8 @@ def asymptotic(
     """
     law = reduced_law(mixture, labels)
     start_square = float(sigma.second_moment(1.0)) / width
+    if second_layer == "ones":
+        start_square -= float(sigma.hermite(0, 1.0)[0]) ** 2 / width
     output = equal_heads_output(law, sigma) if second_layer == "ones" else None
     step = batch_average(law, gradient_samples, start_square, rng, output)
     placed = []
@@ -123,7 +126,7 @@ def _of_one_draw(
     start, cells = None, []
     for m, ridge in product(sizes, ridges):
         floor = max(float(ridge), 1e-9)
-        if ridge == 0 and m == kernel.width:  # errors grow without bound, and no iteration settles
+        if ridge == 0 and (m == kernel.width or _near_rank(law, kernel, m)):  # errors grow without bound
             nothing = np.full(inputs.weights.size, np.nan)
             unknown = _observables(law, inputs, Errors(nothing, nothing, nothing, np.nan), floor)
             cells.append(unknown | {"converged": False})
@@ -131,10 +134,24 @@ def _of_one_draw(
         solved = functional.solve(m, floor, start)
         start = solved.value if solved.converged else None
         errors = functional.errors(m, *solved.value, law.noise)
-        cells.append(_observables(law, inputs, errors, floor) | {"converged": solved.converged})
+        settled = solved.converged
+        if ridge == 0:  # a limit: it has to be reached, or the error may have no mean
+            before = functional.solve(m, 10 * floor, start)
+            test = functional.errors(m, *before.value, law.noise).test
+            settled &= abs(inputs.weights @ (test - errors.test)) < _LIMIT * (inputs.weights @ errors.test)
+        cells.append(_observables(law, inputs, errors, floor) | {"converged": bool(settled)})
     table = {name: np.array([cell[name] for cell in cells]) for name in cells[0]}
     shape = (len(sizes), len(ridges))
     return {name: value.reshape(shape + value.shape[1:]) for name, value in table.items()}
+
+
+def _near_rank(law: ReducedLaw, kernel: Kernel, m: int) -> bool:
+    """Tell whether m samples nearly exhaust features that are linear in the input, of rank n.
+
+    One direction is counted in the bulk and among the strong ones: that is 1/n of all, and much near a pole.
+    """
+    linear = kernel.rest.max() <= 1e-9 * (kernel.mean**2 + kernel.slope**2).max()
+    return bool(linear and abs(m - law.dimension) <= max(2, 0.05 * law.dimension))
 
 
 def _observables(law: ReducedLaw, inputs: Inputs, errors: Errors, ridge: float) -> dict[str, Any]:

@@ -122,7 +122,9 @@ def classwise_equivalent(moments: FeatureMoments, m: int, ridge: float) -> Equiv
     spread = np.array([np.vdot(solved.resolvent, p) for p in solved.products])  # tr Ω_c P²
     square = float(readout @ readout) + float((rho * by_class / u**2) @ spread) / m
     test, train = float(rho @ by_class), float(rho @ (by_class * (solved.ridge / u) ** 2))
-    return Equivalent(test, train, by_class, square, readout, solved.converged)
+    # without a ridge, as many directions as samples: the error has no mean, a token ridge bounds it
+    bounded = ridge > 0 or float(np.abs(np.linalg.eigvals(solved.carry)).max()) < 1 - 1e-4
+    return Equivalent(test, train, by_class, square, readout, solved.converged and bounded)
 
 
 def _resolvent(

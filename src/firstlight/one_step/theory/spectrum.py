@@ -8,8 +8,9 @@ imaginary part on the real axis counts eigenvalues, outliers too, without a dens
 
 import numpy as np
 
-_BISECTIONS = 45  # of a range of 1e12 on a logarithmic scale: to 1e-12
+_BISECTIONS = 45  # of a range of 1e9 on a logarithmic scale: to 1e-12
 _HALVINGS = 40  # of the distance from the real axis: from one to 1e-12 of the largest eigenvalue
+_FAINT = 1e-8  # of the largest eigenvalue: smaller ones are not told
 _NEWTON = 2  # steps at each distance, and three more at the last: v is analytic within one distance
 
 
@@ -48,8 +49,9 @@ def stieltjes(values: np.ndarray, samples: int, points: np.ndarray) -> tuple[np.
             moved = v - miss / slope
             v = np.where(moved.imag > 0, moved, v.real + 0.5j * v.imag)
     inner = column / (1 + column * v)
+    # far below the largest eigenvalue the distance from the axis is no longer small: not known
     miss = np.abs(-1 / v + inner.sum(axis=0) / samples - z)
-    return v, miss < 1e-6 * height
+    return v, (miss < 1e-6 * points) & (points > _FAINT * height)
 
 
 def eigenvalues_above(values: np.ndarray, samples: int, points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -86,7 +88,9 @@ def predicted_eigenvalues(
     Returns
     -------
     eigenvalues : ndarray, shape (p,)
+        Zero beyond the rank of the second moment.
     converged : ndarray of bool, shape (p,)
+        False where the eigenvalue is so far below the largest that it is not resolved.
 
     Examples
     --------
@@ -94,15 +98,17 @@ def predicted_eigenvalues(
     [9.27, 2.17]
     """
     high = np.full(len(ranks), 4 * (float(values.sum()) / samples + float(values.max())))
-    low = np.full(len(ranks), 1e-12) * high
-    known = np.ones(len(ranks), dtype=bool)
+    low = 2 * _FAINT * high
+    count, known = eigenvalues_above(values, samples, low)
+    known &= count >= ranks - 0.5
+    none = ranks > int((values > 1e-13 * values.max()).sum())
     for _ in range(_BISECTIONS):
         middle = np.sqrt(low * high)
         count, solved = eigenvalues_above(values, samples, middle)
-        known &= solved
+        known &= solved | none
         below = count >= ranks - 0.5
         low, high = np.where(below, middle, low), np.where(below, high, middle)
-    return np.sqrt(low * high), known
+    return np.where(none, 0.0, np.sqrt(low * high)), known | none
 
 
 def uneven_energy(omega: np.ndarray, features: np.ndarray, outliers: int = 4) -> float:
