@@ -11,7 +11,6 @@ from firstlight.early_alignment.theory.kernel.state import (
     elapsed,
     inlined,
     least,
-    product,
     record,
     second,
 )
@@ -106,8 +105,13 @@ def _only_nearest(near, size, slowest, tie):  # type: ignore[no-untyped-def]
 def _products(data, near, size, i):  # type: ignore[no-untyped-def]
     """Put the products of datum i with the data of the sprint into `near.row`."""
     datum, row = near.datum, near.row
-    for k in range(size):
-        row[k] = product(data, i, datum[k])
+    if len(data.gram):  # asked once, or the loop is not vectorised
+        column = data.gram[i]
+        for k in range(size):
+            row[k] = column[datum[k]]
+    else:
+        for k in range(size):
+            row[k] = dot(data.X[i], data.X[datum[k]])
 
 
 @inlined
