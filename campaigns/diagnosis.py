@@ -78,10 +78,11 @@ def _population(page: Diagnosis, fresh: tuple[np.ndarray, np.ndarray], seed: int
     data = page.data
     network = json.loads(page["one_step"].predictions[0].what.split(", ")[-1].split()[0])
     labels = fresh[1] if not data.classes else np.unique(fresh[1], return_inverse=True)[1]
+    unit = 1.0 if data.classes else data.y.var()
     return trained_error(
         (data.X, data.y), (fresh[0], labels), samples=network, width=100, step_size=float(data.shape[1]),
         ridge=1e-2, trainings=60, rng=np.random.default_rng(seed), regression=not data.classes,
-    )  # fmt: skip
+    ) / unit  # fmt: skip
 
 
 def sets(seconds: float, folder: Path, only: str | None, save: Path | None) -> None:

@@ -167,6 +167,34 @@ def test_counts_are_numbers_though_most_of_them_repeat():
     assert "taken as a number to predict" in data.notes[0]
 
 
+@pytest.mark.parametrize("seed", range(12))
+def test_a_class_that_lost_its_rows_is_told_and_a_tail_of_counts_is_not(seed):
+    """More than ten classes of some 10 to 60 rows, one of a single row; and counts of as many rows."""
+    rng = np.random.default_rng(seed)
+    classes, rows = int(rng.integers(11, 20)), int(rng.integers(12, 60))
+    labels = rng.permutation(
+        np.append(rng.integers(classes, size=classes * rows), classes + int(rng.integers(9)))
+    )
+    with pytest.raises(ValueError, match="has one row only; merge or remove it"):
+        user_data(rng.normal(size=(len(labels), 2)), labels)
+    counts = rng.poisson(rng.uniform(3, 7), size=len(labels))
+    counts[0] = counts.max() + 1
+    assert user_data(rng.normal(size=(len(labels), 2)), counts).classes == () or len(set(counts)) <= 10
+
+
+@pytest.mark.parametrize("scale", [1e200, 1e-200, 1e-320])
+def test_numbers_that_cannot_be_squared_are_refused(scale):
+    y = RNG.normal(size=40)
+    with pytest.raises(ValueError, match="rescale"):
+        user_data(ROWS, y * scale)
+    with pytest.raises(ValueError, match="must vary"):
+        user_data(ROWS, 7 + 1e-15 * y, task="regression")
+
+
+def test_whole_classes_have_no_decimals():
+    assert user_data(ROWS, np.arange(40) % 2 * 1.0).classes == ("0", "1")
+
+
 def test_few_rows_of_a_number_are_numbers():
     X = RNG.normal(size=(20, 3))
     assert user_data(X, np.arange(20) // 1.5).classes == ()

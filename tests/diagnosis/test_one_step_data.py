@@ -1,5 +1,8 @@
 """One step on own data: the cross-fitted prediction against trained networks, and mixtures fitted to rows."""
 
+import re
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from sklearn.datasets import load_digits
@@ -9,8 +12,9 @@ from firstlight.data.covariance import Spiked
 from firstlight.data.fitting import fitted_covariance, strong_directions
 from firstlight.diagnosis import Clock, user_data
 from firstlight.maths.activations import activation
-from firstlight.one_step.diagnosis import diagnose
-from firstlight.one_step.own_data import Answer, Network, Question, needed
+from firstlight.one_step.diagnosis import _advice, _speaks, diagnose
+from firstlight.one_step.own_curves import RIDGES, STEPS, Best, _sized
+from firstlight.one_step.own_data import Answer, Fold, Network, Question, needed
 from firstlight.one_step.theory.held_out import (
     Rows,
     drawn_from,
@@ -124,6 +128,91 @@ def test_numbers_are_predicted_too():
     one = found.predictions[0]
     assert "variance" in one.what
     assert one.predicted == pytest.approx(one.measured, rel=0.2)
+
+
+def test_errors_of_numbers_are_in_units_of_all_rows():
+    """A ridge without end answers the mean: an error of 1, as `guess` says, though one row is all variance.
+
+    The means are of 80 rows and of the 40 that a network sees: their squared errors are some 1/80 and 1/40 of
+    the variance, with one row in them or not five times as much at most.
+    """
+    rng = np.random.default_rng(0)
+    y = rng.normal(size=100)
+    y[7] = 60.0
+    question = Question("the number", rng.normal(size=(100, 3)), y, True, stream)
+    network = Network(40, 20, 3.0, (1e9,))
+    list(question.ask(network))
+    answer = question.answer(network)
+    assert answer.predicted == pytest.approx(1, abs=0.05)
+    assert answer.measured == pytest.approx(1, abs=0.15)
+
+
+def test_what_classes_are_called_changes_nothing():
+    x, y = mixture_rows(60, 3, 0.8, 0)
+    numbers, names = (
+        next(diagnose(user_data(x, labels), Clock(1e9))).predictions[0]
+        for labels in (y, np.array(["ant", "bee"])[y])
+    )
+    assert (numbers.predicted, numbers.measured) == (names.predicted, names.measured)
+
+
+def test_heavy_tails_of_the_number_are_named():
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(100, 3))
+    one = next(diagnose(user_data(x, x[:, 0] + rng.standard_t(1.2, size=100)), Clock(1e9)))
+    assert "the number to predict has heavy tails" in one.why
+    assert "logarithms of a number" in " ".join(one.advice)
+
+
+# --- advice ------------------------------------------------------------------------------------------------
+
+MAIN = Question("a against b", *mixture_rows(400, 10, 0.5, 0), False, stream)
+
+
+def answered(predicted, measured, high=None):
+    return Answer(predicted, predicted - 0.03, high or predicted + 0.03, measured, 0.01, 0.2, 1.0, 15)
+
+
+def best(gain, error, step=3.0, ridge=1e-3, measured=0.3):
+    rows = tuple((s, r, 0.3, 0.3) for s in STEPS for r in RIDGES)
+    return Best(step, ridge, answered(0.3, measured), 0.29, measured + gain, gain, error, rows)
+
+
+@pytest.mark.parametrize(
+    ("chosen", "words"),
+    [
+        (best(0.05, 0.01), "Take a step of 30.0 .* 30.0 % measured, instead of 35.0 % .* largest step tried"),
+        (best(0.05, 0.01, 0.3, 1e-2), "Take a step of 3.00 .* with a step of 10 and a ridge of 0.01.$"),
+        (best(-0.02, 0.01), "Keep a step of 10 and a ridge of 0.01: theory would take .* gain nothing"),
+        (best(0.0, 0.0, 1.0, 1e-2), "Keep a step of 10 .* of 25 settings theory finds none better"),
+    ],
+)
+def test_a_step_is_advised_only_if_networks_gain_by_it(chosen, words):
+    assert re.match(words, _advice(MAIN, answered(0.35, 0.35), chosen, False)[0])
+
+
+def test_a_network_that_is_better_at_its_best_step_is_not_called_useless():
+    """As on signs of products: theory and the usual network near the constant answer, the best one not."""
+    usual = answered(0.47, 0.45, high=0.51)
+    assert _advice(MAIN, usual, None, False)[0].startswith("This network is no better")
+    said = _advice(MAIN, usual, best(0.05, 0.01, measured=0.4), False)
+    assert said[0].endswith("trained networks do better: 40.0 %.")
+    assert said[1].startswith("Take a step")
+    assert _speaks(MAIN, usual)[0] == "in part"
+
+
+@pytest.mark.parametrize(
+    ("last", "words"), [(0.30, "More rows still help"), (0.345, "More rows of the same kind")]
+)
+def test_more_rows_help_if_the_last_doubling_did(last, words):
+    question = replace(MAIN, folds={})
+    for size, network in _sized(question):
+        error = {160: last, 80: 0.35}.get(size, 0.5)
+        question.folds[network] = [Fold(*np.full((4, 1), error))] * 5
+    advice = _advice(question, answered(0.35, 0.35), None, True)
+    assert advice[0].endswith("--standardise.")
+    assert advice[1].startswith(words)
+    assert "at 80 rows to" in advice[1]
 
 
 def test_too_few_rows_are_told():

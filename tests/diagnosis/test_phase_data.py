@@ -7,16 +7,19 @@ import pytest
 from sklearn.datasets import make_circles
 
 from firstlight.diagnosis import Clock, user_data
-from firstlight.phase_transition.diagnosis import diagnose
+from firstlight.phase_transition.diagnosis import _advice, _predictions, diagnose
 from firstlight.phase_transition.experiment.learnt import overlap
+from firstlight.phase_transition.own_data import State, begin, visible_from
 from firstlight.phase_transition.theory.delta_data import inverse_delta
 from firstlight.phase_transition.theory.hidden import (
+    Found,
     blocks,
     directions_of,
     easy_directions,
     hard_directions,
     permuted,
     slices,
+    spread_matrix,
     whitened,
 )
 
@@ -111,7 +114,7 @@ def last(x, y):
 
 
 def test_a_hidden_direction_is_told_and_a_network_finds_it():
-    x = np.random.default_rng(0).normal(size=(1500, 15))
+    x = np.random.default_rng(0).normal(size=(1500, 20))
     one = last(x, (np.abs(x[:, 3]) > 0.7).astype(int))
     assert "No linear signal" in one.says
     assert "one hidden direction" in one.says
@@ -152,6 +155,31 @@ def test_a_signal_in_the_rows_lengths_is_not_called_nothing():
     assert one.advice[0].startswith("Use a network")
 
 
+def test_equal_labels_are_not_told_apart_by_the_order_of_rows():
+    """Rows sorted by a column, seven labels in ten zero: five alarms of 20 at 5 % have a chance of 0.3 %.
+
+    Cut by the order of rows, the zeros would follow the column and every set would show a signal.
+    """
+    alarms = 0
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        x = rng.normal(size=(120, 3))
+        x = x[np.argsort(x[:, 0])]
+        y = np.where(rng.random(120) < 0.7, 0, rng.exponential(size=120))
+        alarms += min(signal.p[0] for signal in found(x, y, 0, seed, 39)) <= 0.025
+    assert alarms < 5
+
+
+def test_a_class_that_is_missing_from_a_part_of_the_rows_is_no_signal():
+    """Two rows of 9000 and only 4000 are looked at: without them there are three classes, not four."""
+    rng = np.random.default_rng(0)
+    y = np.repeat([0, 1, 2, 3], [4000, 3000, 2, 1998])
+    x = rng.normal(size=(9000, 3))
+    for seed in range(3):
+        assert "No linear signal" in next(diagnose(user_data(x, y, seed=seed), Clock(1e9))).says
+    assert np.isfinite(spread_matrix(x[:40], np.repeat([0, 2], 20))).all()
+
+
 def test_delta_is_refused_below_25_rows_per_column():
     x = np.random.default_rng(0).normal(size=(400, 20))
     one = last(x, x[:, 0] ** 2)
@@ -181,3 +209,72 @@ def test_too_few_rows_are_counted_in_words():
     (finding,) = diagnose(user_data(rng.normal(size=(20, 3)), rng.normal(size=20)), Clock(1.0))
     assert finding.speaks == "no"
     assert finding.why.endswith("these are 20 rows and 3 columns.")
+
+
+# --- what is said of what is known so far ------------------------------------------------------------------
+
+
+def known(p_easy, p_hard, halves=(), **more):
+    """A state with signals of these p-values, and errors of a linear model and a network in halves."""
+    rng = np.random.default_rng(0)
+    z = rng.normal(size=(200, 4))
+    data = user_data(z, z[:, 0])
+    signals = [
+        Found(np.eye(4)[:, [i]] if p <= 0.05 else np.zeros((4, 0)), (p,))
+        for i, p in enumerate((p_easy, p_hard))
+    ]
+    errors = [{"linear": linear, "network": network} for linear, network in halves]
+    return data, State(z, z, data.y, 1.0, *signals, halves=errors, **more)
+
+
+@pytest.mark.parametrize(
+    ("easy", "hard", "halves", "words"),
+    [
+        (0.005, 0.005, 2, "A hidden direction shows; whether a network uses it was not measured"),
+        (
+            0.005,
+            0.005,
+            3,
+            "A linear model misses what is hidden: use a network, or squares and products of c",
+        ),
+        (0.005, 0.5, 2, "Begin with a linear model.*whether a network does better was not measured"),
+        (0.005, 0.5, 3, "Use a network: the labels do not follow a line"),
+        (0.03, 0.5, 0, "Only a hint of a signal"),
+        (0.5, 0.5, 0, "No signal was found"),
+    ],
+)
+def test_advice_waits_for_all_halves(easy, hard, halves, words):
+    """Networks far better than lines, yet two halves of three are no reason to say so."""
+    data, state = known(easy, hard, [(0.9, 0.3), (0.91, 0.31), (0.9, 0.3)][:halves])
+    assert re.match(words, _advice(data, state)[0])
+
+
+def test_a_line_is_kept_if_networks_are_no_better():
+    data, state = known(0.005, 0.5, [(0.5, 0.5), (0.5, 0.49), (0.5, 0.51)])
+    assert _advice(data, state)[0].startswith("Begin with a linear model: it sees all that shows")
+
+
+@pytest.mark.parametrize(
+    ("visible", "reason"),
+    [
+        (None, "not checked (not reached in the time given)"),
+        ((np.nan, np.nan), "not checked (it shows in the smallest parts of the rows too)"),
+        ((9.0, 0.5), "off: measured is 9.00 × predicted (the limit of very many columns"),
+        ((1.1, 0.2), "agrees"),
+    ],
+)
+def test_a_threshold_that_was_not_checked_says_why(visible, reason):
+    (one,) = _predictions(known(0.5, 0.005, delta=(1.0, 0.05), visible=visible)[1])
+    assert one.verdict.startswith(reason)
+
+
+def test_where_a_direction_becomes_visible_is_a_number_with_an_error():
+    """z1² and noise in ten columns: half the time at some 12 rows per column, 9 to 17 over ten seeds."""
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(600, 10))
+    data = user_data(x, x[:, 0] ** 2 + 2 * rng.normal(size=600))
+    state = begin(data)
+    state.easy = Found(np.zeros((10, 0)), (0.5,))
+    value, error = visible_from(data, state, Clock(1e9))
+    assert 5 < value < 30
+    assert 0 < error < value / 2

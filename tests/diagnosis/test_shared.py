@@ -12,6 +12,7 @@ import firstlight
 from firstlight.cli import app
 from firstlight.diagnosis import Clock, Figure, Finding, Prediction, Table, user_data
 from firstlight.diagnosis.run import diagnose
+from firstlight.diagnosis.text import text
 from firstlight.study import registry
 from firstlight.study.registry import Theory
 
@@ -202,6 +203,17 @@ def test_dictionary_text_and_plot(only):
     assert plain["classes"] == {"cat": int((Y == "cat").sum()), "dog": int((Y == "dog").sum())}
     assert repr(found).count("\n") == 1
     assert len(found.plot().axes) == 1
+
+
+def test_the_text_tells_what_is_off_and_why_something_was_not_checked(only):
+    """Numbers come from NumPy, whose own False is not Python's."""
+    off = Prediction("a", *np.array([0.5, 0.45, 0.55, 0.4, 0.01]).tolist(), because="tails")
+    numpy = Prediction("b", *np.array([0.5, 0.45, 0.55, 0.4, 0.01]), because="tails")
+    assert off.agrees is numpy.agrees is False
+    only(a=lambda data, clock: finding(predictions=(numpy, Prediction("c", 1.0, because="no time"))))
+    said = text(diagnose(X, Y))
+    assert "off: measured is 0.80 × predicted (tails)" in said
+    assert "c: 1.00; not checked (no time)" in said
 
 
 def test_reproducible_streams():

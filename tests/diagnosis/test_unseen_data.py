@@ -1,5 +1,7 @@
 """Classes left out of own data: Recall@1 by theory, by networks and by the rows, and what to train on."""
 
+import re
+
 import numpy as np
 import pytest
 
@@ -67,8 +69,17 @@ def test_two_classes_get_the_raw_baseline_and_numbers_nothing():
     found = next(diagnose(user_data(X, y), Clock(1e9)))
     assert found.speaks == "no"
     assert found.says == ""  # the baseline is measured, not predicted
-    assert "of 30 rows" in found.measured
+    assert "% of 15 rows of 0 (90 % interval" in found.measured
     assert next(diagnose(user_data(X, X[:, 0]), Clock(1e9))).speaks == "no"
+
+
+def test_a_rare_class_does_not_share_the_numbers_of_a_common_one():
+    """Ten rows among 300 that look alike: nearly all of their neighbours are of the other class."""
+    X = np.random.default_rng(0).normal(size=(300, 4))
+    said = next(diagnose(user_data(X, np.arange(300) % 30 == 0), Clock(1e9))).measured
+    common, rare = (int(one) for one in re.findall(r"(\d+) % of \d+ rows", said))
+    assert common > 80
+    assert rare < 50
 
 
 def test_three_classes_are_left_out_in_turn_and_the_clock_ends_it():
@@ -87,3 +98,4 @@ def test_five_classes_get_a_choice_with_random_sets_beside_it():
     assert len(found.tables) == 2
     assert [row[1] for row in found.tables[1].rows] == ["chosen"] + ["random"] * 5
     assert "theory would train on" in found.advice[-1]
+    assert re.search(r"raw rows \d\.\d+, random classes \d", found.advice[-1])

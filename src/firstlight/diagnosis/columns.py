@@ -14,8 +14,7 @@ def kept_columns(X: np.ndarray, names: tuple[str, ...]) -> tuple[np.ndarray, tup
     >>> kept_columns(np.array([[1.0, 2.0], [1.0, 3.0]]), ("a", "b"))[0].tolist()
     [1]
     """
-    top = np.abs(X).max(axis=0)
-    constant = np.ptp(X, axis=0) <= np.maximum(1e-13 * top, 1 / _TOP)
+    constant = is_constant(X)
     if constant.all():
         raise ValueError("X: every column is constant, so there is nothing to learn from")
     if not constant.any():
@@ -27,6 +26,17 @@ def kept_columns(X: np.ndarray, names: tuple[str, ...]) -> tuple[np.ndarray, tup
         )
     shown = ", ".join(names[i] for i in which[:5]) + (", ..." if len(which) > 5 else "")
     return np.flatnonzero(~constant), (f"{len(which)} columns are constant ({shown}): left out.",)
+
+
+def is_constant(X: np.ndarray) -> np.ndarray:
+    """Return which columns do not vary beyond rounding.
+
+    Examples
+    --------
+    >>> is_constant(np.array([[1.0, 2.0], [1.0, 3.0]])).tolist()
+    [True, False]
+    """
+    return np.asarray(np.ptp(X, axis=0) <= np.maximum(1e-13 * np.abs(X).max(axis=0), 1 / _TOP))
 
 
 def check_sizes(X: np.ndarray, names: tuple[str, ...]) -> None:

@@ -8,7 +8,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from firstlight.data.readers import Refusal, classes_of
-from firstlight.diagnosis.columns import check_sizes, column_notes, kept_columns, natural_copies, wide_columns
+from firstlight.diagnosis.columns import (
+    check_sizes,
+    column_notes,
+    is_constant,
+    kept_columns,
+    natural_copies,
+    wide_columns,
+)
 from firstlight.maths.checks import check_matrix
 from firstlight.maths.refusals import check_choice, check_flag
 from firstlight.maths.rng import stream
@@ -199,8 +206,8 @@ def _task(labels: np.ndarray, task: Task) -> tuple[str, tuple[str, ...]]:
         raise ValueError(
             f"task = 'classification': the labels look continuous, {values} values in {rows} rows"
         )
-    if task == "auto" and (many or (values > 10 and counts.min() == 1)):  # no class of one row: a count
-        note = f"The labels have {values} values in {rows:,} rows: taken as a number to predict."
+    if task == "auto" and (many or (values > 10 and _counted(counts))):
+        note = f"The labels have {values:,} values in {rows:,} rows: taken as a number to predict."
         return "regression", (note,)
     if task == "auto" and values > 10 and labels.dtype.kind in "iuf":
         note = f"The labels are {values} numbers, taken as classes; --task regression predicts them."
@@ -208,11 +215,26 @@ def _task(labels: np.ndarray, task: Task) -> tuple[str, tuple[str, ...]]:
     return ("classification" if task == "auto" else task), ()
 
 
+def _counted(counts: np.ndarray) -> bool:
+    """Whether values in one row only look like the tail of a count, and not like a class that lost its rows.
+
+    In a tail the neighbours are rare too; next to a value of many rows a single one is no chance.
+    """
+    alone = counts == 1
+    beside = np.maximum(np.append(counts[1:], 0), np.append(0, counts[:-1]))
+    return bool(alone.any() and beside[alone].max() < max(10, counts.max() / 2))
+
+
 def _target(labels: np.ndarray, kind: str) -> tuple[np.ndarray, tuple[str, ...]]:
     if kind == "regression":
-        return labels.astype(float), ()
+        numbers = labels.astype(float)
+        if np.abs(numbers).max() > 1e100 or is_constant(numbers[:, None])[0]:
+            span = f"{numbers.min():g} to {numbers.max():g}"
+            raise ValueError(f"y: the numbers go from {span}; they must vary, by 1e-100 to 1e+100; rescale")
+        return numbers, ()
     classes, index, counts = np.unique(labels, return_inverse=True, return_counts=True)
-    texts = tuple(str(name) for name in classes.tolist())
+    whole = classes.dtype.kind == "f" and bool((classes == np.round(classes)).all())
+    texts = tuple(f"{name:.0f}" if whole else str(name) for name in classes.tolist())
     if counts.min() == 1:
         alone = texts[int(counts.argmin())]
         number = "" if labels.dtype.kind == "U" else ", or take the labels as numbers (task = 'regression')"

@@ -59,7 +59,7 @@ class Prediction:
             return None
         error = 2 * self.error if isfinite(self.error) else 0.0
         low, high = (self.predicted if isnan(b) else b for b in (self.low, self.high))
-        return low - error <= self.measured <= high + error
+        return bool(low - error <= self.measured <= high + error)
 
     @property
     def verdict(self) -> str:

@@ -28,10 +28,8 @@ def _section(section: "Section") -> list[str]:
     lines = [f"{section.title}. Does it speak about your data? {finding.speaks.upper()}"]
     lines += _wrapped([one for one in (finding.why, finding.says, finding.measured) if one], "  ")
     for one in finding.predictions:
-        measured = with_error(one.measured, one.error) if one.checked else "not checked"
-        lines.append(
-            f"    {one.what}: {number(one.predicted)}{interval(one.low, one.high)}; measured {measured}"
-        )
+        measured = f"measured {with_error(one.measured, one.error)}" if one.checked else one.verdict
+        lines.append(f"    {one.what}: {number(one.predicted)}{interval(one.low, one.high)}; {measured}")
         if one.agrees is False:
             lines.append(f"      {one.verdict}")
     lines += _wrapped(finding.advice, "  -> ")

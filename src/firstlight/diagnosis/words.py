@@ -1,5 +1,6 @@
 """Numbers in words: short, with their errors."""
 
+from collections.abc import Sequence
 from math import floor, isfinite, isnan, log10
 from typing import Any
 
@@ -31,9 +32,13 @@ def with_error(value: float, error: float) -> str:
     --------
     >>> with_error(0.12345, 0.0123), with_error(0.5, float("nan")), with_error(1.0, 1e-9)
     ('0.123 ± 0.012', '0.500', '1.00')
+    >>> with_error(2e-5, 4e-7)
+    '2.00e-05 ± 4.0e-07'
     """
     if not isfinite(error) or error <= 1e-4 * abs(value):
         return number(float(value))
+    if max(abs(value), error) < 1e-4:
+        return f"{value:.2e} ± {error:.1e}"
     places = 1 - floor(log10(error))
     most = 3 - floor(log10(abs(value))) if value else places
     places = max(0, min(places, most))
@@ -51,6 +56,17 @@ def wrong(value: float, error: float, numbers: bool) -> str:
     """
     scale, unit = (1, " of the variance") if numbers else (100, " %")
     return with_error(scale * value, scale * error) + unit
+
+
+def listed(names: Sequence[str]) -> str:
+    """Write names in a row.
+
+    Examples
+    --------
+    >>> listed(["a"]), listed(["a", "b", "c"])
+    ('a', 'a, b and c')
+    """
+    return " and ".join([", ".join(names[:-1]), names[-1]]) if len(names) > 1 else names[0]
 
 
 def interval(low: float, high: float) -> str:

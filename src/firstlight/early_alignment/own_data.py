@@ -73,7 +73,7 @@ def hardest_pairs(data: UserData) -> list[Pair]:
 
 
 def _pair(data: UserData, classes: tuple[str, str], plus: int, minus: np.ndarray) -> Pair | None:
-    rng = data.rng("alignment", "rows", *classes)
+    rng = data.rng("alignment", "rows")
     train, rest = [], []
     for members in (minus, data.y == plus):
         order = rng.permutation(np.flatnonzero(members))
@@ -96,7 +96,7 @@ def _pair(data: UserData, classes: tuple[str, str], plus: int, minus: np.ndarray
 
 def follow(data: UserData, pair: Pair, start: int) -> None:
     """Draw a start, follow it exactly, and train from ε*."""
-    rng = data.rng("alignment", "start", pair.name, start)
+    rng = data.rng("alignment", "start", start)
     W = rng.standard_normal((WIDTH, pair.X.shape[1]))
     W /= np.linalg.norm(W, axis=1, keepdims=True)
     signs = np.where(np.arange(WIDTH) % 2, 1, -1)

@@ -1,6 +1,7 @@
 """What one giant step says about a user's data: errors on rows it has not seen, curves, the best settings."""
 
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -26,6 +27,7 @@ _ROWS = 1500  # of one question
 _PAIRS = 3
 _LEAST = 10  # rows of a class
 _TAILS = 0.2  # of all variance, in one row of a hundred
+_HELPS = 0.95  # times the error with twice as many rows
 _RARE = 0.25  # share of the smaller class below which it is hardly ever answered
 
 
@@ -55,12 +57,13 @@ def _questions(data: UserData) -> list[Question]:
     if not data.classes:
         if len(data.y) < 4 * _LEAST:
             return []
-        return [Question("the number", data.X, data.y, True, data.rng).smaller(_ROWS)]
+        return [Question("the number", data.X, data.y, True, partial(data.rng, "number")).smaller(_ROWS)]
     questions = []
     for a, b in data.pairs(_PAIRS, _LEAST):
         X, y = data.two(a, b)
         name = f"{data.classes[a]} against {data.classes[b]}"
-        questions.append(Question(name, X, (y + 1) / 2, False, data.rng).smaller(_ROWS))
+        stream = partial(data.rng, "pair", a, b)  # what classes are called plays no part
+        questions.append(Question(name, X, (y + 1) / 2, False, stream).smaller(_ROWS))
     return questions
 
 
@@ -80,8 +83,11 @@ def _finding(data: UserData, questions: list[Question]) -> Finding:
 def _speaks(main: Question, answer: Answer) -> tuple[Any, str]:
     n, d = main.X.shape
     size = f"{n} rows for {d} columns"
-    if main.tails > _TAILS:
-        return "in part", f"Not Gaussian: {_heavy(main)} ({size})."
+    if heavy := _heavy(main):
+        return "in part", f"Not Gaussian: {heavy} ({size})."
+    if answer.high >= main.guess:
+        same = "The predicted error may be that of always the same answer"
+        return "in part", f"{same}: nothing can be said about the shape of the rows ({size})."
     if main.regression:
         return "in part", f"{size}. Numbers are treated as one class with the rows' own moments."
     shape = (
@@ -95,7 +101,13 @@ def _speaks(main: Question, answer: Answer) -> tuple[Any, str]:
 
 
 def _heavy(main: Question) -> str:
-    return f"heavy tails, one row in a hundred carries {100 * main.tails:.0f} % of all variance"
+    """Say whose tails are heavy, if any are."""
+    if main.tails > _TAILS:
+        return f"heavy tails, one row in a hundred carries {100 * main.tails:.0f} % of all variance"
+    if main.label_tails > _TAILS:
+        share_of = f"{100 * main.label_tails:.0f} % of its variance"
+        return f"the number to predict has heavy tails, one row in a hundred carries {share_of}"
+    return ""
 
 
 def _says(main: Question, answer: Answer) -> str:
@@ -113,7 +125,7 @@ def _measured(main: Question, answer: Answer, best: Best | None) -> str:
     unit = main.regression
     row = wrong(answer.measured, answer.error, unit)
     same = f"always the same answer: {share(main.guess, unit)}"
-    text = f"Trained networks: {row} over {answer.splits} splits; {same}."
+    text = f"One-step networks, really trained: {row} over {answer.splits} splits; {same}."
     if best:
         text += (
             f" The step and ridge that theory calls best give {share(best.answer.measured, unit)}; the best "
@@ -123,30 +135,46 @@ def _measured(main: Question, answer: Answer, best: Best | None) -> str:
 
 
 def _advice(main: Question, answer: Answer, best: Best | None, uneven: bool) -> tuple[str, ...]:
-    advice = []
-    if main.tails > _TAILS:
-        advice.append("Take logarithms of columns with heavy tails, or clip them.")
+    curve, unit = learning_curve(main), main.regression
+    advice = ["Columns of large scale hide the others: --standardise."] if uneven else []
+    if _heavy(main):
+        which = "columns" if main.tails > _TAILS else "a number"
+        advice.append(f"Take logarithms of {which} with heavy tails, or clip them.")
     if answer.high >= main.guess:
-        hidden = ("Columns of large scale hide the others: --standardise.",) if uneven else ()
-        return (*hidden, _useless(main, answer), *advice)
+        measured = [answer, *(one for _, one in curve[-1:]), *([best.answer] if best else [])]
+        lowest = min(measured, key=lambda one: one.measured)
+        if not _better(main, lowest):
+            return (*advice, _useless(main))
+        said = "Theory's interval reaches what always the same answer has; trained networks do better"
+        advice.append(f"{said}: {share(lowest.measured, unit)}.")
     if best:
-        advice.append(
-            f"Take a step of {number(best.step * main.X.shape[1])} (that is {number(best.step)} × the "
-            f"columns) and a ridge (weight decay of the last layer) of {best.ridge:g}."
-        )
-    curve = learning_curve(main)
+        advice.append(_setting(main, best))
     if len(curve) > 1:
-        (first, a), (last, b) = ((size, one.predicted) for size, one in (curve[0], curve[-1]))
-        gain = f"from {share(a, main.regression)} at {first} rows to {share(b, main.regression)} at {last}"
-        words = "More rows still help" if b < 0.8 * a else "More rows of the same kind help little"
-        advice.append(f"{words}: {gain}. {smallest_target(curve, main.regression)}".strip())
+        (half, a), (last, b) = ((size, one.predicted) for size, one in curve[-2:])
+        words = "More rows still help" if b < _HELPS * a else "More rows of the same kind help little"
+        gain = f"from {share(a, unit)} at {half} rows to {share(b, unit)} at {last}"
+        advice.append(f"{words}: {gain}. {smallest_target(curve, unit)}".strip())
     return tuple(advice)
 
 
-def _useless(main: Question, answer: Answer) -> str:
+def _setting(main: Question, best: Best) -> str:
+    """Advise theory's best step and ridge, if networks that were trained with them are better."""
+    usual = f"a step of {main.usual.step_size:g} and a ridge of {main.usual.ridges[0]:g}"
+    if (best.step, best.ridge) == (1.0, main.usual.ridges[0]):
+        return f"Keep {usual}: of {len(best.rows)} settings theory finds none better."
+    taken = (
+        f"a step of {number(best.step * main.X.shape[1])} (that is {number(best.step)} × the columns) and a "
+        f"ridge (weight decay of the last layer) of {best.ridge:g}"
+    )
+    beyond = f" The best may lie beyond: that is the {best.edges} tried." if best.edges else ""
+    here, there = (share(value, main.regression) for value in (best.answer.measured, best.usual))
+    if best.gain > 2 * best.error:
+        return f"Take {taken}: {here} measured, instead of {there} with {usual}.{beyond}"
+    return f"Keep {usual}: theory would take {taken}, but networks gain nothing: {here} after {there}."
+
+
+def _useless(main: Question) -> str:
     """Say that the network is of no use here; tests of a signal, which see more, are another theory's."""
-    if _better(main, answer):
-        return "Theory's interval reaches what always the same answer has; trained networks do better."
     same = f"This network is no better than always the same answer, as far as {len(main.y)} rows can tell."
     if not main.regression and main.guess < _RARE:
         return (
@@ -157,20 +185,20 @@ def _useless(main: Question, answer: Answer) -> str:
 
 
 def _better(main: Question, answer: Answer) -> bool:
-    """Whether trained networks beat the constant answer: a chance of half a per cent on noise."""
+    """Whether trained networks beat the constant answer: a chance of half a per cent on noise, of three."""
     guess = main.guess
     error = (
-        answer.error * np.sqrt(answer.splits)
+        answer.error * np.sqrt(answer.splits / FOLDS)  # repeats ask the same rows
         if main.regression
         else np.sqrt(guess * (1 - guess) / len(main.y))
     )
-    return bool(answer.measured + 2.58 * error < guess)
+    return bool(answer.measured + 3 * error < guess)
 
 
 def _prediction(what: str, answer: Answer, question: Question) -> Prediction:
     """Put a prediction beside its measurement, with what is most likely to blame for a gap."""
-    if question.tails > _TAILS:
-        because = _heavy(question)
+    if heavy := _heavy(question):
+        because = heavy
     elif not question.regression and not answer.gaussian_enough:
         because = f"rows are not Gaussian, a factor {answer.factor:.2f} in error"
     elif question.X.shape[1] > 0.4 * len(question.y):
@@ -235,7 +263,7 @@ def _notes(data: UserData, questions: list[Question]) -> tuple[str, ...]:
         notes.append(f"{len(main.y)} rows of each question were used, drawn at random.")
     if not main.regression:
         centred = main.X - np.array([main.X[main.y == c].mean(axis=0) for c in (0, 1)])[main.y.astype(int)]
-        strong = strong_directions(centred[:500], seed=data.seed)
+        strong = strong_directions(centred[:: -(-len(centred) // 500)], seed=data.seed)  # of both classes
         traces = [float((centred[main.y == c] ** 2).mean()) for c in (0, 1)]
         notes.append(
             f"About {strong or 'no'} strong directions inside the classes, variances differing by a factor "

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from firstlight.diagnosis import Figure, Table
+from firstlight.diagnosis.words import number
+from firstlight.maths.intervals import mean_error
 from firstlight.one_step.own_data import FOLDS, Answer, Network, Question, needed
 
 if TYPE_CHECKING:
@@ -69,6 +71,10 @@ class Best:
         There.
     lowest : float
         The lowest measured error of all.
+    usual : float
+        The measured error of the usual step and ridge.
+    gain, error : float
+        By how much the measured error is lower than the usual one, on the same splits; standard error.
     rows : tuple
         Step, ridge, predicted and measured error of all.
     """
@@ -77,7 +83,19 @@ class Best:
     ridge: float
     answer: Answer
     lowest: float
+    usual: float
+    gain: float
+    error: float
     rows: tuple[tuple[float, ...], ...]
+
+    @property
+    def edges(self) -> str:
+        """Which of the two is the last of those tried, so that the best may lie beyond."""
+        sides = ((self.step, STEPS, "step"), (self.ridge, RIDGES, "ridge"))
+        ends = {0: "smallest", -1: "largest"}
+        return " and ".join(
+            f"{word} {name}" for value, all_, name in sides for i, word in ends.items() if value == all_[i]
+        )
 
 
 def best_setting(question: Question) -> Best | None:
@@ -85,19 +103,24 @@ def best_setting(question: Question) -> Best | None:
     asked = _stepped(question)
     if any(len(question.folds.get(network, ())) < FOLDS for _, network in asked):
         return None
-    table = [
-        (step, ridge, question.answer(network, i))
+    table = {
+        (step, ridge): (
+            question.answer(network, i),
+            np.array([f.measured[i] for f in question.folds[network]]),
+        )
         for step, network in asked
         for i, ridge in enumerate(RIDGES)
-    ]
-    step, ridge, chosen = min(table, key=lambda row: row[2].predicted)
-    rows = tuple((s, r, a.predicted, a.measured) for s, r, a in table)
-    return Best(step, ridge, chosen, min(row[3] for row in rows), rows)
+    }
+    step, ridge = min(table, key=lambda setting: table[setting][0].predicted)
+    (chosen, here), (_, usual) = table[step, ridge], table[1.0, question.usual.ridges[0]]
+    gain, error = mean_error((usual - here).tolist())
+    rows = tuple((*setting, a.predicted, a.measured) for setting, (a, _) in table.items())
+    return Best(step, ridge, chosen, min(row[3] for row in rows), float(usual.mean()), gain, error, rows)
 
 
 def share(value: float, regression: bool) -> str:
     """Write an error as a share of the variance or of all answers."""
-    return f"{value:.2f} of the variance" if regression else f"{100 * value:.1f} %"
+    return f"{number(float(value))} of the variance" if regression else f"{100 * value:.1f} %"
 
 
 def _rows_for(curve: Curve, target: float) -> tuple[float, float, float]:

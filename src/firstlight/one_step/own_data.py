@@ -106,14 +106,18 @@ class Question:
     @property
     def tails(self) -> float:
         """Share of all variance that one row in a hundred carries: 0.01 to 0.1 if rows are near Gaussian."""
-        square = np.sort(((self.X - self.X.mean(axis=0)) ** 2).sum(axis=1))
-        return float(square[-max(1, round(len(square) / 100)) :].sum() / square.sum())
+        return _tails(self.X)
+
+    @property
+    def label_tails(self) -> float:
+        """The same of a number to predict; of classes 0."""
+        return _tails(self.y[:, None]) if self.regression else 0.0
 
     def splits(self, repeat: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """Yield rows to fit and rows held out, every row held out once."""
         from sklearn.model_selection import KFold, StratifiedKFold
 
-        seed = int(self.stream(self.name, "folds", repeat).integers(2**31))
+        seed = int(self.stream("folds", repeat).integers(2**31))
         kind = KFold if self.regression else StratifiedKFold
         yield from kind(FOLDS, shuffle=True, random_state=seed).split(self.X, self.y)
 
@@ -128,7 +132,7 @@ class Question:
 
     def _fold(self, network: Network, fit: np.ndarray, held: np.ndarray, repeat: int, fold: int) -> Fold:
         # the same stream for every network: curves compare the same draws
-        rng = self.stream(self.name, "theory", repeat, fold)
+        rng = self.stream("theory", repeat, fold)
         classes = np.zeros(len(self.y), int) if self.regression else self.y.astype(int)
         target = self.y.astype(float) if self.regression else 2.0 * self.y - 1
         rows = scaled(self.X, target, classes, fit)
@@ -148,6 +152,9 @@ class Question:
         solved = [read_out(layer, half, ridge) for ridge in network.ridges]
         values = np.array([[error(one, layer, test) for one in solved] for test in tests])
         measured = self._measured(network, fit, held, repeat, fold)
+        if self.regression:  # in units of the variance of all rows, as the constant answer is
+            values *= (target[fit].var() or 1.0) / target.var()
+            measured /= target.var()
         return Fold(values[0], values[1], values[2], measured)
 
     def _measured(
@@ -155,7 +162,7 @@ class Question:
     ) -> np.ndarray:
         errors = []
         for ridge in network.ridges:
-            rng = self.stream(self.name, "experiment", repeat, fold)
+            rng = self.stream("experiment", repeat, fold)
             errors.append(
                 trained_error(
                     (self.X[fit], self.y[fit]), (self.X[held], self.y[held]), samples=network.samples,
@@ -178,7 +185,7 @@ class Question:
         n = len(self.y)
         if n <= rows:
             return self
-        rng = self.stream(self.name, "rows")
+        rng = self.stream("rows")
         groups = [np.arange(n)] if self.regression else [np.flatnonzero(self.y == c) for c in (0, 1)]
         kept = np.sort(
             np.concatenate(
@@ -189,6 +196,11 @@ class Question:
             )
         )
         return replace(self, X=self.X[kept], y=self.y[kept], folds={})
+
+
+def _tails(rows: np.ndarray) -> float:
+    square = np.sort(((rows - rows.mean(axis=0)) ** 2).sum(axis=1))
+    return float(square[-max(1, round(len(square) / 100)) :].sum() / square.sum())
 
 
 @dataclass(frozen=True)

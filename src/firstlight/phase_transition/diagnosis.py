@@ -7,7 +7,7 @@ import numpy as np
 
 from firstlight.diagnosis import Clock, Figure, Finding, Prediction, Table, UserData
 from firstlight.diagnosis.words import interval as bounds
-from firstlight.diagnosis.words import number, with_error, wrong
+from firstlight.diagnosis.words import listed, number, with_error, wrong
 from firstlight.phase_transition.own_data import COLUMNS, State, begin, halve, mean_of_halves, visible_from
 from firstlight.phase_transition.theory.delta_data import LEAST, interval, inverse_delta
 from firstlight.phase_transition.theory.hidden import (
@@ -65,12 +65,13 @@ def _finding(data: UserData, state: State) -> Finding:
     n, d = state.z.shape
     wide = state.lengths
     speaks: Any = "yes" if wide <= _LENGTHS and state.ratio >= 1 else "in part"
+    columns = "columns" if state.kept == 1 else f"leading directions of {data.shape[1]} columns"
     why = (
-        f"{number(state.ratio)} rows per column ({n} rows, {d} columns); the rows' lengths vary "
+        f"{number(state.ratio)} rows per column ({n} rows, {d} {columns}); the rows' lengths vary "
         f"{number(wide)} × as much as those of Gaussian rows."
     )
     return Finding(
-        speaks, why, _says(state), _measured(state), _advice(state), _predictions(state),
+        speaks, why, _says(state), _measured(state), _advice(data, state), _predictions(state),
         _tables(data, state),
         Figure(state.picture, draw, _caption(state), 1 + (state.hard is not None)) if state.picture else None,
         _notes(data, state),
@@ -118,10 +119,11 @@ def _hidden(state: State, hard: Found) -> str:
     if state.delta is None or not np.isfinite(state.delta[0]):
         few = f"below {LEAST:g} rows per column"
         reason = few if state.delta is None else "as parts of the rows disagree about it"
-        return text + f" When it becomes visible (delta_alg) cannot be told {reason}."
+        return text + f" From how many rows on (delta_alg) cannot be told {reason}."
     shown = f"{number(1 / state.delta[0])}{bounds(*interval(*state.delta))}"
     have = f"you have {number(state.ratio)}"
-    return f"{text} With very many columns fast methods see it from {shown} rows per column on; {have}."
+    which = "it" if hard.count == 1 else "the first of them"
+    return f"{text} With very many columns fast methods see {which} from {shown} rows per column on; {have}."
 
 
 def _measured(state: State) -> str:
@@ -144,12 +146,17 @@ def _measured(state: State) -> str:
         text += f" What moves the network's outputs holds {held}."
     if state.visible is not None and np.isfinite(state.visible[0]):
         here = f"{with_error(*state.visible)} rows per column"
-        text += f" In parts of the rows the hidden direction shows half the time at {here}."
+        text += f" In parts of the rows a hidden direction shows half the time at {here}."
     return text
 
 
 def _network_wins(state: State) -> bool:
-    """Whether a network beats a linear model and the constant answer: by chance once in twenty, at most."""
+    """Whether a network beats a linear model and the constant answer: by chance once in twenty, at most.
+
+    False until all halves were asked.
+    """
+    if len(state.halves) < _HALVES:
+        return False
     linear, network = (mean_of_halves(state, name) for name in ("linear", "network"))
     constant = 1 - np.bincount(state.y).max() / len(state.y) if state.y.dtype.kind == "i" else 1.0
     least = min(linear[0], constant)
@@ -157,22 +164,25 @@ def _network_wins(state: State) -> bool:
     return bool(network[0] + max(_T90 * np.hypot(network[1], linear[1]), chance) < least)
 
 
-def _advice(state: State) -> tuple[str, ...]:
+def _advice(data: UserData, state: State) -> tuple[str, ...]:
     d = state.z.shape[1]
     few = f"A hidden direction with threshold 1 would need about {5 * d:,} rows; you have {len(state.y):,}."
     more = (few,) if state.ratio < 5 else ()
     if state.hard is not None and state.hard.count:
         if len(state.halves) < _HALVES:
-            return ("A hidden direction shows; whether a network uses it was not reached in the time given.",)
+            return ("A hidden direction shows; whether a network uses it was not measured.",)
         if not _network_wins(state):
             return ("A hidden direction shows, but a network does not beat a linear model: begin with that.",)
-        return ("A linear model misses the hidden direction: use a network, or squares of these columns.",)
+        names = listed([data.names[i] for i, _ in _columns(state, state.z @ state.hard.directions[:, 0])])
+        return (f"A linear model misses what is hidden: use a network, or squares and products of {names}.",)
     if _network_wins(state):
         return ("Use a network: the labels do not follow a line, and it does better than a linear model.",)
-    if state.easy is not None and state.easy.p[0] > HINT:
-        return ("No signal was found: collect more rows or other columns.", *more)
+    if state.easy is not None and state.easy.p[0] > FOUND:
+        found = "Only a hint of a signal" if state.easy.p[0] <= HINT else "No signal was found"
+        return (f"{found}: collect more rows or other columns.", *more)
     seen = "" if state.hard is None else ": it sees all that shows at this number of rows"
-    return (f"Begin with a linear model{seen}.", *more)
+    unasked = "" if len(state.halves) == _HALVES else "; whether a network does better was not measured"
+    return (f"Begin with a linear model{seen}{unasked}.", *more)
 
 
 def _predictions(state: State) -> tuple[Prediction, ...]:
@@ -214,26 +224,24 @@ def _tables(data: UserData, state: State) -> tuple[Table, ...]:
     for kind, signal in (("linear", state.easy), ("hidden", state.hard)):
         for i, p in enumerate(signal.p if signal else ()):
             shown = signal.directions.shape[1] > i  # type: ignore[union-attr]
-            score = state.z @ signal.directions[:, i] if shown else None  # type: ignore[union-attr]
-            rows.append((f"{kind} {i + 1}", f"{p:.3f}", _columns(data, state, score)))
+            best = _columns(state, state.z @ signal.directions[:, i]) if shown else []  # type: ignore[union-attr]
+            goes = ", ".join(f"{data.names[c]} ({along:+.2f})" for c, along in best) or "–"
+            rows.append((f"{kind} {i + 1}", f"{p:.3f}", goes))
     note = "p: share of permuted labels that show as much; the first above 0.05 ends the search."
     return (
         Table("Directions that were tried", ("direction", "p", "columns it goes with"), tuple(rows), note),
     )
 
 
-def _columns(data: UserData, state: State, score: np.ndarray | None) -> str:
-    """Name the columns that go most with a score."""
-    if score is None:
-        return "–"
+def _columns(state: State, score: np.ndarray) -> list[tuple[int, float]]:
+    """Return the columns that go most with a score, and their correlations."""
     x = state.x - state.x.mean(axis=0)
     along = (
         x.T
         @ (score - score.mean())
         / (np.linalg.norm(x, axis=0) * np.linalg.norm(score - score.mean()) + 1e-300)
     )
-    best = np.argsort(-np.abs(along))[:3]
-    return ", ".join(f"{data.names[i]} ({along[i]:+.2f})" for i in best)
+    return [(int(i), float(along[i])) for i in np.argsort(-np.abs(along))[:3]]
 
 
 def draw(data: Mapping[str, Any], canvas: "Canvas") -> None:

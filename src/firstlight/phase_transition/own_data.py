@@ -33,9 +33,9 @@ class State:
     easy, hard : Found, optional
     delta : tuple of float, optional
         1/delta_alg and its error.
-    visible : float
-        Rows per column from which the test sees a hidden direction in every other part of the rows; NaN: it
-        was not looked for, or does so in the smallest parts too.
+    visible : tuple of float, optional
+        Rows per column from which the test sees a hidden direction in every other part of the rows, and the
+        standard error; None: it was not looked for; NaN: it does so in the smallest parts too.
     halves : list of dict
         Overlaps and errors, one for each way to halve the rows.
     picture : dict
@@ -66,8 +66,7 @@ class State:
 
 def begin(data: UserData) -> State:
     """Choose rows, take the leading columns where there are too many, and whiten."""
-    n, rng = len(data.y), data.rng("phase", "rows")
-    rows = np.arange(n) if n <= _ROWS else np.sort(rng.choice(n, _ROWS, replace=False))
+    rows = data.rng("phase", "rows").permutation(len(data.y))[:_ROWS]  # the file's order must not matter
     x, y, kept = data.X[rows], data.y[rows], 1.0
     if x.shape[1] > COLUMNS:
         centred = x - x.mean(axis=0)

@@ -8,7 +8,7 @@ import numpy as np
 from scipy.stats import spearmanr
 
 from firstlight.diagnosis import Clock, Figure, Finding, Prediction, Table, UserData
-from firstlight.diagnosis.words import number
+from firstlight.diagnosis.words import listed, number
 from firstlight.maths.intervals import mean_error, share_bounds
 from firstlight.unseen_classes.definitions.step import Step
 from firstlight.unseen_classes.experiment.own_data import raw_recall
@@ -19,6 +19,7 @@ from firstlight.unseen_classes.own_data import (
     leave_out,
     measured_recall,
     predicted_recall,
+    raw_targets,
 )
 
 if TYPE_CHECKING:
@@ -35,15 +36,12 @@ class _State:
     Attributes
     ----------
     halves : Halves
-    raw : float
-        Recall@1 of the rows themselves, over all classes.
     left_out : list of LeftOut
     choice : dict
         The classes to train on for the hardest targets, with what was predicted and measured.
     """
 
     halves: Halves
-    raw: float
     left_out: list[LeftOut] = field(default_factory=list)
     choice: dict[str, Any] = field(default_factory=dict)
 
@@ -61,10 +59,10 @@ def diagnose(data: UserData, clock: Clock) -> Iterator[Finding]:
     most = int(np.clip(_BUDGET // len(kept), 2, _ROWS))
     halves = Halves.draw(data.X[rows], data.y[rows], most, data.rng("unseen", "halves"))
     raw = raw_recall(halves.X[halves.query], halves.y[halves.query], False)
-    state = _State(halves, float(np.nanmean(raw)))
     if len(kept) == 2:
-        yield _two(data, state)
+        yield _two([data.classes[c] for c in kept], halves, raw)
         return
+    state = _State(halves)
     order = np.argsort(raw)[:_CLASSES]  # the hardest first
     step = Step(width=512)
     for place in (kept[i] for i in order):
@@ -91,6 +89,7 @@ def _choices(data: UserData, state: _State, step: Step, clock: Clock, asked: int
         "predicted": predicted,
         "measured": measured,
         "random": [],
+        "raw": raw_targets(small, targets),
     }
     yield _finding(data, state, asked)
     others = np.setdiff1d(np.unique(small.y), targets)
@@ -102,14 +101,18 @@ def _choices(data: UserData, state: _State, step: Step, clock: Clock, asked: int
     yield _finding(data, state, asked)
 
 
-def _two(data: UserData, state: _State) -> Finding:
-    queries = len(state.halves.query)
-    low, high = share_bounds(np.array([state.raw]), np.array([queries / 2]), 0.9)[0]
+def _two(names: list[str], halves: Halves, raw: np.ndarray) -> Finding:
+    queries = np.unique(halves.y[halves.query], return_counts=True)[1]
+    found = " and for ".join(
+        f"{100 * share:.0f} % of {count} rows of {name} (90 % interval {100 * low:.0f} to {100 * high:.0f})"
+        for name, count, share, (low, high) in zip(
+            names, queries, raw, share_bounds(raw, queries / 2, 0.9), strict=True
+        )
+    )
     return Finding(
         "no",
         "There are two classes: leaving one out leaves a single class, and nothing to learn from.",
-        measured=f"The nearest row is of the same class for {100 * state.raw:.0f} % of {queries} rows (90 % "
-        f"interval {100 * low:.0f} to {100 * high:.0f}), without any network.",
+        measured=f"The nearest row is of the same class for {found}, without any network.",
         advice=("With a third class one could ask which unseen class becomes retrievable.",),
     )
 
@@ -151,9 +154,11 @@ def _measured(state: _State) -> str:
 
 def _advice(data: UserData, state: _State) -> tuple[str, ...]:
     left_out = state.left_out
-    best = [one for one in left_out if max(one.measured["recall"], one.trained) > one.raw + 2 * _error(one)]
-    names = ", ".join(data.classes[one.place] for one in best[:5])
-    advice = [f"Training helps retrieve {names} unseen." if best else "For unseen classes keep the raw rows."]
+    best = [one for one in left_out if max(one.measured["recall"], one.trained) > one.raw + 3 * _error(one)]
+    advice = ["For unseen classes keep the raw rows."]
+    if best:
+        names = listed([data.classes[one.place] for one in best[:5]])
+        advice = [f"Training helps to retrieve these classes unseen: {names}."]
     raw, even = (float(np.mean([getattr(one, name) for one in left_out])) for name in ("raw", "standardised"))
     half = sum(one.queries for one in left_out) / 2  # as neighbours are shared
     if abs(raw - even) > max(0.03, 2 * np.sqrt(raw * (1 - raw) / half)):
@@ -161,10 +166,11 @@ def _advice(data: UserData, state: _State) -> tuple[str, ...]:
         advice.append(f"{better}: raw Recall@1 {number(raw)}, standardised {number(even)}.")
     if state.choice:
         targets, classes = (
-            " and ".join(data.classes[c] for c in state.choice[k]) for k in ("targets", "classes")
+            listed([data.classes[c] for c in state.choice[key]]) for key in ("targets", "classes")
         )
         chosen, error = mean_error(state.choice["measured"])
         text = f"To retrieve {targets} untrained, theory would train on {classes}: measured {number(chosen)}"
+        text += f", raw rows {number(state.choice['raw'])}"
         if others := [measured for _, _, measured in state.choice["random"]]:
             usual, spread = mean_error(others)
             text += f", random classes {number(usual)}"
@@ -190,7 +196,7 @@ def _predictions(data: UserData, state: _State) -> tuple[Prediction, ...]:
         measured = one.measured["recall"]
         predictions.append(Prediction(what, value, float(low), float(high), measured, _error(one), because))
     if state.choice:
-        targets = " and ".join(data.classes[c] for c in state.choice["targets"])
+        targets = listed([data.classes[c] for c in state.choice["targets"]])
         value, (measured, error) = state.choice["predicted"], mean_error(state.choice["measured"])
         low, high = share_bounds(np.array([value]), np.array([15.0 * len(state.choice["targets"])]), 0.9)[0]
         what = f"Recall@1 of {targets} after training on the chosen classes"
@@ -227,7 +233,7 @@ def _tables(data: UserData, state: _State) -> tuple[Table, ...]:
             )
             for i, (classes, predicted, measured) in enumerate([*sets, *state.choice["random"]])
         )
-        targets = " and ".join(data.classes[c] for c in state.choice["targets"])
+        targets = listed([data.classes[c] for c in state.choice["targets"]])
         tables.append(
             Table(f"Training sets for {targets}", ("trained on", "", "predicted", "measured"), lines)
         )

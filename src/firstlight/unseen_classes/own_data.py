@@ -99,6 +99,13 @@ def _mean_recall(recalls: np.ndarray, data: UnseenData, targets: tuple[int, ...]
     return float(np.mean(recalls[np.isin(np.unique(data.unseen_labels), targets)]))
 
 
+def raw_targets(halves: Halves, targets: tuple[int, ...]) -> float:
+    """Return the mean Recall@1 of target classes by the rows themselves."""
+    labels = halves.y[halves.query]
+    recalls = raw_recall(halves.X[halves.query], labels, False)
+    return float(np.mean(recalls[np.isin(np.unique(labels), targets)]))
+
+
 def predicted_recall(halves: Halves, targets: tuple[int, ...], trained: tuple[int, ...], step: Step) -> float:
     """Return the predicted mean Recall@1 of target classes after training on some others."""
     data = halves.without(targets, trained)

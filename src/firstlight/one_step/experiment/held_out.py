@@ -30,7 +30,7 @@ def trained_error(
     trainings : int
         How many networks.
     regression : bool, default False
-        Mean squared error over the variance of the labels in `train`, instead of the share of wrong answers.
+        Mean squared error instead of the share of wrong answers.
 
     Examples
     --------
@@ -48,7 +48,7 @@ def trained_error(
         rows = _chosen(y, samples, rng, regression)
         model = kind(width, step_size=step_size, ridge=ridge, random_state=int(rng.integers(2**31)))
         answers = model.fit(x[rows], y[rows]).predict(test[0])
-        wrong = (answers - test[1]) ** 2 / y.var() if regression else answers != test[1]
+        wrong = (answers - test[1]) ** 2 if regression else answers != test[1]
         errors.append(float(np.mean(wrong)))
     return float(np.mean(errors))
 

@@ -116,8 +116,8 @@ def held_out_errors(
 ) -> tuple[float, float]:
     """Return the errors on unseen rows of a linear model and of the network.
 
-    Shares of wrong answers, or mean squares over the variance. The linear model's ridge is chosen like the
-    network's decay.
+    Shares of wrong answers, or mean squares over the variance of all rows. The linear model's
+    ridge is chosen like the network's decay.
     """
     from sklearn.linear_model import LogisticRegression, Ridge
 
@@ -129,4 +129,5 @@ def held_out_errors(
     scale = y.std() or 1.0
     target = (y_test - y.mean()) / scale
     line = _best([Ridge(decay) for decay in (1.0, 30.0, 1000.0)], x, (y - y.mean()) / scale, order)
-    return tuple(float(np.mean((one.predict(x_test) - target) ** 2)) for one in (line, model))  # type: ignore[return-value]
+    unit = (scale / np.concatenate([y, y_test]).std()) ** 2
+    return tuple(float(unit * np.mean((one.predict(x_test) - target) ** 2)) for one in (line, model))  # type: ignore[return-value]

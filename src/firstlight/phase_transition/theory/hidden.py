@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.stats import rankdata
 
 FOUND, HINT = 0.01, 0.05
 _BLOCK = 10  # rows that count as alike
@@ -34,18 +35,16 @@ def whitened(x: np.ndarray) -> np.ndarray:
 def slices(y: np.ndarray, classes: int) -> np.ndarray:
     """Return the slice of each row: its class, or one of 2 to 8 equal shares of sorted numbers.
 
+    Equal numbers share a slice: the order of rows must not tell them apart. No slice is empty.
+
     Examples
     --------
     >>> np.bincount(slices(np.arange(120.0), 0)).tolist()
     [40, 40, 40]
     """
-    if classes:
-        return y.astype(int)
     count = int(np.clip(len(y) // 40, 2, 8))
-    order = np.argsort(y, kind="stable")
-    slice_of = np.empty(len(y), int)
-    slice_of[order] = np.arange(len(y)) * count // len(y)
-    return slice_of
+    place = y if classes else ((rankdata(y) - 0.5) * count / len(y)).astype(int)
+    return np.unique(place, return_inverse=True)[1]
 
 
 def blocks(scores: np.ndarray) -> list[np.ndarray]:
@@ -169,13 +168,13 @@ def cut(z: np.ndarray, basis: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def excess(z: np.ndarray, part: np.ndarray) -> list[np.ndarray]:
-    """Return V_h = Cov(z | h) - I of each slice."""
+    """Return V_h = Cov(z | h) - I of each slice; zero of one that has no rows here."""
     identity = np.eye(z.shape[1])
     covariances = []
     for h in range(int(part.max()) + 1):
         mine = z[part == h]
-        mine = mine - mine.mean(axis=0)
-        covariances.append(mine.T @ mine / max(len(mine), 1) - identity)
+        mine = mine - mine.sum(axis=0) / max(len(mine), 1)
+        covariances.append(mine.T @ mine / len(mine) - identity if len(mine) else 0 * identity)
     return covariances
 
 
@@ -195,7 +194,7 @@ def _weights(y: np.ndarray, classes: int) -> np.ndarray:
     """Centred functions T(y): rank and distance from the middle rank; of two classes the indicator."""
     if classes > 2:
         return np.zeros((len(y), 0))
-    rank = np.argsort(np.argsort(y, kind="stable")) / len(y)
+    rank = rankdata(y) / len(y)
     weights = y[:, None].astype(float) if classes == 2 else np.column_stack([rank, np.abs(rank - 0.5)])
     return weights - weights.mean(axis=0)
 
