@@ -191,6 +191,25 @@ def test_a_late_answer_moves_nothing_that_was_moved_since(browser, server, place
         assert settled(page)[control][0] == [1, 0.175, 1]  # three hundredths of the width
 
 
+def test_a_late_answer_waits_while_a_point_is_held(browser, server):
+    with opened(browser, server, "/theory/early_alignment?width=3&horizon=5") as page:
+        settled(page)
+        point = page.locator('[data-place="0 0"]')
+        before = point.get_attribute("transform")
+        box = point.locator(".grip").bounding_box()
+        page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+        page.mouse.down()
+        page.fill("[data-control=seed] .exact", "2")  # draws other neurons, while one is held
+        page.dispatch_event("[data-control=seed] .exact", "change")
+        assert settled(page)["seed"] == 2
+        assert point.get_attribute("transform") == before
+        page.mouse.up()  # it was not dragged: now the answer is shown
+        shown = point.get_attribute("transform")
+        page.reload()
+        settled(page)
+        assert shown == point.get_attribute("transform") != before
+
+
 def test_export_and_table_hold_the_numbers_of_the_library(browser, server, tmp_path):
     from firstlight.explore.pages import page as described
     from firstlight.one_step import Problem

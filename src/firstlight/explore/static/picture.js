@@ -59,8 +59,9 @@ export class Figure {
   }
 
   async measured(traces) {
+    const before = this.points;
     this.points = traces || [];
-    if (this.drawn && this.drawn.kind === "picture") await this.draw();
+    if (this.drawn?.kind === "picture" && before.length + this.points.length) await this.draw();
     this.element.dataset.points = String(this.points.reduce((sum, one) => sum + one.x.length, 0));
     if (!this.table.hidden) this.fillTable();
   }

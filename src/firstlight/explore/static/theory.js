@@ -140,6 +140,7 @@ class TheoryPage {
         const figure = this.figures.get(name);
         const moved = Object.keys(drawn.rows || {}).filter((control) => asked[control] !== this.controls.values[control]);
         await figure?.show(drawn, moved);
+        await new Promise((resolve) => setTimeout(resolve)); // what is drawn is seen before the next is drawn
         if (signal.aborted) return;
         if (figure?.plane && !figure.plane.onmoment) figure.plane.onmoment = (t) => { for (const other of this.figures.values()) other.at(t); };
       }
