@@ -58,7 +58,7 @@ def test_every_theory_in_a_wide_light_window(browser, server, name):
             panel.locator("button:has-text('Table')").click()
             assert panel.locator("tbody tr").count() > 0
             panel.locator("button:has-text('Table')").click()
-        assert page.locator(".error:visible").count() == 0
+        assert page.locator(".error:visible, .panel.stale").count() == 0
 
 
 @pytest.mark.parametrize("name", THEORIES)
@@ -95,8 +95,23 @@ def test_a_link_brings_the_state_back(browser, server):
             "activation": ["tanh"],
         }
     with opened(browser, server, "/theory/one_step?beta=%7Bbroken") as page:
-        page.wait_for_selector(".error:visible")
+        for broken in ("null", "true", "1e400", "[]", "%7Bbroken"):
+            page.goto(f"{server.address}/theory/one_step?beta={broken}")
+            assert "beta in the address" in page.wait_for_selector(".error:visible").inner_text()
         drawn(page)
+
+
+def test_what_no_answer_came_for_is_not_shown_as_one(browser, server):
+    with opened(browser, server, "/theory/phase_transition?target=z9") as page:
+        settled(page)  # for this target there are thresholds, and no spectrum
+        assert page.inner_text(".error:visible") == (
+            "target = z9: has no hard direction; every direction is learnt at once"
+        )
+        assert page.locator(".panel.stale").count() == 3
+        assert "stale" not in page.get_attribute('[data-panel="thresholds"]', "class")
+        page.fill("[data-control=delta] .exact", "")
+        page.press("[data-control=delta] .exact", "Enter")
+        assert page.input_value("[data-control=delta] .exact") == "7.6"
 
 
 def test_the_keyboard_alone_moves_a_slider_and_a_point(browser, server):
@@ -132,6 +147,12 @@ def test_a_dragged_datum_changes_the_fates(browser, server):
         page.click("button.play")
         page.wait_for_function("() => document.querySelector('.clock').textContent !== 't = 0'")
         page.click("button.play")
+        page.locator('[data-panel="plane"] .time input').fill("1")
+        page.fill("[data-control=horizon] .exact", "20")
+        page.press("[data-control=horizon] .exact", "Enter")
+        assert settled(page)["horizon"] == 20  # where the line of the moment is moved to, and the axis ends
+        ends = page.evaluate("document.querySelector('[data-panel=loss] .canvas').layout.xaxis.range")
+        assert ends[1] == pytest.approx(20, abs=1)
 
 
 def test_one_neuron_is_dragged_by_its_ray_or_moved_by_keys(browser, server):

@@ -205,21 +205,23 @@ def _arc(first: float, last: float, count: int, label: float) -> list[list[float
     return [[round(math.cos(a), 3), round(math.sin(a), 3), label] for a in angles]
 
 
+_DRAWN: dict[str, Any] = {"neurons": ([],)}  # none is placed by hand
 _CONTROLS = (
     Slider(name="width", label="neurons", default=24, low=1, high=60, step=1, whole=True,
-           meaning="How many are drawn at random. Dragged ones stay where they were put."),
+           when=_DRAWN, meaning="How many are drawn at random."),
     Slider(name="scale", label="size of the start ε", default=1e-6, low=1e-9, high=0.5, log=True,
            meaning="Length of every neuron at the start. Small: first they turn, only then they grow."),
     Slider(name="horizon", label="last time", default=60.0, low=5.0, high=400.0, step=5.0,
            meaning="Time is step size × iterations."),
     Slider(name="seed", label="draw", default=1, low=0, high=50, step=1, whole=True,
-           meaning="Another one draws other neurons."),
+           when=_DRAWN, meaning="Another one draws other neurons."),
     Choice(name="loss", label="loss", default="exp",
            options={"exp": "exponential", "logistic": "logistic", "logistic2": "logistic, slope 1 at 0"}),
     Handles(name="data", label="data", reach=_REACH, signed=True, least=2,
             meaning="Drag a cross, or focus it and use the arrow keys."),
     Handles(name="neurons", label="neurons", reach=_REACH, signed=True, least=1,
-            meaning="At time 0 drag a neuron's ray; its direction is where it starts."),
+            meaning="At time 0 drag a neuron's ray; its direction is where it starts. All then stay as "
+            "they are, until they are put back."),
 )  # fmt: skip
 
 _PRESETS = (
@@ -228,7 +230,7 @@ _PRESETS = (
            values={"scale": 0.3, "horizon": 30.0}),
     Preset(name="Dead neurons", about="Data on one side: many neurons see nothing and never move.",
            values={"data": _arc(-8, 0, 5, 1.0) + _arc(95, 105, 5, -1.0), "seed": 3}),
-    Preset(name="Two points", about="One neuron enters the cone at log(tan(a/2)/tan(δ/2)), times two.",
+    Preset(name="Two points", about="One neuron turns past the first, sees the second, and ends between.",
            values={"data": [[1, 0, 1], [0.1, 0.995, 1]], "neurons": [[0.54, -0.841, 1]], "horizon": 40.0}),
     Preset(name="Not separable", about="Classes that interleave: neurons slide along walls, fates change.",
            values={"data": _arc(-20, 40, 6, 1.0) + _arc(20, 90, 6, -1.0), "horizon": 120.0}),

@@ -214,16 +214,19 @@ class Problem(Setting):
         scale = Assumption("small start", "not checkable", "needs orthogonally separable data")
         if not data.obstacle:
             need = promised.required_log_scale["path"]
-            detail = f"log epsilon = {self.log_scale:.6g}, the theorem needs at most {need:.6g}"
+            at = f"log ε = {self.log_scale:.3g}"
+            detail = f"{at}; the bounds are proved up to {need:.2g}, the exact path needs none"
             scale = Assumption("small start", "holds" if self.log_scale <= need else "fails", detail)
         return (
             Assumption(
-                "orthogonal separability", "holds" if data.separable else "fails", f"mu = {data.mu:.4g}"
+                "orthogonal separability",
+                "holds" if data.separable else "fails",
+                f"the least of cos(yᵢxᵢ, yₖxₖ) is μ = {data.mu:.4g}",
             ),
             Assumption(
                 "no start on the other class's ray",
                 "holds" if data.zeta2 > 0 else "fails",
-                f"zeta2 = {data.zeta2:.4g}",
+                f"the least sin² of the angle to it is ζ₂ = {data.zeta2:.2g}",
             ),
             Assumption(
                 "balanced start",

@@ -65,12 +65,12 @@ def assumptions_of(setting: Setting) -> tuple[Assumption, ...]:
     ]  # fmt: skip
     if setting.spiked:
         degrees = degrees_of(setting)
-        size = max(degrees.ratios)
         assumptions.append(
             Assumption(
                 "a polynomial surrogate exists at this size",
                 "holds" if degrees.faithful else "fails",
-                f"degree {degrees.needed} needed, {degrees.reliable} reliable, largest ratio {size:.3g}",
+                f"for the Hermite model alone: of {len(degrees.ratios)} degrees those up to {degrees.needed} "
+                f"stand out, those up to {degrees.reliable} can be trusted",
             )
         )
     return tuple(assumptions)

@@ -37,6 +37,7 @@ _SWEEPS = {
     "beta": "strength β",
     "step_size": "step size η",
 }
+_OTHERS = {name: tuple(other for other in _SWEEPS if other != name) for name in _SWEEPS}  # swept: no slider
 _ERRORS = {"test_error": "test error", "train_error": "training error"}
 _RANGES = {"ratio": (0.1, 4.0), "samples": (0.2, 4.0), "alpha": (0.0, 1.0), "beta": (0.0, 1.0)}
 
@@ -126,7 +127,8 @@ def _drawn(
     ):
         curves = {name: [one[prefix + name] for one in numbers] for name in _ERRORS}
         least = min(range(len(axis)), key=lambda i: curves["test_error"][i])
-        marks = [Mark(x=axis[least], label=f"best η ≈ {axis[least]:.2g}", role="accent")]
+        sign = {0: "≤", len(axis) - 1: "≥"}.get(least, "≈")  # at an end the best may lie beyond it
+        marks = [Mark(x=axis[least], label=f"best η {sign} {axis[least]:.2g}", role="accent")]
         pictures[panel] = Picture(
             x=_SWEEPS[values["sweep"]], y=y, log_x=values["sweep"] in ("ratio", "samples", "step_size"),
             log_y=panel == "errors", note=note, marks=marks if values["sweep"] == "step_size" else (),
@@ -193,13 +195,16 @@ _CONTROLS = (
     Slider(name="dimension", label="dimension n", default=120, low=40, high=300, step=10, whole=True,
            meaning="Inputs of the network. Theory becomes exact as it grows."),
     Slider(name="samples", label="samples m/n", default=1.0, low=0.2, high=4.0, step=0.05,
+           when={"sweep": _OTHERS["samples"]},
            meaning="Training samples for each input dimension, as many for the step as for the read-out."),
     Slider(name="width", label="width k/n", default=1.0, low=0.1, high=4.0, step=0.05,
-           when={"sweep": ("samples", "alpha", "beta", "step_size")},
+           when={"sweep": _OTHERS["ratio"]},
            meaning="Hidden neurons for each input dimension."),
     Slider(name="alpha", label="weighting α", default=0.5, low=0.0, high=1.0, step=0.02,
+           when={"sweep": _OTHERS["alpha"]},
            meaning="0 puts the structure into the data (strong spikes), 1 into the step (a large one)."),
     Slider(name="beta", label="strength β", default=0.74, low=0.0, high=1.0, step=0.02,
+           when={"sweep": _OTHERS["beta"]},
            meaning="Spike strength is n^(β(1−α)), step size is n^(βα)."),
     Slider(name="ridge", label="ridge λ", default=1e-4, low=1e-6, high=10.0, log=True,
            meaning="Penalty of the read-out. A larger one flattens the peak at k = m."),
@@ -218,13 +223,14 @@ _CONTROLS = (
 _PRESETS = (
     Preset(name="Errors against width", about="A peak where the width reaches the samples.", values={}),
     Preset(name="A ridge flattens the peak", about="The same with λ = 0.3.", values={"ridge": 0.3}),
-    Preset(name="Structure in data or step", about="α moves it; over Var(y) little changes.",
-           values={"sweep": "alpha", "label_direction": "spikes"}),
+    Preset(name="Structure in data or step", about="α raises the error tenfold; over Var(y) hardly.",
+           values={"sweep": "alpha"}),
     Preset(name="The best step size", about="Too small learns nothing, too large drowns it.",
            values={"sweep": "step_size", "label_direction": "spikes", "alpha": 0.2, "activation": "tanh",
                    "ridge": 0.1}),
     Preset(name="Two classes", about="Labels are the classes; strong spikes tell them apart.",
-           values={"task": "classification", "sweep": "beta", "alpha": 0.2}),
+           values={"task": "classification", "sweep": "beta", "alpha": 0.0, "samples": 2.0, "ridge": 0.01,
+                   "dimension": 80}),
     Preset(name="Equivalent models", about="Hermite and conditional Gaussian beside the network.",
            values={"arms": ["network", "hermite", "conditional_gaussian"], "alpha": 0.2, "beta": 0.6}),
 )  # fmt: skip
@@ -253,7 +259,7 @@ def page() -> Page:
             Panel(name="errors", title="Error left after one step", wide=True,
                   about="Lines are theory. Networks land on them as points, ± one standard error."),
             Panel(name="relative", title="The same over the variance of the labels",
-                  about="The fair form: 1 means that nothing was learnt."),
+                  about="The fair form: 1 means that nothing was learnt, more that harm was done."),
         ),
         presets=_PRESETS,
         views={"errors": View(draw=errors, needs=_NEEDS)},

@@ -35,9 +35,9 @@ _DESCENT = 200  # steps within which an experiment must succeed
 _DELTAS = (0.8, 1.2, 1.8, 2.5, 3.5, 5.0, 7.5, 11.0)
 _MODEL = ("target", "activation", "width", "init_scale", "loss")
 _RUNS = {
-    "spectrum": "eigenvalues of drawn Hessians",
-    "training": "gradient descent beside its mean field",
-    "success": "how often descent succeeds",
+    "spectrum": "eigenvalues of Hessians",
+    "training": "descent on its mean field",
+    "success": "how often it succeeds",
 }
 
 

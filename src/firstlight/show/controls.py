@@ -19,14 +19,14 @@ class Control:
     ----------
     name, label, meaning : str
         The key of its value, its caption, and one sentence for who does not know it.
-    when : mapping of str to sequence of str, optional
+    when : mapping of str to sequence, optional
         It is shown only while other controls have one of these values.
     """
 
     name: str
     label: str
     meaning: str = ""
-    when: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    when: Mapping[str, Sequence[Any]] = field(default_factory=dict)
 
     def clean(self, value: Any) -> Any:
         """Return the value, checked; a ValueError names the control and what is allowed."""
@@ -129,7 +129,8 @@ class Formula(Control):
         try:
             self.check(value)
         except ValueError as error:
-            raise ValueError(f"{self.name}: {error}") from error
+            named = str(error) if str(error).startswith(self.name) else f"{self.name}: {error}"
+            raise ValueError(named) from error
         return value
 
     def describe(self) -> dict[str, Any]:

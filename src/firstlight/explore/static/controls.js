@@ -40,8 +40,7 @@ export class Controls {
 
   refresh() {
     for (const { control, element } of this.rows.values()) {
-      const hidden = Object.entries(control.when).some(([name, allowed]) => !allowed.includes(this.values[name]));
-      element.hidden = hidden;
+      element.hidden = Object.entries(control.when).some(([name, allowed]) => !allowed.some((one) => same(one, this.values[name])));
     }
   }
 
@@ -55,7 +54,7 @@ export class Controls {
     const found = new URLSearchParams();
     for (const control of this.described) {
       const value = this.values[control.name];
-      if (JSON.stringify(value) === JSON.stringify(control.default)) continue;
+      if (same(value, control.default)) continue;
       found.set(control.name, typeof value === "string" ? value : JSON.stringify(value));
     }
     return found.toString();
@@ -68,13 +67,23 @@ export class Controls {
       if (!given.has(control.name)) continue;
       const text = given.get(control.name);
       try {
-        values[control.name] = ["choice", "formula"].includes(control.kind) ? text : JSON.parse(text);
+        values[control.name] = typeof control.default === "string" ? text : JSON.parse(text);
+        if (!alike(values[control.name], control.default)) throw new Error();
       } catch {
         throw new Error(`${control.name} in the address: ${text.slice(0, 60)} is not a value`);
       }
     }
     return values;
   }
+}
+
+const same = (a, b) => JSON.stringify(a) === JSON.stringify(b);
+
+// whether a value from an address is of the kind that a control holds; what is allowed, the server says
+function alike(value, sample) {
+  if (Array.isArray(sample)) return Array.isArray(value);
+  if (typeof sample === "object") return typeof value === "object" && Object.keys(sample).every((name) => alike(value?.[name], sample[name]));
+  return typeof value === typeof sample && Math.abs(value) !== Infinity;
 }
 
 function field(control, input, extra) {
@@ -90,11 +99,15 @@ function slider(control, changed) {
   const input = h("input", { type: "range", id: `control-${control.name}`, min: scale(control.low), max: scale(control.high), step: control.log ? 0.01 : control.step });
   const exact = h("input", { type: "number", class: "exact", "aria-label": `${control.label}, exact`, min: control.low, max: control.high, step: "any" });
   const clamp = (value) => Math.min(control.high, Math.max(control.low, value));
-  const show = (value) => { exact.value = value !== 0 && Math.abs(value) < 1e-3 ? value.toExponential() : String(Number(value.toPrecision(6))); input.setAttribute("aria-valuetext", number(value)); };
+  let current;
+  const show = (value) => { current = value; exact.value = value !== 0 && Math.abs(value) < 1e-3 ? value.toExponential() : String(Number(value.toPrecision(6))); input.setAttribute("aria-valuetext", number(value)); };
   input.addEventListener("input", () => { const value = clamp(back(Number(input.value))); show(value); changed(value, true); });
   exact.addEventListener("change", () => {
+    if (exact.value === "") { // nothing, or nothing that is a number
+      show(current);
+      return;
+    }
     const value = clamp(control.whole ? Math.round(Number(exact.value)) : Number(exact.value));
-    if (exact.value === "" || Number.isNaN(value)) return;
     input.value = String(scale(value));
     show(value);
     changed(value);
@@ -134,7 +147,7 @@ function formula(control, changed) {
 
 function handles(control, changed) {
   const reset = h("button", { type: "button", class: "plain", id: `control-${control.name}`, onclick: () => { changed(control.default); show(control.default); } }, "put back");
-  const show = (value) => { reset.disabled = JSON.stringify(value) === JSON.stringify(control.default); };
+  const show = (value) => { reset.disabled = same(value, control.default); };
   return { element: field(control, reset), put: show };
 }
 

@@ -15,7 +15,7 @@ export async function home(main, about) {
     h("table", { hidden: true }, h("thead", {}, h("tr", {}, ["verdict", "claim", "study"].map((one) => h("th", { scope: "col" }, one)))), claims), more);
   main.replaceChildren(h("article", { class: "home" },
     h("header", { class: "opening" }, h("h1", {}, "When, and what, does a network learn first?"),
-      h("p", { class: "answer" }, "Four theories answer parts of that question. Move a slider and see the prediction follow; press run, and networks trained on this machine land on it, or do not.")),
+      h("p", { class: "answer" }, "Each theory answers a part of that question. Move a slider and see the prediction follow; press run, and networks trained on this machine land on it, or do not.")),
     h("div", { class: "cards" }, cards.map((one) => one.element),
       h("a", { class: "card theory-card across", href: "/data" }, h("h2", {}, "Your data"),
         h("p", {}, "Drop a file of features and labels: see which theory speaks about it, what it predicts, and where its assumptions fail."),

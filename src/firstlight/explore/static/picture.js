@@ -74,8 +74,8 @@ export class Figure {
     const Plotly = await plotly();
     const layout = { ...this.drawn.layout, autosize: true, dragmode: matchMedia("(pointer: coarse)").matches ? false : "zoom" };
     layout.showlegend = this.traces().length > 1;
-    if (this.drawn.follows !== "time" && this.drawn.follows) this.moment = this.value(this.drawn.follows);
-    if (this.moment !== null && this.drawn.follows) layout.shapes = [...(layout.shapes || []), this.cursor()];
+    this.moment = this.drawn.follows ? this.value(this.drawn.follows) : null;
+    if (this.moment !== null) layout.shapes = [...(layout.shapes || []), this.cursor()];
     await Plotly.react(this.canvas, this.traces(), layout, CONFIG);
   }
 
@@ -87,10 +87,10 @@ export class Figure {
   at(moment) {
     if (this.drawn?.follows !== "time") return;
     this.moment = moment;
-    const now = performance.now();
-    if (now - (this.moved || 0) < 80) return;
-    this.moved = now;
-    window.Plotly?.relayout(this.canvas, { shapes: [...(this.drawn.layout.shapes || []), this.cursor()] });
+    this.moving ||= setTimeout(() => {
+      this.moving = null;
+      window.Plotly?.relayout(this.canvas, { shapes: [...(this.drawn.layout.shapes || []), this.cursor()] });
+    }, 80);
   }
 
   toggle() {

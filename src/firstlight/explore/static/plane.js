@@ -190,7 +190,9 @@ export class Plane {
       });
     });
     this.placeLabels(this.items.flat().filter((item) => item.label));
-    if (times.length > 1) this.clock.textContent = `t = ${number(times[k] + share * (times[k + 1] - times[k]), 3)}`;
+    if (times.length < 2) return;
+    this.moment = times[k] + share * (times[k + 1] - times[k]);
+    this.clock.textContent = `t = ${number(this.moment, 3)}`;
   }
 
   // a label stands beside its point, where it is inside the picture and on no other label or point
@@ -221,10 +223,7 @@ export class Plane {
     this.frame = frame;
     this.slider.value = String(frame);
     this.place();
-    const { times } = this.drawn;
-    const along = frame * (times.length - 1);
-    const k = Math.min(Math.floor(along), times.length - 2);
-    this.onmoment?.(times[k] + (along - k) * (times[k + 1] - times[k]));
+    this.onmoment?.(this.moment);
   }
 
   play() {

@@ -20,7 +20,7 @@ class TheoryPage {
     this.described = described;
     this.path = `/api/theories/${described.name}`;
     this.controls = new Controls(described.controls, (busy) => this.changed(busy));
-    this.figures = new Map(described.panels.map((panel) => [panel.name, new Figure(panel, (control, rows) => this.dragged(control, rows), (name) => this.controls.values[name])]));
+    this.figures = new Map(described.panels.map((panel) => [panel.name, new Figure(panel, (control, rows) => this.dragged(control, rows), (name) => (name === "time" ? this.moment() : this.controls.values[name]))]));
     this.problem = h("p", { class: "error", role: "alert", hidden: true });
     this.assumed = h("ul", { class: "assumed", "aria-live": "polite" });
     this.runs = new RunBox(described, () => this.controls.values, (points) => this.measured(points), (values) => this.apply(values));
@@ -100,6 +100,7 @@ class TheoryPage {
     const missing = this.controls.missing();
     if (missing) {
       this.fail(new Error(`Choose ${missing.label} first.`));
+      this.answered({ shown: new Set() });
       return;
     }
     this.answering = true;
@@ -113,9 +114,10 @@ class TheoryPage {
     };
     const patience = setTimeout(release, 400);
     let first = true;
+    const answer = { asked, shown: new Set(), errors: new Set(), signal: abort.signal };
     try {
       await stream(`${this.path}/pictures?${query(asked, theme())}`, async (told) => {
-        await this.tell(told, asked, abort.signal);
+        await this.tell(told, answer);
         if (told.panels && first) {
           first = false;
           this.element.dataset.latency = String(performance.now() - began);
@@ -126,18 +128,21 @@ class TheoryPage {
     } catch (error) {
       if (error.name !== "AbortError") this.fail(error);
     }
+    if (!abort.signal.aborted) this.answered(answer);
     clearTimeout(patience);
     release();
   }
 
   // Part of an answer to what was asked; drawing takes a while, in which a newer answer may have come.
-  async tell(told, asked, signal) {
+  async tell(told, answer) {
+    const { asked, shown, errors, signal } = answer;
     if (signal.aborted) return;
-    if (told.error) this.fail(new Error(told.error));
+    if (told.error) this.fail(new Error([...errors.add(told.error)].join(" · ")));
     if (told.panels) {
-      this.problem.hidden = !this.broken;
+      this.problem.hidden = !this.broken && !errors.size;
       for (const [name, drawn] of Object.entries(told.panels)) {
         const figure = this.figures.get(name);
+        shown.add(name);
         const moved = Object.keys(drawn.rows || {}).filter((control) => asked[control] !== this.controls.values[control]);
         await figure?.show(drawn, moved);
         await new Promise((resolve) => setTimeout(resolve)); // what is drawn is seen before the next is drawn
@@ -145,11 +150,23 @@ class TheoryPage {
         if (figure?.plane && !figure.plane.onmoment) figure.plane.onmoment = (t) => { for (const other of this.figures.values()) other.at(t); };
       }
     }
-    if (told.assumptions) this.assume(told.assumptions);
+    if (told.assumptions) this.assume((answer.assumptions = told.assumptions));
     if (told.points) {
       this.runs.stored(told.stored, told.records);
       if (!this.runs.active) this.measured(told.points);
     }
+  }
+
+  // what no answer came for belongs to other values
+  answered({ shown, assumptions }) {
+    for (const [name, figure] of this.figures) figure.element.classList.toggle("stale", !shown.has(name));
+    if (!assumptions) this.assume([]);
+  }
+
+  // the time that the plane shows, if it was moved
+  moment() {
+    const plane = [...this.figures.values()].find((figure) => figure.plane)?.plane;
+    return plane?.frame ? plane.moment : null;
   }
 
   measured(points) {
