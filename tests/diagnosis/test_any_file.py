@@ -4,6 +4,7 @@ import gzip
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_array
 from typer.testing import CliRunner
 
 from firstlight.cli import app
@@ -202,6 +203,29 @@ def test_few_rows_of_a_number_are_numbers():
     data = user_data(RNG.normal(size=(90, 2)), np.arange(90) % 12)
     assert len(data.classes) == 12
     assert "12 numbers, taken as classes" in data.notes[0]
+
+
+def test_a_data_frame_may_hold_several_kinds_of_numbers_and_nothing_else():
+    """Truth values, as dummies are, and numbers that may be missing make pandas' whole table objects."""
+    pandas = pytest.importorskip("pandas")
+    whole = pandas.array(np.arange(40) % 5, dtype="Int64")
+    frame = pandas.DataFrame({"a": ROWS[:, 0], "b": ROWS[:, 1] > 0, "c": whole})
+    assert np.array_equal(
+        user_data(frame, CLASSES).X, np.column_stack([ROWS[:, 0], ROWS[:, 1] > 0, np.arange(40) % 5])
+    )
+    for odd in (pandas.Series(["x"] * 40), pandas.Series(pandas.date_range("2020-01-01", periods=40))):
+        with pytest.raises(ValueError, match=r"X: column 'odd' is of type .*; encode it or leave it out"):
+            user_data(frame.assign(odd=odd), CLASSES)
+    whole[3] = None
+    with pytest.raises(ValueError, match="1 values are NaN"):
+        user_data(frame.assign(c=whole), CLASSES)
+
+
+def test_sparse_and_masked_tables_are_refused():
+    with pytest.raises(ValueError, match="toarray"):
+        user_data(csr_array(ROWS), CLASSES)
+    with pytest.raises(ValueError, match="masked"):
+        user_data(np.ma.masked_array(ROWS, ROWS > 1), CLASSES)
 
 
 def test_a_data_frame_brings_its_names():

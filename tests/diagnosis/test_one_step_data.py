@@ -183,7 +183,7 @@ def best(gain, error, step=3.0, ridge=1e-3, measured=0.3):
     [
         (best(0.05, 0.01), "Take a step of 30.0 .* 30.0 % measured, instead of 35.0 % .* largest step tried"),
         (best(0.05, 0.01, 0.3, 1e-2), "Take a step of 3.00 .* with a step of 10 and a ridge of 0.01.$"),
-        (best(-0.02, 0.01), "Keep a step of 10 and a ridge of 0.01: theory would take .* gain nothing"),
+        (best(-0.02, 0.01), "Keep a step of 10 and a ridge of 0.01: theory would take .* is chance"),
         (best(0.0, 0.0, 1.0, 1e-2), "Keep a step of 10 .* of 25 settings theory finds none better"),
     ],
 )

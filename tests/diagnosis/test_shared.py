@@ -267,6 +267,7 @@ def test_bad_input_is_one_line_and_writes_nothing(tmp_path, name):
 
 def test_a_wrong_column_gets_a_hint(tmp_path):
     assert "did you mean 'y'" in run(tmp_path, GOOD, labels="yy").output
+    assert "did you mean 'y'" in run(tmp_path, GOOD, labels="Y").output
 
 
 def test_a_missing_or_huge_file(tmp_path):

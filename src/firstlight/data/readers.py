@@ -135,8 +135,9 @@ def _pick(
     if isinstance(labels, str) and labels in names:
         return labels
     if labels is not None:
-        close = difflib.get_close_matches(str(labels), names, n=1)
-        hint = f", did you mean {close[0]!r}?" if close else ""
+        alike = {name.strip().casefold(): name for name in names}
+        close = difflib.get_close_matches(str(labels).strip().casefold(), alike, n=1)
+        hint = f", did you mean {alike[close[0]]!r}?" if close else ""
         raise Refusal(f"{field} = {labels!r}: there is no such {kind}{hint}; it has {_listed(names)}")
     candidates = [name for name in LABEL_NAMES if name in names] or (fallback if len(fallback) == 1 else [])
     if not candidates:

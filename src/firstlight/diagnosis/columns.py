@@ -1,9 +1,39 @@
 """What is odd about columns: constant ones, identifiers, and scales that hide all others."""
 
+from typing import Any
+
 import numpy as np
+from numpy.typing import ArrayLike
+
+from firstlight.maths.checks import check_matrix
 
 _LARGE = 10.0  # times the median standard deviation: worth a word
 _TOP = 1e100  # of numbers that may still be squared and added up
+
+
+def as_matrix(X: ArrayLike) -> np.ndarray:
+    """Return features as floats; a data frame may hold several kinds of numbers, and truth values.
+
+    Examples
+    --------
+    >>> as_matrix([[1, 2], [3, 4]])[1].tolist()
+    [3.0, 4.0]
+    """
+    if hasattr(X, "toarray"):
+        raise ValueError("X: is sparse; give X.toarray()")
+    if np.ma.is_masked(X):
+        raise ValueError("X: holds masked values; fill them or leave their rows out")
+    return check_matrix("X", _frame(X) if hasattr(X, "iloc") else X).astype(float)
+
+
+def _frame(X: Any) -> np.ndarray:
+    columns = []
+    for place, name in enumerate(X.columns):
+        column = X.iloc[:, place]
+        if column.dtype.kind not in "biuf":
+            raise ValueError(f"X: column {str(name)!r} is of type {column.dtype}; encode it or leave it out")
+        columns.append(column.to_numpy(dtype=float, na_value=np.nan))
+    return np.column_stack(columns)
 
 
 def kept_columns(X: np.ndarray, names: tuple[str, ...]) -> tuple[np.ndarray, tuple[str, ...]]:

@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 
 from firstlight.data.readers import Refusal, classes_of
 from firstlight.diagnosis.columns import (
+    as_matrix,
     check_sizes,
     column_notes,
     is_constant,
@@ -16,7 +17,6 @@ from firstlight.diagnosis.columns import (
     natural_copies,
     wide_columns,
 )
-from firstlight.maths.checks import check_matrix
 from firstlight.maths.refusals import check_choice, check_flag
 from firstlight.maths.rng import stream
 
@@ -152,7 +152,7 @@ def user_data(
     check_flag("standardise", standardise)
     if names is None and hasattr(X, "columns"):  # a data frame
         names = [str(name) for name in X.columns]
-    features = check_matrix("X", X).astype(float)
+    features = as_matrix(X)
     titles = tuple(names) if names is not None else tuple(f"column {i + 1}" for i in range(features.shape[1]))
     if len(titles) != features.shape[1]:
         raise ValueError(f"names: {len(titles)} for {features.shape[1]} columns; need one for each")

@@ -170,7 +170,7 @@ def _setting(main: Question, best: Best) -> str:
     here, there = (share(value, main.regression) for value in (best.answer.measured, best.usual))
     if best.gain > 2 * best.error:
         return f"Take {taken}: {here} measured, instead of {there} with {usual}.{beyond}"
-    return f"Keep {usual}: theory would take {taken}, but networks gain nothing: {here} after {there}."
+    return f"Keep {usual}: theory would take {taken}, but what networks gain is chance: {here}, not {there}."
 
 
 def _useless(main: Question) -> str:
@@ -266,7 +266,7 @@ def _notes(data: UserData, questions: list[Question]) -> tuple[str, ...]:
         strong = strong_directions(centred[:: -(-len(centred) // 500)], seed=data.seed)  # of both classes
         traces = [float((centred[main.y == c] ** 2).mean()) for c in (0, 1)]
         notes.append(
-            f"About {strong or 'no'} strong directions inside the classes, variances differing by a factor "
+            f"Strong directions inside the classes: about {strong}; variances differ by a factor "
             f"{number(max(traces) / max(min(traces), 1e-300))}; no prediction rests on either number."
         )
     return tuple(notes)

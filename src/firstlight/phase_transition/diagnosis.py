@@ -181,8 +181,11 @@ def _advice(data: UserData, state: State) -> tuple[str, ...]:
         found = "Only a hint of a signal" if state.easy.p[0] <= HINT else "No signal was found"
         return (f"{found}: collect more rows or other columns.", *more)
     seen = "" if state.hard is None else ": it sees all that shows at this number of rows"
-    unasked = "" if len(state.halves) == _HALVES else "; whether a network does better was not measured"
-    return (f"Begin with a linear model{seen}{unasked}.", *more)
+    linear, network = (mean_of_halves(state, name)[0] for name in ("linear", "network"))
+    beside = "; the lead of a network is within chance" if network < linear else ""
+    if len(state.halves) < _HALVES:
+        beside = "; whether a network does better was not measured"
+    return (f"Begin with a linear model{seen}{beside}.", *more)
 
 
 def _predictions(state: State) -> tuple[Prediction, ...]:
