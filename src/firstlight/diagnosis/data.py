@@ -200,7 +200,8 @@ def _task(labels: np.ndarray, task: Task) -> tuple[str, tuple[str, ...]]:
         if task == "regression":
             raise ValueError(f"task = 'regression': the labels are texts, such as {str(labels[0])!r}")
         if many and task == "auto":
-            raise ValueError(f"y: {values} different texts in {rows} rows; is this the column of classes?")
+            said = f"y: {values} different texts in {rows} rows; is this the column of classes?"
+            raise ValueError(f"{said} If so: task = 'classification'")
         return "classification", ()
     if task == "classification" and too_many:
         raise ValueError(

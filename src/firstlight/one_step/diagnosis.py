@@ -208,11 +208,15 @@ def _prediction(what: str, answer: Answer, question: Question) -> Prediction:
     return Prediction(what, answer.predicted, answer.low, answer.high, answer.measured, answer.error, because)
 
 
+def _asked(kind: str, question: Question) -> str:
+    return kind if question.regression else f"{kind}, {question.name}"
+
+
 def _predictions(questions: list[Question], best: Best | None) -> tuple[Prediction, ...]:
     main = questions[0]
     kind = "squared error / variance" if main.regression else "share of wrong answers"
     predictions = [
-        _prediction(f"{kind}, {q.name}, {q.usual.samples} training rows", q.answer(q.usual), q)
+        _prediction(f"{_asked(kind, q)}, {q.usual.samples} training rows", q.answer(q.usual), q)
         for q in questions
         if q.folds.get(q.usual)
     ]

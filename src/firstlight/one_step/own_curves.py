@@ -203,9 +203,9 @@ def draw(data: Mapping[str, Any], canvas: "Canvas") -> None:
 
 
 def _caption(question: Question) -> str:
-    usual = question.usual
+    usual, about = question.usual, "" if question.regression else f"{question.name}: "
     return (
-        f"{question.name}: {usual.samples} training rows, {usual.width} neurons, step {usual.step_size:g}, "
+        f"{about}{usual.samples} training rows, {usual.width} neurons, step {usual.step_size:g}, "
         f"ridge {usual.ridges[0]:g} unless on the axis. Band: 90 % interval of predictions; points: mean ± "
         f"standard error over {FOLDS} splits or more, {len(question.y)} rows."
     )

@@ -277,7 +277,10 @@ def _caption(state: State) -> str:
 
 
 def _notes(data: UserData, state: State) -> tuple[str, ...]:
-    notes = ["The tests hold for any law of the rows; delta_alg assumes Gaussian rows and is open otherwise."]
+    notes = [
+        "The tests hold for any law of rows that are drawn one by one (a series in time is not); delta_alg "
+        "assumes Gaussian rows and is open otherwise."
+    ]
     if state.ratio < 2:
         notes.append("With so few rows per column a direction is found in part only, by any method.")
     if state.kept < 1:
