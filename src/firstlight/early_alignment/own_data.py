@@ -63,7 +63,7 @@ class Pair:
 def hardest_pairs(data: UserData) -> list[Pair]:
     """Return the hardest pairs of classes; of three classes or more then large ones against the rest."""
     names = data.classes
-    asked = [((names[b], names[a]), b, data.y == a) for a, b in data.pairs(PAIRS, LEAST)]
+    asked = [((names[a], names[b]), a, data.y == b) for a, b in data.pairs(PAIRS, LEAST)]
     if len(names) > 2:
         by_size = np.argsort(-np.asarray(data.counts), kind="stable")[:RESTS]
         large = [int(c) for c in np.sort(by_size) if data.counts[c] >= LEAST]

@@ -123,7 +123,7 @@ def _finding(data: UserData, state: _State, asked: int) -> Finding:
     speaks: Any = "yes" if gap <= 0.05 else "in part"
     why = (
         "Recall@1 is the share of rows whose nearest row is of the same class. Measured and "
-        f"predicted differ by {number(gap)} for one-step networks, the mean over {len(left_out)} classes "
+        f"predicted differ by {number(gap)} for one-step networks, over {len(left_out)} of {asked} classes "
         "left out in turn."
     )
     hardest = min(left_out, key=lambda one: one.predicted["recall"])
