@@ -16,7 +16,7 @@ def simulated(build, name, values, trials, what="test_error"):
 
 
 def test_the_peak_lies_where_width_reaches_the_samples():
-    build = partial(Problem.scaled, dimension=50, samples=50, alpha=0.5, beta=0.5, ridge=1e-5)
+    build = partial(Problem.scaled, dimension=50, samples=50, alpha=0.5, beta=0.5, ridge=1e-4)
     optimum = firstlight.optimise(build, {"width": (10, 200)}, maximise=True)
     assert abs(optimum.best["width"] - 50) <= 3  # k = m up to O(1/m)
     assert optimum.border == ()

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from firstlight.data.labels import Regression
+from firstlight.data.mixture import GaussianMixture, Spiked
 from firstlight.data.structured import structured_data
 from firstlight.maths.activations import activation
 from firstlight.one_step import DegreeWarning, Problem
@@ -107,3 +108,55 @@ def test_the_hermite_model_warns_where_the_rule_leaves_out_a_degree_that_shows()
     small = Problem.scaled(dimension=60, width=60, samples=60, alpha=0.0, beta=0.3)
     with pytest.warns(DegreeWarning, match="degree 2 stands out too"):
         small.simulate(0, method="hermite")
+
+
+def _random_problem(rng, activation, gap, ridge, wide=False):
+    """A problem whose features span R directions, and `gap` more samples than that."""
+    n = int(rng.integers(40, 80))
+    width = int(rng.integers(n + 5, 2 * n)) if wide else int(rng.integers(12, 2 * n))
+    directions = min(width, n) if activation == "linear" else width
+    spikes = np.linalg.qr(rng.standard_normal((n, 2)))[0]
+    mixture = GaussianMixture([1.0], None, [Spiked(rng.uniform(1, 6, 2), spikes)])
+    labels = Regression(spikes @ rng.standard_normal(2), "linear", noise=float(rng.uniform(0.3, 2)))
+    step = float(10 ** rng.uniform(-1, 1))
+    problem = Problem(
+        mixture, labels, width, directions + gap, activation=activation, ridge=ridge, step_size=step
+    )
+    return problem, directions
+
+
+@pytest.mark.parametrize("ridge", [0.0, 1e-11])
+def test_linear_networks_without_a_ridge_are_least_squares(ridge):
+    # σ² m/(m - n) whatever the spikes, the step and the width above n; nodes leave an error of a percent
+    rng = np.random.default_rng(3)
+    for _ in range(4):
+        problem, n = _random_problem(rng, "linear", int(rng.integers(14, 30)), ridge, wide=True)
+        exact = problem.labels.noise**2 * problem.samples / (problem.samples - n)
+        for options, tolerance in [({}, 1e-6), (FREE, 0.02)]:
+            predicted = problem.predict(rng=1, **options)
+            assert predicted.converged
+            np.testing.assert_allclose(predicted.test_error, exact, rtol=tolerance, err_msg=str(options))
+
+
+@pytest.mark.parametrize("activation", ["linear", "relu", "tanh"])
+def test_next_to_as_many_directions_as_samples_nothing_is_told(activation):
+    # the mean error is infinite at a gap of -1 to 1, and twice what the equations say at 2
+    rng = np.random.default_rng(4)
+    for gap in (-2, -1, 0, 1, 2):
+        problem, _ = _random_problem(rng, activation, gap, float(rng.choice([0.0, 1e-13])))
+        for options in ({}, {"equivalent": "class-wise"}, FREE):
+            predicted = problem.predict(rng=1, **options)
+            assert not predicted.converged, (gap, options)
+            assert np.isnan(predicted.test_error)
+
+
+def test_predictions_with_and_without_a_network_agree_over_random_problems():
+    # 4 standard errors of 16 first layers, and corrections of order 1/n, n = 40 to 80
+    rng = np.random.default_rng(5)
+    for sigma in ("linear", "relu", "tanh", "erf"):
+        gap, ridge = int(rng.choice([-1, 1]) * rng.integers(8, 11)), float(10 ** rng.uniform(-3, -2))
+        problem, _ = _random_problem(rng, sigma, gap, ridge, wide=True)
+        given = np.array([float(problem.predict(rng=seed).test_error) for seed in range(16)])
+        free = problem.predict(rng=1, method="asymptotic")
+        error = 4 * np.hypot(given.std(ddof=1) / 4, float(free.test_error_sem)) + 0.02 * given.mean()
+        np.testing.assert_allclose(free.test_error, given.mean(), rtol=0, atol=error, err_msg=sigma)

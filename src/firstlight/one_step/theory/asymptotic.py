@@ -12,6 +12,7 @@ from firstlight.maths.activations import Activation
 from firstlight.maths.feature_moments import Tabulated
 from firstlight.maths.workers import Workers
 from firstlight.one_step.definitions import SecondLayer
+from firstlight.one_step.theory.deterministic import has_a_mean
 from firstlight.one_step.theory.functional import Errors, Functional, Kernel
 from firstlight.one_step.theory.neurons import (
     Neurons,
@@ -43,7 +44,7 @@ def conditional_kernel(
     std = neurons.outside[:, None] * np.sqrt(law.scales[inputs.classes])
     mean, slope, bend, square = table(neurons.inside @ inputs.kappa.T, std)
     rest = np.maximum(square - mean**2 - slope**2, 0)
-    bulk = max(law.dimension - law.rank, 1)
+    bulk = law.bulk
     mean = mean + bend * inputs.tau / np.sqrt(2 * bulk)  # d E σ/ds = E[σ He₂]/s
     return Kernel(
         mean, slope, rest, neurons.profile, neurons.shares, inputs.weights, inputs.labels, width, bulk
@@ -126,16 +127,11 @@ def _of_one_draw(
     start, cells = None, []
     for m, ridge in product(sizes, ridges):
         floor = max(float(ridge), 1e-9)
-        if ridge == 0 and (m == kernel.width or _near_rank(law, kernel, m)):  # errors grow without bound
-            nothing = np.full(inputs.weights.size, np.nan)
-            unknown = _observables(law, inputs, Errors(nothing, nothing, nothing, np.nan), floor)
-            cells.append(unknown | {"converged": False})
-            continue
         solved = functional.solve(m, floor, start)
         start = solved.value if solved.converged else None
         errors = functional.errors(m, *solved.value, law.noise)
-        settled = solved.converged
-        if ridge == 0:  # a limit: it has to be reached, or the error may have no mean
+        settled = solved.converged and has_a_mean(errors.amplification, m)
+        if ridge == 0 and settled:  # a limit: it has to be reached
             before = functional.solve(m, 10 * floor, start)
             test = functional.errors(m, *before.value, law.noise).test
             settled &= abs(inputs.weights @ (test - errors.test)) < _LIMIT * (inputs.weights @ errors.test)
@@ -143,15 +139,6 @@ def _of_one_draw(
     table = {name: np.array([cell[name] for cell in cells]) for name in cells[0]}
     shape = (len(sizes), len(ridges))
     return {name: value.reshape(shape + value.shape[1:]) for name, value in table.items()}
-
-
-def _near_rank(law: ReducedLaw, kernel: Kernel, m: int) -> bool:
-    """Tell whether m samples nearly exhaust features that are linear in the input, of rank n.
-
-    One direction is counted in the bulk and among the strong ones: that is 1/n of all, and much near a pole.
-    """
-    linear = kernel.rest.max() <= 1e-9 * (kernel.mean**2 + kernel.slope**2).max()
-    return bool(linear and abs(m - law.dimension) <= max(2, 0.05 * law.dimension))
 
 
 def _observables(law: ReducedLaw, inputs: Inputs, errors: Errors, ridge: float) -> dict[str, Any]:

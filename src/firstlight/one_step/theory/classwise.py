@@ -6,7 +6,7 @@ import numpy as np
 from scipy import linalg
 from scipy.linalg import lapack
 
-from firstlight.one_step.theory.deterministic import Equivalent, effective_ridge
+from firstlight.one_step.theory.deterministic import Equivalent, effective_ridge, has_a_mean
 from firstlight.one_step.theory.moments import FeatureMoments
 
 _TOLERANCE = 1e-11
@@ -122,8 +122,7 @@ def classwise_equivalent(moments: FeatureMoments, m: int, ridge: float) -> Equiv
     spread = np.array([np.vdot(solved.resolvent, p) for p in solved.products])  # tr Ω_c P²
     square = float(readout @ readout) + float((rho * by_class / u**2) @ spread) / m
     test, train = float(rho @ by_class), float(rho @ (by_class * (solved.ridge / u) ** 2))
-    # without a ridge, as many directions as samples: the error has no mean, a token ridge bounds it
-    bounded = ridge > 0 or float(np.abs(np.linalg.eigvals(solved.carry)).max()) < 1 - 1e-4
+    bounded = has_a_mean(float(rho @ solved.carried(np.ones(len(rho)))), m)
     return Equivalent(test, train, by_class, square, readout, solved.converged and bounded)
 
 

@@ -11,6 +11,8 @@ from firstlight.maths.solvers import bracketing_root
 from firstlight.maths.workers import Workers
 from firstlight.one_step.theory.moments import FeatureMoments
 
+_AMPLIFIED = 0.1  # largest excess of label noise in the test error, as a share of the samples
+
 
 @dataclass(frozen=True, eq=False)
 class Equivalent:
@@ -99,6 +101,21 @@ class Resolvent:
         return (self._vectors @ solutions if self._tau is None else self._reflect(solutions, "N")).T
 
 
+def has_a_mean(amplification: float, m: int) -> bool:
+    """Tell whether the mean test error at m samples is what the equations say, to about a tenth.
+
+    They hold for many samples. Without a ridge, with R directions, noise of the labels grows by
+    m/(m - R) there, and by (m - 1)/(m - R - 1) for Gaussian features of any size: an excess of a tenth of
+    the samples is wrong by a tenth, and next to m = R the mean does not exist.
+
+    Examples
+    --------
+    >>> has_a_mean(100 / (100 - 50), 100), has_a_mean(100 / (100 - 99), 100)
+    (True, False)
+    """
+    return bool(1 <= amplification < 1 + _AMPLIFIED * m)
+
+
 def effective_ridge(values: np.ndarray, m: int, ridge: float) -> tuple[float, bool]:
     """Solve λ = κ (1 - (1/m) Σ_i l_i/(l_i + κ)) for the largest κ ≥ λ.
 
@@ -166,7 +183,7 @@ def pooled_equivalents(
         size = float(readout @ readout)
         risk = label_square - float(b @ readout) - kappa * size
         test = risk / (1 - gamma) if gamma < 1 else np.inf
-        converged &= gamma < 1  # without a ridge, as many directions as samples: the error has no mean
+        converged &= gamma < 1 and has_a_mean(1 / (1 - gamma), m)
         kept = 1 - float(share.sum()) / m  # λ/κ, also where both vanish
         train = kept**2 * test if kept > 1e-12 else 0.0
         square = size + test * float((share / shifted).sum()) / m

@@ -62,12 +62,15 @@ class Errors:
         Label minus the mean prediction.
     weight_square : float
         E |w|² of the read-out.
+    amplification : float
+        By how much a noise of the labels grows in the mean test error.
     """
 
     test: np.ndarray
     effective_ridge: np.ndarray
     residual: np.ndarray
     weight_square: float
+    amplification: float
 
 
 def compress(matrix: np.ndarray, tolerance: float) -> tuple[np.ndarray, np.ndarray]:
@@ -157,12 +160,16 @@ class Functional:
     Parameters
     ----------
     kernel : Kernel
-    tolerance : float, default 1e-3
-        Smallest singular value that is kept, relative to the largest.
+    tolerance : float, optional
+        Smallest singular value that is kept, relative to the largest; by default what is left out is small
+        beside the noise that is there (none for a linear σ).
     """
 
-    def __init__(self, kernel: Kernel, tolerance: float = 1e-3) -> None:
+    def __init__(self, kernel: Kernel, tolerance: float | None = None) -> None:
         count = len(kernel.mean)
+        if tolerance is None:
+            noise = kernel.rest.mean() / (kernel.mean**2 + kernel.slope**2 + kernel.rest).mean()
+            tolerance = float(np.clip(1e-2 * np.sqrt(noise), 1e-7, 1e-3))
         slope, mean = compress(kernel.slope, tolerance), compress(kernel.mean, tolerance)
         left_out = (kernel.slope - slope[0] @ slope[1]) ** 2 + (kernel.mean - mean[0] @ mean[1]) ** 2
         self.kernel = kernel = replace(kernel, rest=kernel.rest + left_out)
@@ -263,8 +270,10 @@ class Functional:
         pull = mean.weights[:, 0] * (mean.left @ (mean.right @ (g * residual))) ** 2
         rr, rg, gg = bent
         answer, test = spread(rr, rg, gg, in_r * pull, in_g * (residual**2 + noise))
+        _, noisy = spread(rr, rg, gg, np.zeros(count), in_g)
         # the square of the weights is the error at one more node, with Φ = k
-        return Errors(test / in_g, u, residual, k.width / count * float(in_r @ answer))
+        weight_square = k.width / count * float(in_r @ answer)
+        return Errors(test / in_g, u, residual, weight_square, float(k.weights @ (noisy / in_g)))
 
 
 def spread(

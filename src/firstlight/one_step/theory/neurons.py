@@ -223,7 +223,7 @@ def draw_neurons(
     added = np.sqrt(rest + (b * curvature) ** 2) * nodes[:, law.rank + 1 : -2] @ step.scatter.T
     pull = slope * np.append(step.signal + step.spread @ direction, step.noise)
     inside = start + a * (pull + added + _uneven_pull(law, sigma, start, slope, step.lean, inputs))
-    bulk = max(n - law.rank, 1)
+    bulk = law.bulk
     # rows of unequal length are what tells a constant to neurons whose mean activation is zero
     own = bulk / trace * np.maximum(1 + np.sqrt(2 / bulk) * nodes[:, -2:-1], 0.05)
     lengths = own * (1 + curvature * a * step.eigenvalues) ** 2 + rest * a**2 * step.square

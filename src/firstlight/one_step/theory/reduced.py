@@ -68,6 +68,11 @@ class ReducedLaw:
         return self.means.shape[1]
 
     @property
+    def bulk(self) -> int:
+        """Number of coordinates that κ leaves out: outside the span, and across the gradient's noise."""
+        return max(self.dimension - self.rank - 1, 1)
+
+    @property
     def noise(self) -> float:
         """Variance of the label given κ and the class."""
         return self.labels.noise**2 if isinstance(self.labels, Regression) else 0.0
