@@ -183,6 +183,22 @@ def onsets(found: dict[str, Any]) -> str:
     )
 
 
+def checked(made: dict[str, Any]) -> str:
+    """Return the tables of theory beside networks, one for each theory."""
+    parts = [f"Made by `{made['command']}`.\n"]
+    words = ["agrees", "differs", "undecided", "no prediction"]
+    heads = ["problem", "observable", "trials", *words, "mean gap", "largest gap"]
+    for name, members in groupby(made["rows"], key=lambda row: row["theory"]):
+        rows = [
+            [one["what"], f"`{one['observable']}`", one["trials"],
+             *(one["verdicts"].get(word, "") for word in words),
+             f"{one['mean_gap']:.1%}", f"{one['largest_gap']:.1%}"]
+            for one in members
+        ]  # fmt: skip
+        parts.append(f"## {theories()[name].title}\n\n{table(heads, rows)}")
+    return "\n".join(parts)
+
+
 PROMISES = {
     "one_step": "a random problem ends in numbers with a flag, or in a refusal that names a field",
     "early_alignment": "the same", "phase_transition": "the same", "unseen_classes": "the same",
@@ -222,6 +238,7 @@ def write(sphinx: Sphinx) -> None:
     kept = Path(sphinx.srcdir, "measured")
     pages |= {f"measured/{name}.md": text for name, text in measured(kept).items()}
     pages["measured/diagnosis.md"] = own_data(json.loads((kept / "diagnosis.json").read_text("utf-8")))
+    pages["measured/checks.md"] = checked(json.loads((kept / "checks.json").read_text("utf-8")))
     pages["measured/onset.md"] = onsets(json.loads((kept / "onset.json").read_text("utf-8")))
     for name, text in pages.items():
         file = Path(sphinx.srcdir, name)
