@@ -2,6 +2,7 @@
 
 import csv
 import json
+import math
 import re
 from contextlib import contextmanager
 from pathlib import Path
@@ -178,6 +179,9 @@ def test_one_neuron_is_dragged_by_its_ray_or_moved_by_keys(browser, server):
         moved = settled(page)["neurons"]
         assert moved[1] == start[1]
         assert moved[0][1] == pytest.approx(dragged[0][1] + 0.125, abs=2e-3)  # a twentieth of the width
+        page.click('[data-panel="plane"] button:has-text("Table")')
+        first = page.locator('[data-panel="plane"] tbody tr').first.locator("td").all_inner_texts()
+        assert float(first[4]) == pytest.approx(math.atan2(moved[0][1], moved[0][0]), abs=1e-4)  # five digits
         for kind, mark in (("SVG", b"<svg"), ("PNG", b"\x89PNG")):
             with page.expect_download() as waiting:
                 page.click(f'[data-panel="plane"] button:has-text("{kind}")')
@@ -289,6 +293,7 @@ def test_a_run_is_found_again_cancelled_and_resumed(browser, server):
         page.wait_for_selector("button:has-text('Cancel')")
         page.reload()  # the run goes on, and the page finds it again
         page.wait_for_selector('[data-panel="errors"][data-points]:not([data-points="0"])')
+        assert page.locator(".run .others li").count() == 0  # it is not listed as another's too
         page.click("button:has-text('Cancel')")
         page.wait_for_selector(".run[data-state=cancelled]")
         kept = int(re.match(r"cancelled; (\d+) records are kept", page.inner_text(".run .state"))[1])

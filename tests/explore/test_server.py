@@ -17,6 +17,7 @@ from urllib.parse import quote, urlencode
 import psutil
 import pytest
 
+import firstlight
 from firstlight.study import registry
 
 PAGES = [theory.name for theory in registry.theories().values() if theory.page is not None]
@@ -36,6 +37,7 @@ def test_the_first_page_and_its_parts_are_there(server):
     for path in ("/", "/static/app.js", "/static/style.css", "/vendor/plotly.js"):
         assert server.ask(path)[0] == 200
     found = server.json("/api/theories")
+    assert found["version"] == firstlight.__version__
     assert {one["name"] for one in found["theories"]} == set(registry.theories())
 
 

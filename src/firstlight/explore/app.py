@@ -6,7 +6,6 @@ import json
 from collections import OrderedDict
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -17,6 +16,7 @@ from starlette.responses import FileResponse, JSONResponse, Response, StreamingR
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
+from firstlight import __version__
 from firstlight.explore import jobs, pages
 from firstlight.explore.runs import Run, Runs
 from firstlight.explore.shared import Shared
@@ -171,7 +171,7 @@ async def _plotly(request: Request) -> Response:
 
 
 async def _theories(request: Request) -> Response:
-    return JSONResponse({"version": version("firstlight"), "theories": pages.cards()})
+    return JSONResponse({"version": __version__, "theories": pages.cards()})
 
 
 async def _theory(request: Request) -> Response:

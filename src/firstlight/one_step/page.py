@@ -257,7 +257,7 @@ def page() -> Page:
         controls=_CONTROLS,
         panels=(
             Panel(name="errors", title="Error left after one step", wide=True,
-                  about="Lines are theory. Networks land on them as points, ± one standard error."),
+                  about="Lines are theory. Networks' test errors land as points, ± one standard error."),
             Panel(name="relative", title="The same over the variance of the labels",
                   about="The fair form: 1 means that nothing was learnt, more that harm was done."),
         ),

@@ -295,11 +295,12 @@ function turned(a, b, share) {
 }
 
 export function planeTable(drawn) {
-  const rows = [["points", "number", drawn.x || "x", drawn.y || "y", ...(drawn.times.length ? ["time"] : [])]];
+  const moving = drawn.times.length > 0; // then points have an angle too: short ones do not show where they point
+  const rows = [["points", "number", drawn.x || "x", drawn.y || "y", ...(moving ? ["angle", "time"] : [])]];
   for (const group of drawn.groups) {
     const frames = group.frames.length ? group.frames : [group.points];
     frames.forEach((points, k) => points.forEach((point, i) =>
-      rows.push([group.labels[i] || group.name, i + 1, point[0], point[1], ...(drawn.times.length ? [group.frames.length ? drawn.times[k] : null] : [])])));
+      rows.push([group.labels[i] || group.name, i + 1, point[0], point[1], ...(moving ? [point[2] ?? null, group.frames.length ? drawn.times[k] : null] : [])])));
   }
   return rows;
 }

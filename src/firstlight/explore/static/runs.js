@@ -31,19 +31,24 @@ export class RunBox {
     }
   }
 
-  // find runs of this page that wait or go on, after a refresh or in a second tab
+  // find runs of this page that wait or go on, after a refresh or in a second tab; and others, until they end
   async look() {
-    if (this.active) return;
-    const { runs } = await get("/api/runs");
-    this.list(runs);
-    const mine = runs.find((run) => run.theory === this.described.name && ["waiting", "running", "asks"].includes(run.state));
-    if (mine) this.watch(mine);
+    clearTimeout(this.later);
+    try {
+      const { runs } = await get("/api/runs");
+      const mine = runs.find((run) => run.theory === this.described.name && ["waiting", "running", "asks"].includes(run.state));
+      if (mine && !this.active) this.watch(mine);
+      this.list(runs);
+    } catch (error) {
+      this.state.textContent = error.message;
+    }
   }
 
   list(runs) {
     const waiting = runs.filter((run) => ["waiting", "running"].includes(run.state) && run.number !== this.active?.number);
     this.others.replaceChildren(...waiting.map((run) => h("li", {}, `${run.theory.replaceAll("_", " ")}: ${run.state} `,
-      h("button", { type: "button", class: "plain", onclick: async () => { await this.change(run, "cancel"); this.list((await get("/api/runs")).runs); } }, "Cancel"))));
+      h("button", { type: "button", class: "plain", onclick: async () => { await this.change(run, "cancel"); this.look(); } }, "Cancel"))));
+    if (waiting.length) this.later = setTimeout(() => this.look(), 2000);
   }
 
   change(run, what) {
@@ -78,7 +83,7 @@ export class RunBox {
     this.name(run.state === "cancelled" && run.done);
     const counted = run.total ? `${run.done} of ${run.total} records` : "measuring how long it takes …";
     const left = run.left !== null && busy ? `, about ${duration(run.left)} left` : "";
-    this.state.textContent = { waiting: "waiting for other runs", running: counted + left, asks: `This takes ${run.message}.`,
+    this.state.textContent = { waiting: "waiting for its turn", running: counted + left, asks: `This takes ${run.message}.`,
       done: `${counted}. ${run.message}`, failed: run.message, cancelled: `cancelled; ${run.done} records are kept` }[run.state];
     const ask = (what, text) => h("button", { type: "button", onclick: () => this.change(run, what) }, text);
     const other = !same(run.values, this.values()) && busy
