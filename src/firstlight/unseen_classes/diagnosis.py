@@ -77,27 +77,28 @@ def diagnose(data: UserData, clock: Clock) -> Iterator[Finding]:
 def _choices(data: UserData, state: _State, step: Step, clock: Clock, asked: int) -> Iterator[Finding]:
     """Choose training classes for the two hardest classes, and compare with random ones."""
     targets = tuple(one.place for one in sorted(state.left_out, key=lambda one: one.raw)[:2])
-    small = Halves.draw(state.halves.X, state.halves.y, min(30, _ROWS), data.rng("unseen", "choice"))
-    classes, predicted = choose_training(small, targets, step)
+    drawn = Halves.draw(state.halves.X, state.halves.y, _ROWS, data.rng("unseen", "choice"))
+    first, rows = drawn.halved()  # rows that decided would make the choice look better than it is
+    classes, _ = choose_training(first, targets, step)
     rng = data.rng("unseen", "random sets")
-    measured = [
-        measured_recall(small, targets, classes, step, data.rng("unseen", "check", i)) for i in range(3)
-    ]
     state.choice = {
         "targets": targets,
         "classes": classes,
-        "predicted": predicted,
-        "measured": measured,
+        "predicted": predicted_recall(rows, targets, classes, step),
+        "measured": [
+            measured_recall(rows, targets, classes, step, data.rng("unseen", "check", i)) for i in range(3)
+        ],
         "random": [],
-        "raw": raw_targets(small, targets),
+        "raw": raw_targets(rows, targets),
+        "queries": int(np.isin(rows.y[rows.query], targets).sum()),
     }
     yield _finding(data, state, asked)
-    others = np.setdiff1d(np.unique(small.y), targets)
+    others = np.setdiff1d(np.unique(rows.y), targets)
     for i in range(_RANDOM):
         clock.check()
         chosen = tuple(int(c) for c in np.sort(rng.choice(others, len(classes), replace=False)))
-        recall = measured_recall(small, targets, chosen, step, data.rng("unseen", "check", 3 + i))
-        state.choice["random"].append((chosen, predicted_recall(small, targets, chosen, step), recall))
+        recall = measured_recall(rows, targets, chosen, step, data.rng("unseen", "check", 3 + i))
+        state.choice["random"].append((chosen, predicted_recall(rows, targets, chosen, step), recall))
     yield _finding(data, state, asked)
 
 
@@ -168,13 +169,13 @@ def _advice(data: UserData, state: _State) -> tuple[str, ...]:
         targets, classes = (
             listed([data.classes[c] for c in state.choice[key]]) for key in ("targets", "classes")
         )
-        chosen, error = mean_error(state.choice["measured"])
+        chosen = mean_error(state.choice["measured"])[0]
         text = f"To retrieve {targets} untrained, theory would train on {classes}: measured {number(chosen)}"
         text += f", raw rows {number(state.choice['raw'])}"
         if others := [measured for _, _, measured in state.choice["random"]]:
             usual, spread = mean_error(others)
             text += f", random classes {number(usual)}"
-            if chosen < usual + 2 * float(np.hypot(error, spread)):
+            if chosen < usual + 2 * float(np.hypot(spread, _spread(chosen, state.choice["queries"]))):
                 text += ", so that the choice matters little here"
         advice.append(f"{text}.")
     return tuple(advice)
@@ -182,27 +183,28 @@ def _advice(data: UserData, state: _State) -> tuple[str, ...]:
 
 def _error(one: LeftOut) -> float:
     """Return the standard error of its Recall@1: half the queries count, as neighbours are shared."""
-    value = one.measured["recall"]
-    return float(np.sqrt(max(value * (1 - value), 0.5 / one.queries) / (one.queries / 2)))
+    return _spread(one.measured["recall"], one.queries)
+
+
+def _spread(share: float, queries: int) -> float:
+    return float(np.sqrt(max(share * (1 - share), 0.5 / queries) / (queries / 2)))
 
 
 def _predictions(data: UserData, state: _State) -> tuple[Prediction, ...]:
     predictions = []
+    because = "a network of finite width, or rows of unequal length"
     for one in state.left_out:
         value = one.predicted["recall"]
         low, high = share_bounds(np.array([value]), np.array([one.queries / 2]), 0.9)[0]
         what = f"Recall@1 of {data.classes[one.place]}, left out"
-        because = "a network of finite width, or rows of unequal length"
         measured = one.measured["recall"]
         predictions.append(Prediction(what, value, float(low), float(high), measured, _error(one), because))
     if state.choice:
         targets = listed([data.classes[c] for c in state.choice["targets"]])
         value, (measured, error) = state.choice["predicted"], mean_error(state.choice["measured"])
-        low, high = share_bounds(np.array([value]), np.array([15.0 * len(state.choice["targets"])]), 0.9)[0]
+        low, high = share_bounds(np.array([value]), np.array([state.choice["queries"] / 2]), 0.9)[0]
         what = f"Recall@1 of {targets} after training on the chosen classes"
-        predictions.append(
-            Prediction(what, value, float(low), float(high), measured, error, "chosen as the largest of many")
-        )
+        predictions.append(Prediction(what, value, float(low), float(high), measured, error, because))
     return tuple(predictions)
 
 
