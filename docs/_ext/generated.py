@@ -186,12 +186,11 @@ def onsets(found: dict[str, Any]) -> str:
 def checked(made: dict[str, Any]) -> str:
     """Return the tables of theory beside networks, one for each theory."""
     parts = [f"Made by `{made['command']}`.\n"]
-    words = ["agrees", "differs", "undecided", "no prediction"]
-    heads = ["problem", "observable", "trials", *words, "mean gap", "largest gap"]
+    heads = ["problem", "observable", "trials", "points", "mean gap", "largest gap"]
     for name, members in groupby(made["rows"], key=lambda row: row["theory"]):
         rows = [
             [one["what"], f"`{one['observable']}`", one["trials"],
-             *(one["verdicts"].get(word, "") for word in words),
+             ", ".join(f"{count} {word}" for word, count in one["verdicts"].items()),
              f"{one['mean_gap']:.1%}", f"{one['largest_gap']:.1%}"]
             for one in members
         ]  # fmt: skip

@@ -34,7 +34,16 @@ def process(app: Sphinx, what: str, name: str, thing: object, options: object, l
             lines[place] = plain(line)
 
 
+def together(app: Sphinx, what: str, name: str, thing: object, options: object, lines: list[str]) -> None:
+    """Keep attributes that share a line together: Sphinx takes all before the last blank for a type."""
+    for place, line in enumerate(lines):
+        if line.startswith((":ivar ", ":vartype ")):
+            names, text = line[1:].split(":", 1)
+            lines[place] = f":{names.replace(', ', ',')}:{text}"
+
+
 def setup(app: Sphinx) -> dict[str, Any]:
     # before napoleon (priority 500) turns sections into fields
     app.connect("autodoc-process-docstring", process, priority=400)
+    app.connect("autodoc-process-docstring", together, priority=600)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

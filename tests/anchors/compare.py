@@ -253,6 +253,7 @@ def _number(source: str, what: str, theirs: float, ours: float, tolerance: float
 def page(result: list[Anchor]) -> str:
     """Return the documentation's page."""
     lines = [
+        "---", "html_theme.sidebar_secondary.remove: true", "---", "",
         "# Published numbers beside ours", "",
         "Each anchor is a number that somebody else has published, kept as a fact in `tests/anchors`.",
         "Made by `python tests/anchors/compare.py`; the tests compute the quick ones again.", "",
