@@ -47,7 +47,7 @@ __all__ = [
 
 THEORY = Theory(
     name="one_step",
-    title="One giant gradient step",
+    title="One large step",
     question="What error do one large gradient step and a ridge read-out leave, on mixtures with spikes?",
     problems={
         "scaled": "firstlight.one_step.problem:Problem.scaled",

@@ -111,7 +111,7 @@ __all__ = [
 
 THEORY = Theory(
     name="phase_transition",
-    title="Phase transitions of feature learning",
+    title="Hidden directions",
     question="How many samples per dimension before hidden directions are learnt at all?",
     problems={
         "training": "firstlight.phase_transition.problem:Problem",
