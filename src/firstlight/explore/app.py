@@ -27,6 +27,7 @@ from firstlight.show.page import key
 
 STATIC = Path(__file__).parent / "static"
 _LARGEST = 1 << 16  # bytes of a request's values
+_GRACE = 2.0  # seconds in which a page that is opened with the server may ask
 _CACHE = 1 << 26  # bytes of pictures that are remembered
 
 
@@ -49,8 +50,11 @@ class Laboratory:
         self._warming = asyncio.get_running_loop().create_task(self._warm_all())
 
     async def _warm_all(self) -> None:
-        """Get one theory after the other ready; one that somebody asks for does not wait for its turn."""
+        """Get one theory after the other ready, when nobody waits for one: the first page comes first."""
+        await asyncio.sleep(_GRACE)
         for name in pages.drawn():
+            if asked := list(self._warm.values()):
+                await asyncio.wait(asked)
             await self._ready(name)
 
     async def _ready(self, name: str) -> None:
@@ -75,6 +79,12 @@ class Laboratory:
         """Yield the pictures of a view, once the theory is ready: code is compiled in one child alone."""
         await self._ready(name)
         async for item in self._view(name, which, values):
+            yield item
+
+    async def facts(self, name: str, values: dict[str, Any]) -> AsyncIterator[str]:
+        """Yield what is assumed and stored, after the first picture: a second child would load as long."""
+        await self._ready(name)
+        async for item in self.pool.stream(jobs.facts, name, values, self.store):
             yield item
 
     async def _view(self, name: str, which: str, values: dict[str, Any]) -> AsyncGenerator[str, None]:
@@ -224,7 +234,7 @@ async def _pictures(request: Request) -> Response:
     name, values, theme = _asked(request)
     laboratory = _laboratory(request)
     sources = [_in_theme(laboratory.view(name, which, values), theme) for which in pages.page(name).views]
-    sources += [_in_theme(laboratory.pool.stream(jobs.facts, name, values, laboratory.store), theme)]
+    sources += [_in_theme(laboratory.facts(name, values), theme)]
     return _stream(_merged(sources))
 
 
