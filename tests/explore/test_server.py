@@ -12,12 +12,14 @@ import socket
 import subprocess
 import time
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from urllib.parse import quote, urlencode
 
 import psutil
 import pytest
 
 import firstlight
+from firstlight.explore import pages
 from firstlight.study import registry
 
 PAGES = [theory.name for theory in registry.theories().values() if theory.page is not None]
@@ -39,6 +41,16 @@ def test_the_first_page_and_its_parts_are_there(server):
     found = server.json("/api/theories")
     assert found["version"] == firstlight.__version__
     assert {one["name"] for one in found["theories"]} == set(registry.theories())
+
+
+def test_a_page_that_fails_takes_no_other_with_it(monkeypatch):
+    theories = registry.theories()
+    broken = replace(theories["one_step"], name="broken", page="math:sqrt")  # which wants a number
+    monkeypatch.setattr(registry, "theories", lambda: {"broken": broken, **theories})
+    first, *others = pages.cards()
+    assert first["answer"] == ""
+    assert "this session; its page fails: " in first["missing"]
+    assert all(other["answer"] for other in others)
 
 
 def test_nothing_outside_the_static_folder_is_served(server):

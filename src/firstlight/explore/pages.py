@@ -40,7 +40,11 @@ def cards() -> list[dict[str, Any]]:
     """Return what the first page says about each theory at hand, with a page or without."""
     listed = []
     for theory in registry.theories().values():
-        described = page(theory.name) if theory.page else None
+        described, missing = None, f"Of {registry.package(theory.name)}; it brings no page."
+        try:
+            described = page(theory.name) if theory.page else None
+        except Exception as error:  # somebody else's code, which takes no other theory with it
+            missing = f"Of {registry.package(theory.name)}; its page fails: {error}"
         listed.append(
             {
                 "name": theory.name,
@@ -49,7 +53,7 @@ def cards() -> list[dict[str, Any]]:
                 "answer": described.answer if described else "",
                 "thumbnail": described.thumbnail if described else "",
                 "source": cited(next(iter(theory.references.values()))) if theory.references else "",
-                "package": registry.package(theory.name),
+                "missing": missing,
             }
         )
     return listed

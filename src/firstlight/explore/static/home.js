@@ -41,7 +41,7 @@ export async function home(main, about) {
 
 function card(one) {
   const canvas = h("div", { class: "thumb", "aria-hidden": "true" });
-  const inside = [h("h2", {}, one.title), h("p", { class: "question" }, one.question), h("p", {}, one.answer || `Of ${one.package}; it brings no page.`)];
+  const inside = [h("h2", {}, one.title), h("p", { class: "question" }, one.question), h("p", {}, one.answer || one.missing)];
   const element = one.answer ? h("a", { class: "card theory-card", href: `/theory/${one.name}` }, inside, canvas) : h("div", { class: "card theory-card" }, inside);
   const draw = async () => {
     if (!one.answer) return;
