@@ -200,6 +200,7 @@ def test_few_rows_of_a_number_are_numbers():
     X = RNG.normal(size=(20, 3))
     assert user_data(X, np.arange(20) // 1.5).classes == ()
     assert user_data(RNG.normal(size=(90, 2)), np.arange(90) % 12 / 4).classes == ()  # decimals
+    assert user_data(RNG.normal(size=(90, 2)), np.maximum(np.arange(90) - 85, 0) / 7).classes == ()  # few
     data = user_data(RNG.normal(size=(90, 2)), np.arange(90) % 12)
     assert len(data.classes) == 12
     assert "12 numbers, taken as classes" in data.notes[0]

@@ -7,6 +7,7 @@ import pytest
 from sklearn.datasets import make_circles
 
 from firstlight.diagnosis import Clock, user_data
+from firstlight.diagnosis.result import drawn
 from firstlight.phase_transition.diagnosis import _advice, _predictions, diagnose
 from firstlight.phase_transition.experiment.learnt import overlap
 from firstlight.phase_transition.own_data import State, begin, visible_from
@@ -178,6 +179,16 @@ def test_a_class_that_is_missing_from_a_part_of_the_rows_is_no_signal():
     for seed in range(3):
         assert "No linear signal" in next(diagnose(user_data(x, y, seed=seed), Clock(1e9))).says
     assert np.isfinite(spread_matrix(x[:40], np.repeat([0, 2], 20))).all()
+
+
+def test_as_many_classes_as_columns_leave_nothing_hidden():
+    """Four linear directions in four columns: there is no other left, neither to test nor to draw."""
+    rng = np.random.default_rng(0)
+    y = np.arange(240) % 6
+    one = last(3 * rng.normal(size=(6, 4))[y] + rng.normal(size=(240, 4)), y)
+    assert "A linear signal in 4 directions" in one.says
+    assert one.figure.panels == 1
+    drawn(one.figure)
 
 
 def test_delta_is_refused_below_25_rows_per_column():

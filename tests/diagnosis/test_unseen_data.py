@@ -109,6 +109,14 @@ def test_a_choice_among_classes_that_are_all_alike_is_not_praised(seed):
     assert found.advice[-1].endswith("the choice matters little here.")
 
 
+def test_classes_of_few_rows_get_no_choice():
+    """Of five rows three are queries: too few to choose with some and to check with others."""
+    X, y = clouds(6, 5, 3, 2.0, 0)
+    *_, found = diagnose(user_data(X, y), Clock(1e9))
+    assert all(one.checked for one in found.predictions)
+    assert "theory would train" not in " ".join(found.advice)
+
+
 def test_rows_that_decide_are_not_those_that_check():
     X, y = clouds(5, 20, 3, 1.0, 0)
     first, second = Halves.draw(X, y, 10, np.random.default_rng(0)).halved()

@@ -17,6 +17,7 @@ from firstlight.diagnosis.columns import (
     natural_copies,
     wide_columns,
 )
+from firstlight.diagnosis.words import counted
 from firstlight.maths.refusals import check_choice, check_flag
 from firstlight.maths.rng import stream
 
@@ -83,7 +84,7 @@ class UserData:
     def summary(self) -> str:
         """Rows, columns and classes in a sentence."""
         n, d = self.shape
-        columns = "1 column" if d == 1 else f"{d} columns"
+        columns = counted(d, "column")
         if not self.classes:
             return f"{n:,} rows, {columns}, a number to predict"
         sizes = self.counts
@@ -195,7 +196,7 @@ def _task(labels: np.ndarray, task: Task) -> tuple[str, tuple[str, ...]]:
     values, rows = len(counts), len(labels)
     decimals = labels.dtype.kind == "f" and bool((labels != np.round(labels)).any())
     too_many = values > max(20, rows / 10) or values > max(5, rows / 2)
-    many = too_many or (decimals and values > 10)
+    many = too_many or (decimals and (values > 10 or counts.min() == 1))
     if labels.dtype.kind == "U":
         if task == "regression":
             raise ValueError(f"task = 'regression': the labels are texts, such as {str(labels[0])!r}")

@@ -38,7 +38,7 @@ def diagnose(
     task : {"auto", "classification", "regression"}
         By itself: numbers are to be predicted if they have more than 20 values and more than one in ten rows,
         more than one in two rows, or more than 10 values, some with decimals or, like the tail of a count, in
-        one row only.
+        one row only; or some with decimals and some in one row only.
     standardise : bool, default False
         Divide every column by its standard deviation.
     seconds : float, default 60

@@ -58,6 +58,17 @@ def wrong(value: float, error: float, numbers: bool) -> str:
     return with_error(scale * value, scale * error) + unit
 
 
+def counted(count: int, noun: str) -> str:
+    """Write a number of things.
+
+    Examples
+    --------
+    >>> counted(1, "column"), counted(20, "column")
+    ('1 column', '20 columns')
+    """
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
 def listed(names: Sequence[str]) -> str:
     """Write names in a row.
 

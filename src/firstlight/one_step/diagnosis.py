@@ -8,7 +8,7 @@ import numpy as np
 
 from firstlight.data.fitting import strong_directions
 from firstlight.diagnosis import Clock, Finding, Prediction, Table, UserData
-from firstlight.diagnosis.words import number, wrong
+from firstlight.diagnosis.words import counted, number, wrong
 from firstlight.one_step.own_curves import (
     RIDGES,
     STEPS,
@@ -82,7 +82,7 @@ def _finding(data: UserData, questions: list[Question]) -> Finding:
 
 def _speaks(main: Question, answer: Answer) -> tuple[Any, str]:
     n, d = main.X.shape
-    size = f"{n} rows for {d} columns"
+    size = f"{n} rows for {counted(d, 'column')}"
     if heavy := _heavy(main):
         return "in part", f"Not Gaussian: {heavy} ({size})."
     if answer.high >= main.guess:
@@ -170,7 +170,9 @@ def _setting(main: Question, best: Best) -> str:
     here, there = (share(value, main.regression) for value in (best.answer.measured, best.usual))
     if best.gain > 2 * best.error:
         return f"Take {taken}: {here} measured, instead of {there} with {usual}.{beyond}"
-    return f"Keep {usual}: theory would take {taken}, but what networks gain is chance: {here}, not {there}."
+    return (
+        f"Keep {usual}: theory would take {taken}, but what networks gain is chance: {here} against {there}."
+    )
 
 
 def _useless(main: Question) -> str:

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from firstlight.diagnosis import Clock, Figure, Finding, Prediction, Table, UserData
+from firstlight.diagnosis.words import counted, listed, number, with_error, wrong
 from firstlight.diagnosis.words import interval as bounds
-from firstlight.diagnosis.words import listed, number, with_error, wrong
 from firstlight.phase_transition.own_data import COLUMNS, State, begin, halve, mean_of_halves, visible_from
 from firstlight.phase_transition.theory.delta_data import LEAST, interval, inverse_delta
 from firstlight.phase_transition.theory.hidden import (
@@ -34,7 +34,7 @@ _MOST_EASY = 3  # with more, too few rows are alike in all of them to permute la
 def diagnose(data: UserData, clock: Clock) -> Iterator[Finding]:
     """Yield ever fuller findings (see `firstlight.diagnosis`); between parts the clock is looked at."""
     if min(data.shape[0] / _LEAST_ROWS, data.shape[1] / 2) < 1:
-        here = "{} rows and {} columns".format(*data.shape)
+        here = " and ".join(map(counted, data.shape, ("row", "column")))
         yield Finding("no", f"It needs {_LEAST_ROWS} rows and two columns at least; these are {here}.")
         return
     classes, state = len(data.classes), begin(data)

@@ -106,7 +106,7 @@ def halve(data: UserData, state: State, half: int, clock: Clock) -> None:
         candidates = directions_of(state.z[one], state.y[one], classes, max(easy, 1), max(hard, 1), statistic)
         state.picture = {
             "linear": (state.z[shown] @ candidates[0][:, 0]).tolist(),
-            "hidden": (state.z[shown] @ candidates[1][:, 0]).tolist(),
+            "hidden": (state.z[shown] @ candidates[1][:, :1]).ravel().tolist(),  # nothing if all are linear
             "labels": state.y[shown].tolist(), "classes": list(data.classes[:6]),
             "found": [easy > 0, hard > 0],
         }  # fmt: skip

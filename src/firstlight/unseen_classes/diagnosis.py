@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 _ROWS, _CLASSES, _RANDOM = 60, 12, 5
 _BUDGET = 1200  # rows in all
+_QUERIES = 4  # of a class: two to choose with and two to check
 
 
 @dataclass(eq=False)
@@ -76,7 +77,10 @@ def diagnose(data: UserData, clock: Clock) -> Iterator[Finding]:
 
 def _choices(data: UserData, state: _State, step: Step, clock: Clock, asked: int) -> Iterator[Finding]:
     """Choose training classes for the two hardest classes, and compare with random ones."""
-    targets = tuple(one.place for one in sorted(state.left_out, key=lambda one: one.raw)[:2])
+    enough = [one for one in state.left_out if one.queries >= _QUERIES]
+    targets = tuple(one.place for one in sorted(enough, key=lambda one: one.raw)[:2])
+    if len(targets) < 2:
+        return
     drawn = Halves.draw(state.halves.X, state.halves.y, _ROWS, data.rng("unseen", "choice"))
     first, rows = drawn.halved()  # rows that decided would make the choice look better than it is
     classes, _ = choose_training(first, targets, step)
