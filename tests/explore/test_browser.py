@@ -333,6 +333,14 @@ def test_training_classes_of_ones_own_file_are_chosen(browser, server, tmp_path)
         assert known == {"elm", "fir"}
 
 
+_DROP = """([name, text]) => {
+  const brought = new DataTransfer();
+  brought.items.add(new File([text], name));
+  const drop = { dataTransfer: brought, bubbles: true, cancelable: true };
+  document.body.dispatchEvent(new DragEvent('drop', drop));
+}"""
+
+
 def test_a_file_of_ones_own_is_diagnosed(browser, server, tmp_path):
     lines = ["a,b,<b>label</b>"] + [
         f"{(i * 37) % 11},{(i * 53) % 7},{'yes' if i % 2 else 'no'}" for i in range(80)
@@ -342,6 +350,10 @@ def test_a_file_of_ones_own_is_diagnosed(browser, server, tmp_path):
         page.fill("#seconds", "5")
         page.fill("#labels", "<b>label</b>")
         page.set_input_files("#file", tmp_path / "mine.csv")
+        page.evaluate(_DROP, ["again.csv", "\n".join(lines)])  # while the first is being read
+        page.wait_for_selector(".drop:has-text('again.csv')")
+        page.wait_for_timeout(300)
+        assert page.locator("button:has-text('Cancel')").is_visible()
         page.wait_for_selector(".result:visible")
         assert page.evaluate(
             "document.querySelector('.diagnosis').shadowRoot.textContent.includes('80 rows')"
@@ -350,8 +362,7 @@ def test_a_file_of_ones_own_is_diagnosed(browser, server, tmp_path):
             page.evaluate("document.querySelector('.diagnosis').shadowRoot.querySelectorAll('script').length")
             == 0
         )
-        (tmp_path / "bad.csv").write_text("a,b\n1,2\n")
         page.fill("#labels", "")
-        page.set_input_files("#file", tmp_path / "bad.csv")
+        page.evaluate(_DROP, ["bad.csv", "a,b\n1,2\n"])
         page.wait_for_selector(".error:visible")
         assert "bad.csv" in page.inner_text(".error")

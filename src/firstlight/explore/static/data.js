@@ -13,7 +13,7 @@ class DataPage {
     this.picker = h("input", { type: "file", id: "file", class: "offscreen", accept: ".csv,.tsv,.txt,.npz,.npy,.parquet", onchange: () => this.take(this.picker.files[0]) });
     this.zone = h("button", { type: "button", class: "drop large", onclick: () => this.picker.click() }, h("span", {}, "Drop a file here, or press to choose one"));
     for (const [name, over] of [["dragover", true], ["dragleave", false], ["drop", false]]) {
-      this.zone.addEventListener(name, (event) => {
+      document.addEventListener(name, (event) => { // beside the zone a browser would open the file itself
         event.preventDefault();
         this.zone.classList.toggle("over", over);
         if (name === "drop") this.take(event.dataTransfer.files[0]);
@@ -64,6 +64,7 @@ class DataPage {
     try {
       await stream(`/api/diagnose?${asked}`, (told) => this.tell(told), abort.signal, { method: "POST", body: this.file });
     } catch (error) {
+      if (this.abort !== abort) return; // another file has taken its place
       if (error.name === "AbortError") this.state.textContent = "cancelled";
       else this.fail(error.message);
     }
