@@ -70,7 +70,7 @@ export class RunBox {
       this.look();
     } catch (error) {
       this.active = null;
-      if (error.name !== "AbortError") this.state.textContent = error.message;
+      if (error.name !== "AbortError") this.show({ ...run, state: "failed", message: error.message });
     }
   }
 
