@@ -69,7 +69,7 @@ export class RunBox {
       this.active = null;
       this.look();
     } catch (error) {
-      this.active = null;
+      if (this.active?.number === run.number) this.active = null; // else another is being watched
       if (error.name !== "AbortError") this.show({ ...run, state: "failed", message: error.message });
     }
   }
