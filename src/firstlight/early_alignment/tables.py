@@ -9,6 +9,7 @@ import xarray as xr
 from firstlight.early_alignment.definitions.trajectory import Observer
 from firstlight.early_alignment.setting import Setting
 from firstlight.maths.losses import margin_loss
+from firstlight.study.judge import with_scales
 
 
 def one_by_one(directions: np.ndarray, log_norms: np.ndarray) -> dict[str, np.ndarray]:
@@ -28,7 +29,10 @@ def stack(seen: Sequence[Mapping[str, float | np.ndarray]]) -> dict[str, np.ndar
 def table(times: np.ndarray, seen: Mapping[str, np.ndarray]) -> xr.Dataset:
     """Put stacked observables over time; those of single neurons have further dimensions."""
     dims = ("time", "neuron", "coordinate")
-    return xr.Dataset({name: (dims[: values.ndim], values) for name, values in seen.items()}, {"time": times})
+    results = xr.Dataset(
+        {name: (dims[: values.ndim], values) for name, values in seen.items()}, {"time": times}
+    )
+    return with_scales(results, {name: 1.0 for name in seen if name.startswith("cosine")})
 
 
 def observed(

@@ -43,7 +43,7 @@ class Problem(Setting):
     """
 
     theory: ClassVar[str] = "one_step"
-    version: ClassVar[int] = 7
+    version: ClassVar[int] = 8
     references: ClassVar[tuple[str, ...]] = ("demir2025onestep",)
 
     @classmethod

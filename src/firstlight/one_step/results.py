@@ -9,7 +9,7 @@ import xarray as xr
 from firstlight.data.labels import label_variance
 from firstlight.maths.refusals import check_choice
 from firstlight.one_step.definitions import Setting
-from firstlight.study.judge import standard_errors
+from firstlight.study.judge import standard_errors, with_scales
 
 Convention = Literal["full", "half"]
 # Features that are Gaussian given a few coordinates miss about so much of the labels' variance: with a spike
@@ -59,7 +59,7 @@ def dataset(
     chosen = tuple(slice(None) if asked[name] else 0 for name in dims)
     kept = tuple(name for name in dims if asked[name])
     coords: dict[str, Any] = {"samples": list(sample_sizes or []), "ridge": setting.ridges}
-    return xr.Dataset(
+    results = xr.Dataset(
         {
             name: ((*kept, "class") if name == "test_error_by_class" else kept, value[chosen])
             for name, value in values.items()
@@ -68,6 +68,10 @@ def dataset(
         {name: coords[name] for name in kept} | {"class": np.arange(setting.mixture.classes)},
         attrs={"convention": convention, **attrs},
     )
+    square = float(setting.mixture.weights @ setting.labels.moments(setting.mixture)[1])
+    errors = dict.fromkeys(("test_error", "train_error", "test_error_by_class"), square)
+    shares = dict.fromkeys(("relative_test_error", "relative_train_error", "misclassification"), 1.0)
+    return with_scales(results, errors | shares)
 
 
 def averaged(tables: list[xr.Dataset]) -> xr.Dataset:

@@ -18,7 +18,7 @@ from firstlight.phase_transition.theory.dmft import SCRAMBLES, dmft, memory_byte
 from firstlight.phase_transition.theory.escape import freedom_of
 from firstlight.phase_transition.theory.path import TOLERANCE, DmftPath
 from firstlight.phase_transition.theory.resolvent import BranchLost
-from firstlight.study.judge import standard_errors
+from firstlight.study.judge import standard_errors, with_scales
 from firstlight.study.problem import Cost
 
 _LINEAR = 0.03  # squared cosine up to which overlaps grow as in the linear regime
@@ -245,10 +245,11 @@ def _table(
     curves = {name: ("time", getattr(path, name)[at]) for name in names}
     layers = ["second_layer"] * bool(training.second_layer_step) + ["biases"] * bool(training.bias_step)
     both = {name: (("time", "neuron"), getattr(path, name)[at]) for name in layers}
-    return xr.Dataset(
+    results = xr.Dataset(
         {**curves, "norm": (("time", "neuron"), norm), "cosine": ("time", cosine), **both},
         {"time": times, "neuron": np.arange(norm.shape[1])},
     )
+    return with_scales(results, dict.fromkeys(("cosine", "train_error", "test_error"), 1.0))
 
 
 def _spectra(rows: list) -> dict[str, Any]:

@@ -114,7 +114,8 @@ def _assemble(
         raise ValueError(f"dimension {sorted(clash)[0]!r} of the observables is also an axis of the study")
     for name in dict.fromkeys(name for block in blocks for name in block.variables):
         having = [block for block in blocks if name in block.variables]
-        own, attrs, _ = having[0].variables[name]
+        own = having[0].variables[name][0]
+        attrs = {key: value for block in having for key, value in block.variables[name][1].items()}
         if any(block.variables[name][0] != own for block in having):
             raise ValueError(f"observable {name!r}: its dimensions differ from record to record")
         holes = sum(len(block.places) for block in having) < np.prod(shape)

@@ -1,6 +1,8 @@
 """The verdict: does experiment agree with theory, given its noise, and how does the gap shrink with size?"""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from math import ceil, isfinite, log10
 from typing import Any
 
 import numpy as np
@@ -9,6 +11,30 @@ from numpy.typing import ArrayLike
 from scipy.special import ndtri, stdtrit
 
 AGREES, DIFFERS, UNDECIDED, NO_PREDICTION = "agrees", "differs", "undecided", "no prediction"
+ROUNDING = 1e-12  # of an observable's scale: what sums of thousands of rounded products may leave of a zero
+
+
+def with_scales(results: xr.Dataset, scales: Mapping[str, float]) -> xr.Dataset:
+    """Declare the sizes of what observables are made of: in verdicts, gaps below 1e-12 of these are rounding.
+
+    It is for what may vanish: 1 for cosines and shares, the labels' square for errors; not for what is tiny
+    and exact, such as norms of a small start. Kept as ``attrs["scale"]``, rounded up to a power of ten.
+
+    Parameters
+    ----------
+    results : Dataset
+    scales : mapping of str to float
+        By observable; those that `results` has not got, or without a positive scale, are passed over.
+
+    Examples
+    --------
+    >>> with_scales(xr.Dataset({"error": 1e-30}), {"error": 0.3})["error"].attrs
+    {'scale': 1.0}
+    """
+    for name, scale in scales.items():
+        if name in results and isfinite(scale) and scale > 0:
+            results[name].attrs["scale"] = float(10.0 ** ceil(log10(scale)))
+    return results
 
 
 def trial_mean(values: xr.DataArray, dim: str = "trial") -> tuple[xr.DataArray, xr.DataArray]:
@@ -88,7 +114,8 @@ def judge(
     ----------
     values : DataArray
         The experiment, with a dimension ``trial``. With ``attrs["binary"]`` each trial is a yes or no (1 or
-        0); its error then is that of two more trials of either kind (Agresti and Coull), and never zero.
+        0); its error then is that of two more trials of either kind (Agresti and Coull), and never zero. With
+        ``attrs["scale"]`` (or the prediction's) gaps below 1e-12 of it are rounding (see `with_scales`).
     predicted : DataArray
         The theory; NaN where it has nothing to say. With a dimension ``trial`` the comparison is paired: the
         noise that both share cancels in the differences.
@@ -127,7 +154,8 @@ def judge(
             noise = _binomial_sem(values)
         level = abs(trial_mean(predicted)[0] if "trial" in predicted.dims else predicted.astype(float))
         count = (values - predicted).notnull().sum("trial")
-        margin = abs(difference) - (tolerance * level + absolute)
+        rounding = ROUNDING * max(array.attrs.get("scale", 0.0) for array in (values, predicted))
+        margin = abs(difference) - (tolerance * level + absolute + rounding)
         error = (noise**2 + own**2) ** 0.5
         reach = _student(count) * error
     with np.errstate(divide="ignore", invalid="ignore"):

@@ -25,7 +25,8 @@ from firstlight.one_step.theory.neurons import (
 from firstlight.one_step.theory.reduced import Inputs, ReducedLaw, balanced_normal, input_nodes, reduced_law
 from firstlight.one_step.theory.scores import wrong_side
 
-_LIMIT = 1e-2  # largest change of an error between ridges of 1e-8 and 1e-9 that stand for none
+_FLOOR = 1e-9  # smallest ridge that is solved for; it stands for smaller ones
+_LIMIT = 1e-2  # largest change of an error between ridges of 1e-8 and 1e-9 that stand for smaller ones
 _TABLE = 1e-3  # largest error of the activation's tabulated moments; errors of networks move by as much
 
 
@@ -125,28 +126,33 @@ def _of_one_draw(
 ) -> dict[str, np.ndarray]:
     functional = Functional(kernel)
     start, cells = None, []
-    for m, ridge in product(sizes, ridges):
-        floor = max(float(ridge), 1e-9)
-        solved = functional.solve(m, floor, start)
+    for m, ridge in product(sizes, map(float, ridges)):
+        solved = functional.solve(m, max(ridge, _FLOOR), start)
         start = solved.value if solved.converged else None
         errors = functional.errors(m, *solved.value, law.noise)
         settled = solved.converged and has_a_mean(errors.amplification, m)
-        if ridge == 0 and settled:  # a limit: it has to be reached
-            before = functional.solve(m, 10 * floor, start)
-            test = functional.errors(m, *before.value, law.noise).test
-            settled &= abs(inputs.weights @ (test - errors.test)) < _LIMIT * (inputs.weights @ errors.test)
-        cells.append(_observables(law, inputs, errors, floor) | {"converged": bool(settled)})
+        unfitted = max(ridge, _FLOOR) / errors.effective_ridge
+        if ridge < _FLOOR and settled:  # a limit: it has to be reached
+            before = functional.errors(m, *functional.solve(m, 10 * _FLOOR, start).value, law.noise)
+            change = inputs.weights @ (before.test - errors.test)
+            settled &= abs(change) < _LIMIT * (inputs.weights @ errors.test)
+            # the effective ridge is a constant where the data can be fitted, and else a multiple of the ridge
+            growth = np.max(before.effective_ridge / errors.effective_ridge)
+            unfitted = unfitted * ridge / _FLOOR if growth < 1 + _LIMIT else unfitted
+            settled &= growth < 1 + _LIMIT or growth > 10 * (1 - _LIMIT)
+        cells.append(_observables(law, inputs, errors, unfitted) | {"converged": bool(settled)})
     table = {name: np.array([cell[name] for cell in cells]) for name in cells[0]}
     shape = (len(sizes), len(ridges))
     return {name: value.reshape(shape + value.shape[1:]) for name, value in table.items()}
 
 
-def _observables(law: ReducedLaw, inputs: Inputs, errors: Errors, ridge: float) -> dict[str, Any]:
+def _observables(law: ReducedLaw, inputs: Inputs, errors: Errors, unfitted: np.ndarray) -> dict[str, Any]:
+    """Average over the inputs; a training residual is the share `unfitted`, λ over u, of a test residual."""
     weights = inputs.weights
     by_class = np.bincount(inputs.classes, weights * errors.test) / law.weights
     result = {
         "test_error": weights @ errors.test,
-        "train_error": weights @ (errors.test * (ridge / errors.effective_ridge) ** 2),
+        "train_error": weights @ (errors.test * unfitted**2),
         "test_error_by_class": by_class,
         "weight_norm": np.sqrt(errors.weight_square),
     }

@@ -170,7 +170,7 @@ def pooled_equivalents(
     list of list of Equivalent
         Indexed by size, then ridge.
     """
-    omega, b, label_square = moments.pooled()
+    omega, b, _ = moments.pooled()
     resolvent = Resolvent(omega, b)
     values = resolvent.values
     cells = [(m, *effective_ridge(values, m, float(ridge))) for m in sizes for ridge in ridges]
@@ -181,7 +181,8 @@ def pooled_equivalents(
         share = values / shifted
         gamma = float((share**2).sum()) / m
         size = float(readout @ readout)
-        risk = label_square - float(b @ readout) - kappa * size
+        # of the read-out as it is: where a token shift was needed, Ωw is not quite b
+        risk = max(float(moments.weights @ by_class), 0.0)
         test = risk / (1 - gamma) if gamma < 1 else np.inf
         converged &= gamma < 1 and has_a_mean(1 / (1 - gamma), m)
         kept = 1 - float(share.sum()) / m  # λ/κ, also where both vanish
