@@ -15,6 +15,7 @@ from typer.testing import CliRunner
 from firstlight.cli import app
 from firstlight.study import registry, toml
 from firstlight.study.registry import resolve
+from firstlight.study.run import run
 from firstlight.study.spec import Range
 from firstlight.study.toml import read_study
 
@@ -207,3 +208,18 @@ def _refusal(path):
     except ValueError as error:
         return str(error)
     return "read"
+
+
+def test_the_example_runs(tmp_path):
+    text = re.search(r"'''(.*?)'''", read_study.__doc__, re.DOTALL)[1].replace("... ", "")
+    (tmp_path / "study.toml").write_text(text.replace("64, 128", "8, 16") + "trials = 2", "utf-8")
+    results = run(read_study(tmp_path / "study.toml"), tmp_path / "s.sqlite", workers=0)
+    assert results.attrs["failed"] == 0
+    assert results["operator_norm"].isel(trial=0).notnull().all()
+
+
+@pytest.mark.parametrize("digits", [4301, 5000, 100_000])
+def test_an_integer_that_python_will_not_read_is_refused_with_the_files_name(write, digits):
+    text = GOOD.replace("trials = 4", f"trials = {'9' * digits}")
+    with pytest.raises(ValueError, match=r"study\.toml: an integer of thousands of digits; write it shorter"):
+        read_study(write(text))

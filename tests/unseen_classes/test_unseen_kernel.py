@@ -1,6 +1,7 @@
 """β, the bulk and the spiked kernel against sampled neurons and direct sums."""
 
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
@@ -177,6 +178,18 @@ def test_strength_and_step_size():
             "needed for bulk = 'full'",
         ),
         (lambda: spiked_kernel(np.ones((2, 3)), None, np.ones(3), 1, "relu", np.eye(2)), "bulk: shape"),
+        *[
+            (
+                partial(call, *samples, np.ones(3), 1, "relu", bulk, **{name: np.ones((2, 3))}),
+                f"^{name}: counts",
+            )
+            for call, samples in (
+                (spiked_kernel, (np.ones((2, 3)), None)),
+                (predicted_movement, (np.eye(3),)),
+            )
+            for bulk in (None, np.eye(3))
+            for name in ("train", "residual")
+        ],
         (lambda: bulk_covariance(np.ones((2, 3)), np.ones(2), "relu", "half"), "kind = 'half'"),
         (lambda: spiked_kernel(np.ones((2, 3)), None, np.ones(3), 1, "relu", "half"), "bulk = 'half'"),
         (lambda: tau_from_strength(1, np.ones(2)), "covariance, X_train: give both"),

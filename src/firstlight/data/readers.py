@@ -4,13 +4,14 @@ Nothing in a file is ever run: pickled arrays are refused. A refusal says where 
 """
 
 import difflib
+from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from firstlight.data.dialect import dialect
+from firstlight.data.dialect import MOST_COLUMNS, dialect, too_wide
 
 Which = str | int | None  # the labels' array or column: its name, its position, or to be guessed
 FEATURE_NAMES = ("X", "x", "features", "data", "inputs")
@@ -92,7 +93,10 @@ def _read_parquet(path: Path, labels: Which, unlabelled: bool, without: Sequence
     from pyarrow import ArrowException, parquet
 
     try:
-        table = parquet.ParquetFile(path).read()
+        file = parquet.ParquetFile(path)
+        if file.metadata.num_columns > MOST_COLUMNS:
+            raise Refusal(too_wide())
+        table = file.read()
     except (ArrowException, OSError) as error:
         raise Refusal(f"is not a readable parquet file: {str(error).splitlines()[0][:200]}") from None
     return _split(table, labels, unlabelled, without)
@@ -113,7 +117,7 @@ def _split(table: Any, labels: Which, unlabelled: bool, without: Sequence[str]) 
     names = [name.strip() or f"column {place}" for place, name in enumerate(table.column_names, 1)]
     if not table.num_rows:
         raise Refusal("has no rows below the columns' names")
-    if twice := [name for name in dict.fromkeys(names) if names.count(name) > 1]:
+    if twice := [name for name, count in Counter(names).items() if count > 1]:
         raise Refusal(f"column names must differ; more than one is called {_listed(twice)}")
     label = _pick(labels, unlabelled, names, [], "column")
     left_out = {_pick(name, False, names, [], "column", "without") for name in without}

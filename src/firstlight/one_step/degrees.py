@@ -5,6 +5,7 @@ import warnings
 import numpy as np
 
 from firstlight.maths.checks import check_count
+from firstlight.maths.refusals import check_instance
 from firstlight.maths.rng import generator
 from firstlight.one_step.definitions import Setting
 from firstlight.one_step.theory.degree import Degrees, hermite_degree, measured_degrees
@@ -76,6 +77,7 @@ def needed_degree(problem: Setting) -> int:
     >>> needed_degree(Problem.scaled(dimension=600, width=600, samples=600, alpha=0.5, beta=0.74))
     2
     """
+    check_instance("problem", problem, Setting)
     degrees = degrees_of(problem)
     if not degrees.faithful:
         _warn(_no_degree(degrees), 3)

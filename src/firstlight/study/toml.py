@@ -50,7 +50,7 @@ def read_study(path: str | os.PathLike[str]) -> Study:
     ... name = "mine/norm"
     ... description = "operator norm against the size"
     ... problem = "unseen_classes.norm"
-    ... axes.size = [64, 128]
+    ... axes.dimension = [64, 128]
     ... '''
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     _ = Path(f"{folder}/study.toml").write_text(text)
@@ -69,6 +69,10 @@ def read_study(path: str | os.PathLike[str]) -> Study:
         raise ValueError(f"{file}: nested more than {_DEEPEST} levels deep") from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise ValueError(f"{file}: is not TOML ({error})") from error
+    except ValueError as error:
+        if "int_max_str_digits" not in str(error):
+            raise
+        raise ValueError(f"{file}: an integer of thousands of digits; write it shorter, as 1e9") from error
     try:
         _check_depth(table)
         return _study(table, str(file))

@@ -8,6 +8,7 @@ import numpy as np
 from scipy.special import factorial2
 
 from firstlight.maths.activations import Activation
+from firstlight.maths.checks import check_count, check_number
 from firstlight.one_step.theory.neurons import batch_average
 from firstlight.one_step.theory.reduced import ReducedLaw
 
@@ -37,10 +38,7 @@ def hermite_degree(beta: float, largest: int = 4) -> int:
     >>> [hermite_degree(beta) for beta in (0.0, 0.5, 0.6, 0.74, 1.0)]
     [1, 1, 2, 3, 4]
     """
-    if not 0 <= beta <= 1:
-        raise ValueError(f"beta = {beta}: must lie in [0, 1]")
-    if largest < 1:
-        raise ValueError(f"largest = {largest}: must be at least 1")
+    beta, largest = check_number("beta", beta, 0, 1), check_count("largest", largest)
     if beta >= largest / (largest + 1):
         return largest
     return max(1, int(np.ceil(beta / (1 - beta) - 1e-9)))

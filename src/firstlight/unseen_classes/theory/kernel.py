@@ -8,7 +8,8 @@ from numpy.typing import ArrayLike
 
 from firstlight.maths.activations import Activation
 from firstlight.maths.activations import activation as as_activation
-from firstlight.maths.checks import check_array, check_columns, check_matrix
+from firstlight.maths.checks import check_array, check_columns, check_matrix, check_number
+from firstlight.maths.refusals import refusal
 from firstlight.unseen_classes.theory.averaged import Averaged, averaged_movement, gaussian_movement
 from firstlight.unseen_classes.theory.bulk import bulk_covariance
 from firstlight.unseen_classes.theory.gram import dual_gram
@@ -76,16 +77,19 @@ def spiked_metric(
     >>> spiked_metric([1.0, 0.0], 0.5, 2, as_activation("relu")).added_own(np.eye(2)).tolist()
     [0.25, 0.0]
     """
-    if not 0 <= tau < np.inf:
-        raise ValueError(f"tau = {tau}: must be finite and at least 0")
-    if isinstance(bulk, str):
+    tau = check_number("tau", tau, 0)
+    if not isinstance(bulk, str):
+        for name, given in (("train", train), ("residual", residual)):
+            if given is not None:
+                raise ValueError(f"{name}: counts only with a bulk by name, 'diagonal' or 'full'")
+    else:
         if bulk not in ("diagonal", "full"):
-            raise ValueError(f"bulk = {bulk!r}: must be None, 'diagonal', 'full' or a matrix")
+            raise refusal("bulk", bulk, "be None, 'diagonal', 'full' or a matrix")
         if train is None or residual is None:
             raise ValueError(f"train, residual: needed for bulk = {bulk!r}")
         bulk = bulk_covariance(train, residual, activation, bulk)
     matrix = None if bulk is None else check_array("bulk", bulk, (dimension, dimension))
-    return SpikedMetric(check_columns("covariance", covariance, dimension), float(tau), matrix)
+    return SpikedMetric(check_columns("covariance", covariance, dimension), tau, matrix)
 
 
 def spiked_kernel(

@@ -7,7 +7,8 @@ from numpy.typing import ArrayLike
 
 from firstlight.maths.activations import Activation
 from firstlight.maths.activations import activation as as_activation
-from firstlight.maths.checks import check_matrix
+from firstlight.maths.checks import check_count, check_matrix, check_positive
+from firstlight.maths.refusals import check_choice
 from firstlight.unseen_classes.theory.gram import dual_gram
 from firstlight.unseen_classes.theory.heads import Head
 from firstlight.unseen_classes.theory.kernel import BulkLike, SpikedMetric, averaged, spiked_metric
@@ -54,10 +55,9 @@ def tangent_kernel(
     >>> tangent_kernel(x, None, [1.0, 0.0], 0.0, "linear", width=10, head_scale=1.0).tolist()
     [[12.0000, 0.0000], [0.0000, 12.0000]]
     """
-    if layer not in ("both", "first", "second"):
-        raise ValueError(f"layer = {layer!r}: must be 'both', 'first' or 'second'")
-    if width < 1 or not 0 < head_scale < np.inf:
-        raise ValueError(f"width = {width}, head_scale = {head_scale}: at least 1, and finite and positive")
+    check_choice("layer", layer, ("both", "first", "second"))
+    check_count("width", width)
+    check_positive("head_scale", head_scale)
     a = check_matrix("Xa", Xa).astype(float)
     b = a if Xb is None else check_matrix("Xb", Xb).astype(float)
     if a.shape[1] != b.shape[1]:
@@ -65,7 +65,7 @@ def tangent_kernel(
     sigma = as_activation(activation)
     metric = spiked_metric(covariance, tau, a.shape[1], sigma, bulk, train, residual)
     if metric.columns.shape[1] > 1:
-        raise ValueError(f"beta: {metric.columns.shape[1]} outputs; the tangent kernel is that of one")
+        raise ValueError(f"covariance: {metric.columns.shape[1]} outputs; the tangent kernel is that of one")
     gaussian = isinstance(head, str) and head == "gaussian"
     parts = _Parts(metric, a, b)
     average = None if gaussian else averaged(sigma, metric, head, a, b)
