@@ -208,11 +208,14 @@ def test_more_rows_help_if_the_last_doubling_did(last, words):
     question = replace(MAIN, folds={})
     for size, network in _sized(question):
         error = {160: last, 80: 0.35}.get(size, 0.5)
-        question.folds[network] = [Fold(*np.full((4, 1), error))] * 5
+        question.folds[network] = [Fold(*np.full((3, 1), error), np.array([0.35]))] * 5
     advice = _advice(question, answered(0.35, 0.35), None, True)
     assert advice[0].endswith("--standardise.")
     assert advice[1].startswith(words)
     assert "at 80 rows to" in advice[1]
+    network = dict(_sized(question))[160]
+    question.folds[network] = [Fold(*np.full((3, 1), last), np.array([0.2]))] * 5  # whatever theory says
+    assert _advice(question, answered(0.35, 0.35), None, True)[1].startswith("More rows still help")
 
 
 def test_too_few_rows_are_told():

@@ -150,10 +150,13 @@ def _advice(main: Question, answer: Answer, best: Best | None, uneven: bool) -> 
     if best:
         advice.append(_setting(main, best))
     if len(curve) > 1:
-        (half, a), (last, b) = ((size, one.predicted) for size, one in curve[-2:])
-        words = "More rows still help" if b < _HELPS * a else "More rows of the same kind help little"
-        gain = f"from {share(a, unit)} at {half} rows to {share(b, unit)} at {last}"
-        advice.append(f"{words}: {gain}. {smallest_target(curve, unit)}".strip())
+        (half, a), (last, b) = curve[-2:]
+        surely = a.measured - b.measured > 2 * np.hypot(a.error, b.error)
+        helps = surely or b.predicted < _HELPS * a.predicted
+        words = "More rows still help" if helps else "More rows of the same kind help little"
+        gain = f"from {share(a.predicted, unit)} at {half} rows to {share(b.predicted, unit)} at {last}"
+        seen = f"measured {share(a.measured, unit)} and {share(b.measured, unit)}"
+        advice.append(f"{words}: {gain} ({seen}). {smallest_target(curve, unit)}".strip())
     return tuple(advice)
 
 
