@@ -1,15 +1,22 @@
 """Hostile values: every public Problem and data law is built, or refuses and names the field."""
 
 import importlib.util
+import warnings
+from decimal import Decimal
+from inspect import isfunction
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+import firstlight
+from firstlight import early_alignment, one_step, unseen_classes
+from firstlight.data.files import load
 from firstlight.data.labels import Regression
 from firstlight.data.structured import structured_data
 from firstlight.maths import checks
-from firstlight.unseen_classes import Step
+from firstlight.study.demo import Exponential
+from firstlight.unseen_classes import Step, standardised
 from firstlight.unseen_classes.problem import RotationProblem
 
 SCRIPT = Path(__file__).parents[1] / "campaigns" / "bad_input.py"
@@ -29,6 +36,25 @@ def test_a_sample_of_the_campaign(bad_input):
     assert min(tally["built"], tally["refused"]) > 20
 
 
+def test_public_functions_name_what_they_refuse(bad_input):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", one_step.DegreeWarning)
+        for function, right in bad_input.FUNCTIONS:
+            function(**right)
+    tally, failures = bad_input.campaign(2500, seed=5, targets=bad_input.FUNCTIONS)
+    assert not failures
+    assert min(tally["built"], tally["refused"]) > 5
+
+
+def test_every_public_function_that_is_quick_is_in_the_campaign(bad_input):
+    """Functions of phase_transition work for minutes on values that suit them; the diagnosis has its own."""
+    modules = (firstlight, one_step, early_alignment, unseen_classes)
+    public = [getattr(module, name) for module in modules for name in module.__all__]
+    given = {function.__name__ for function, _ in [*bad_input.FUNCTIONS, *bad_input.TARGETS]}
+    left = {function.__name__ for function in public if isfunction(function)} - given
+    assert left == {"diagnose"}
+
+
 def test_the_campaign_can_fail(bad_input):
     def refuses_nothing(width):
         return np.ones(3)[:width]
@@ -46,6 +72,17 @@ def test_the_campaign_can_fail(bad_input):
         (lambda: Step(tau=[1.0]), r"tau = \[1.0\]"),
         (lambda: Step(loss=np.array(["square", "softmax"])), "loss = array"),
         (lambda: RotationProblem(variance=10**400), "variance = 1000"),
+        (lambda: early_alignment.Problem.from_file(1.5, "y", "a", "b"), r"file = 1\.5"),
+        (lambda: load(1.5), r"path = 1\.5"),
+        (lambda: one_step.hermite_degree("x"), "beta = 'x'"),
+        (lambda: one_step.hermite_degree(Decimal("nan")), "beta = Decimal"),
+        (lambda: one_step.needed_degree(3), "problem = 3"),
+        (lambda: standardised(3), "data = 3"),
+        (lambda: firstlight.compare([1, 2]), r"problem = \[1, 2\]"),
+        (lambda: firstlight.compare(Exponential), "problem = <class"),
+        (lambda: firstlight.compare(Exponential(), predict=1.5), r"predict = 1\.5"),
+        (lambda: firstlight.compare(Exponential(), absolute=[1, 2]), r"absolute = \[1, 2\]"),
+        (lambda: firstlight.compare(Exponential(), tolerance=Decimal("nan")), "tolerance = Decimal"),
     ],
 )
 def test_what_used_to_end_in_another_error(call, message):

@@ -71,7 +71,7 @@ def test_unknown_name_suggests_a_close_one():
 
 @pytest.mark.parametrize("thing", [3, object(), len, SimpleNamespace(references=7)])
 def test_objects_without_references_are_refused(thing):
-    with pytest.raises(ValueError, match="has no references"):
+    with pytest.raises(ValueError, match=r"^thing = .*references"):
         cite(thing)
 
 

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any
 
+from firstlight.maths.refusals import refusal
+
 
 @dataclass(frozen=True)
 class Entry:
@@ -156,9 +158,7 @@ def keys_of(thing: Any) -> tuple[str, ...]:
     references = getattr(thing, "references", None)
     keys = (references,) if isinstance(references, str) else references
     if not isinstance(keys, (tuple, list)):
-        raise ValueError(
-            f"{thing!r}: has no references; give a key, a theory's name or an object with `references`"
-        )
+        raise refusal("thing", thing, "be a key, a theory's name or an object with `references`")
     unknown = [key for key in keys if key not in entries()]
     if unknown:
         raise ValueError(f"references = {unknown!r} of {thing!r}: unknown BibTeX keys")

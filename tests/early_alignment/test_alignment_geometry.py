@@ -131,7 +131,7 @@ def test_the_margin_against_direct_optimisation():
         ([[1, 0], [0, 1]], [1], "y: shape"),
         ([[1, 0], [0, 1]], [1, np.nan], r"y\[1\] = nan"),
         ([1, 2], [1, -1], "X: shape"),
-        ([["a", 0]], [1], "must be arrays of numbers"),
+        ([["a", 0]], [1], "X: must be an array of real numbers"),
         ([[1, 0], [1e-13, 0]], [1, 1], "within a factor of 1e12"),
     ],
 )

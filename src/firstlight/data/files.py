@@ -3,6 +3,7 @@
 Nothing in a file is ever run: pickled arrays are refused. Every refusal says which file, and where in it.
 """
 
+import os
 import zipfile
 from collections.abc import Sequence
 from contextlib import suppress
@@ -12,6 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from firstlight.data.readers import READERS, Refusal, Which, check_features, classes_of
+from firstlight.maths.refusals import check_instance
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,6 +95,7 @@ def load(
     >>> table.features.tolist(), table.labels.tolist()
     ([[1.0, 2.0], [3.0, 4.0]], ['cat', 'dog'])
     """
+    check_instance("path", path, str, os.PathLike)
     path = Path(path)
     _check(path, labels, unlabelled, without)
     size = _unpacked_size(path)

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from firstlight.data.labelled import labelled
-from firstlight.maths.checks import check_count, check_memory, check_number, check_numbers
+from firstlight.maths.checks import check_count, check_memory, check_number, check_numbers, check_reals
 from firstlight.maths.refusals import refusal
 from firstlight.maths.rng import RNGLike, SeedLike, generator
 from firstlight.maths.solvers import bracketing_root
@@ -46,12 +46,8 @@ def two_classes(X: ArrayLike, y: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
     Traceback (most recent call last):
     ValueError: y[1] = 0: a label must be +1 or -1
     """
-    try:
-        points, labels = np.ascontiguousarray(X, dtype=float), np.asarray(y, dtype=float)
-    except (TypeError, ValueError):
-        raise ValueError(
-            "X, y: must be arrays of numbers, shapes (samples, dimension) and (samples,)"
-        ) from None
+    points = np.ascontiguousarray(check_reals("X", X, "(samples, dimension)"))
+    labels = check_reals("y", y, "(samples,)")
     if points.ndim != 2 or 0 in points.shape:
         raise ValueError(f"X: shape {points.shape}, must be (samples, dimension) with at least one of each")
     if labels.shape != points.shape[:1]:

@@ -10,7 +10,7 @@ from scipy.special import ndtr, ndtri
 from firstlight.data.images import load_images
 from firstlight.data.labelled import labelled
 from firstlight.maths.checks import check_matrix
-from firstlight.maths.refusals import refusal
+from firstlight.maths.refusals import check_instance, refusal
 from firstlight.maths.shown import Shown
 
 
@@ -61,6 +61,7 @@ def standardised(data: UnseenData) -> UnseenData:
     >>> standardised(data).train.tolist(), standardised(data).unseen.tolist()
     ([[-1.0], [1.0]], [[0.0], [2.0]])
     """
+    check_instance("data", data, UnseenData)
     centre = data.train.mean(axis=0)
     train = data.train - centre
     top = np.abs(train).max()

@@ -16,7 +16,7 @@ from firstlight.early_alignment.setting import Setting
 from firstlight.early_alignment.theory.bounds import bounds
 from firstlight.early_alignment.theory.geometry import geometry
 from firstlight.maths.checks import check_count
-from firstlight.maths.refusals import check_choice, check_flag, unknown
+from firstlight.maths.refusals import check_choice, check_flag, check_instance, unknown
 from firstlight.maths.rng import RNGLike, SeedLike, generator
 from firstlight.study.problem import Assumption, Cost
 
@@ -91,6 +91,7 @@ class Problem(Setting):
         centre, **fields
             As in `from_data`.
         """
+        check_instance("file", file, str)
         table = load(file, labels)
         names = np.array([str(name) for name in np.asarray(table.labels).tolist()])
         if positive == negative:

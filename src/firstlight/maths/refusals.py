@@ -1,7 +1,7 @@
 """What a refusal says, and checks of words and kinds, which load no NumPy: commands start quickly."""
 
 import difflib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 
@@ -62,6 +62,19 @@ def check_instance(name: str, value: Any, *kinds: type) -> None:
     """Refuse what is not an instance of one of these classes."""
     if not isinstance(value, kinds):
         raise refusal(name, value, f"be of type {' or '.join(kind.__name__ for kind in kinds)}")
+
+
+def check_options(name: str, value: Any) -> dict[str, Any]:
+    """Return options by name as a dict of their own; none for None.
+
+    Examples
+    --------
+    >>> check_options("predict", None), check_options("predict", {"draws": 8})
+    ({}, {'draws': 8})
+    """
+    if value is not None and not (isinstance(value, Mapping) and all(isinstance(key, str) for key in value)):
+        raise refusal(name, value, "be a mapping of options by name")
+    return dict(value or {})
 
 
 def check_names(name: str, values: Any) -> tuple[str, ...]:

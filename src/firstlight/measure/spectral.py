@@ -1,13 +1,14 @@
 """The spectral estimator of hidden directions, from data."""
 
 from collections.abc import Callable
-from numbers import Integral
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.linalg import eigh
 from scipy.sparse.linalg import LinearOperator
 
+from firstlight.maths.checks import as_numbers, check_array, check_count
+from firstlight.maths.refusals import refusal
 from firstlight.maths.solvers import extreme_eigh
 
 _FAR = 100.0  # how far below zero, in units of its largest value, T may reach for Lanczos
@@ -47,23 +48,19 @@ def spectral_estimator(
     >>> bool(abs(vectors[:, 0] @ drawn.directions[:, 0]) > 0.95)
     True
     """
-    if np.iscomplexobj(X) or np.iscomplexobj(y):
-        raise ValueError("X, y: must be real")
-    X, y = np.asarray(X, float), np.asarray(y, float)
-    if X.ndim != 2 or y.shape != X.shape[:1]:
-        raise ValueError(f"X, y: shapes {X.shape} and {y.shape}, expected (n, d) and (n,)")
-    if not (np.isfinite(X).all() and np.isfinite(y).all()):
-        raise ValueError("X, y: must be finite")
+    X = check_array("X", X, ("n", "d"))
+    y = check_array("y", y, (len(X),))
+    if not callable(preprocessing):
+        raise refusal("preprocessing", preprocessing, "be a function of labels")
     n, d = X.shape
-    if isinstance(count, bool) or not isinstance(count, Integral) or not 1 <= count < d:
-        raise ValueError(f"count = {count}: must lie in 1 .. {d - 1}")
-    T = np.asarray(preprocessing(y), float)
-    if T.shape != y.shape or not np.isfinite(T).all():
+    check_count("count", count, 1, d - 1)
+    T = as_numbers(preprocessing(y))
+    if T is None or T.shape != y.shape or not np.isfinite(T).all():
         raise ValueError("preprocessing: must map the labels to finite numbers of the same shape")
     if T.min() < -_FAR * T.max():
         values, vectors = eigh((X.T * (T / n)) @ X, subset_by_index=(d - count, d - 1))
         return values[::-1], vectors[:, ::-1]
     operator = LinearOperator((d, d), matvec=lambda v: X.T @ (T * (X @ v.ravel())) / n, dtype=float)
-    start = np.random.default_rng(0).standard_normal(d)  # a fixed start: the same data, the same answer
+    start = np.random.default_rng(0).standard_normal((d,))  # a fixed start: the same data, the same answer
     values, vectors = extreme_eigh(operator, count, "LA", start)
     return values[::-1], vectors[:, ::-1]

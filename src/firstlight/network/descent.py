@@ -7,6 +7,7 @@ from typing import Protocol
 import numpy as np
 
 from firstlight.maths.checks import check_count, check_positive
+from firstlight.maths.refusals import refusal
 from firstlight.maths.rng import RNGLike, SeedLike, generator
 
 
@@ -32,9 +33,7 @@ def iterations(steps: int, observations: int | Sequence[int] | np.ndarray) -> np
     check_count("steps", steps)
     if isinstance(observations, Integral):
         if isinstance(observations, bool) or observations < 2:
-            raise ValueError(
-                f"observations = {observations!r}: must be at least 2, for the start and the end"
-            )
+            raise refusal("observations", observations, "be at least 2, for the start and the end")
         return np.unique(np.linspace(0, steps, int(observations)).round().astype(int))
     try:
         marks = np.asarray(observations)
@@ -42,9 +41,7 @@ def iterations(steps: int, observations: int | Sequence[int] | np.ndarray) -> np
         marks = np.empty((0, 0))
     known = marks.ndim == 1 and len(marks) > 0 and marks.dtype.kind in "iuf"
     if not known or not ((marks >= 0) & (marks < 2**53) & (marks == np.floor(marks))).all():
-        raise ValueError(
-            f"observations = {observations!r}: must be their number, or whole numbers of at least 0"
-        )
+        raise refusal("observations", observations, "be their number, or whole numbers of at least 0")
     return np.unique(marks.astype(int))
 
 

@@ -6,8 +6,9 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from firstlight.maths.checks import check_count
+from firstlight.maths.checks import check_count, check_number, check_positive
 from firstlight.maths.drawing import Comparison
+from firstlight.maths.refusals import check_flag, check_options, refusal
 from firstlight.maths.rng import RNGLike, SeedLike, generator, stream
 from firstlight.study.judge import Rate, fit_rate, judge, trial_mean
 from firstlight.study.problem import Problem, is_conditional
@@ -67,18 +68,24 @@ def compare(
     (0.5, 'agrees', ('trial',))
     """
     check_count("trials", trials, 1)
-    if not (tolerance > 0 and absolute >= 0):
-        raise ValueError(f"tolerance = {tolerance}, absolute = {absolute}: must be positive, and at least 0")
+    check_positive("tolerance", tolerance)
+    check_number("absolute", absolute, 0)
+    check_flag("progress", progress)
+    check_flag("paired", False if paired is None else paired)
+    able = all(callable(getattr(problem, name, None)) for name in ("predict", "simulate"))
+    if isinstance(problem, type) or not able:
+        raise refusal("problem", problem, "be a Problem, with methods predict and simulate")
+    predict, simulate = check_options("predict", predict), check_options("simulate", simulate)
     seed = seed_of(rng)
     streams = [stream(seed, "trial", trial) for trial in range(trials)]
     shown = _bar(streams, trials) if progress else streams
-    simulated = _stack([problem.simulate(each, **(simulate or {})) for each in shown])
-    conditional = is_conditional(problem, predict or {})
+    simulated = _stack([problem.simulate(each, **simulate) for each in shown])
+    conditional = is_conditional(problem, predict)
     paired = conditional if paired is None else paired
     drawn = trials if paired or conditional else 0
-    predicted = _predicted(problem, predict or {}, seed, drawn, paired)
+    predicted = _predicted(problem, predict, seed, drawn, paired)
     comparison = _side_by_side(simulated, predicted, tolerance, absolute)
-    options = {"predict": dict(predict or {}), "simulate": dict(simulate or {}), "paired": paired}
+    options = {"predict": predict, "simulate": simulate, "paired": paired}
     settings = {"trials": trials, "tolerance": tolerance, "absolute": absolute, **options}
     call = ", ".join(f"{name}={value!r}" for name, value in settings.items())
     command = f"firstlight.compare(problem, rng={seed}, {call})"

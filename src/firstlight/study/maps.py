@@ -13,7 +13,7 @@ from scipy.spatial import Delaunay
 
 from firstlight.maths.checks import check_count
 from firstlight.maths.drawing import axes
-from firstlight.maths.refusals import refusal
+from firstlight.maths.refusals import check_instance, check_options, refusal
 from firstlight.maths.rng import RNGLike, SeedLike
 from firstlight.maths.shown import Shown
 from firstlight.study.compare import seed_of
@@ -133,10 +133,12 @@ def predicted_map(
     (True, 30)
     """
     check_count("points", points, _START**2)
+    check_instance("objective", objective, str)
     if not isinstance(over, Mapping) or len(over) != 2 or any(isinstance(x, list) for x in over.values()):
         raise refusal("over", over, "name two variables with bounds (low, high)")
     variables = [variable(name, given) for name, given in over.items()]
-    search = Search(problem, variables, objective, dict(at or {}), 1, dict(predict or {}), {}, seed_of(rng))
+    at, predict = check_options("at", at), check_options("predict", predict)
+    search = Search(problem, variables, objective, at, 1, predict, {}, seed_of(rng))
     gaps: list[float] = []
     for start in product(*(one.grid(_START) for one in variables)):
         search.predicted(start)

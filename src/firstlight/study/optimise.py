@@ -8,7 +8,7 @@ from typing import Any
 import xarray as xr
 
 from firstlight.maths.checks import check_count
-from firstlight.maths.refusals import check_flag, refusal
+from firstlight.maths.refusals import check_flag, check_instance, check_options, refusal
 from firstlight.maths.rng import RNGLike, SeedLike
 from firstlight.maths.shown import Shown
 from firstlight.study.claims import Claim
@@ -125,12 +125,13 @@ def optimise(
     check_flag("check", check)
     check_flag("maximise", maximise)
     check_count("trials", trials, 2)
+    check_instance("objective", objective, str)
     if not isinstance(over, Mapping) or not 1 <= len(over) <= 3:
         raise refusal("over", over, "name one to three variables with bounds or choices")
     variables = [variable(name, given) for name, given in over.items()]
     search = Search(
-        problem, variables, objective, dict(at or {}), -1 if maximise else 1, dict(predict or {}),
-        dict(simulate or {}), seed_of(rng),
+        problem, variables, objective, check_options("at", at), -1 if maximise else 1,
+        check_options("predict", predict), check_options("simulate", simulate), seed_of(rng),
     )  # fmt: skip
     best, converged = search.run()
     curves = {v.name: search.curve(best, i) for i, v in enumerate(variables)}

@@ -125,7 +125,10 @@ class Search:
         """Return the Problem at these values."""
         given = dict(self.named(values))
         made = isinstance(self.problem, type) or not is_dataclass(self.problem)
-        return self.problem(**given) if made else replace(self.problem, **given)
+        try:
+            return self.problem(**given) if made else replace(self.problem, **given)
+        except TypeError as error:
+            raise TypeError(f"problem: cannot be made from {', '.join(given)} ({error})") from error
 
     def predicted(self, values: Values) -> tuple[float, float]:
         """Return the objective and its standard error by theory; NaN where it refuses or did not converge."""

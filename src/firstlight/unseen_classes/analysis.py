@@ -12,9 +12,10 @@ from scipy.stats import rankdata
 
 from firstlight.data.labelled import MEMORY
 from firstlight.data.unseen import UnseenData
-from firstlight.maths.checks import check_memory
+from firstlight.maths.checks import check_memory, check_number
 from firstlight.maths.drawing import COLOURS, THEORY, axes
 from firstlight.maths.intervals import across_bounds, mean_bounds, pair_bounds, share_bounds
+from firstlight.maths.refusals import check_instance
 from firstlight.unseen_classes.definitions.step import Step
 from firstlight.unseen_classes.theory.bulk import step_bulk
 from firstlight.unseen_classes.theory.kernel import predicted_movement, spiked_kernel
@@ -77,8 +78,9 @@ def analyse(data: UnseenData, step: Step, *, level: float = 0.95) -> Analysis:
     >>> results.sizes["class"], results.sizes["pair"]
     (8, 28)
     """
-    if not 0 < level < 1:
-        raise ValueError(f"level = {level}: must lie in (0, 1)")
+    check_number("level", level, above=0, below=1)
+    check_instance("data", data, UnseenData)
+    check_instance("step", step, Step)
     beta, tau, bulk, sigma = step.covariance(data), step.tau_of(data), step_bulk(step, data), step.sigma
     labels = data.unseen_labels
     results = train_unseen_similarity(beta, data.unseen, labels, bulk)

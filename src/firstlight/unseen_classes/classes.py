@@ -6,6 +6,7 @@ import xarray as xr
 from firstlight.data.class_pairs import gram_alignment
 from firstlight.data.unseen import UnseenData
 from firstlight.maths.checks import check_count
+from firstlight.maths.refusals import check_instance
 from firstlight.maths.rng import RNGLike, SeedLike, generator
 from firstlight.measure.elasticity import elasticity
 from firstlight.measure.retrieval import recall_at_k
@@ -47,6 +48,8 @@ def predict_classes(data: UnseenData, step: Step) -> xr.Dataset:
     >>> results.sizes["class"], bool(results.similarity_alignment_change > 0.5)
     (8, True)
     """
+    check_instance("data", data, UnseenData)
+    check_instance("step", step, Step)
     beta, tau, sigma, bulk = step.covariance(data), step.tau_of(data), step.sigma, step_bulk(step, data)
     labels = data.unseen_labels
     results = train_unseen_similarity(beta, data.unseen, labels, bulk)[["similarity", "snr"]]
@@ -102,6 +105,8 @@ def simulate_classes(
     (8, True)
     """
     check_count("steps", steps, 1)
+    check_instance("data", data, UnseenData)
+    check_instance("step", step, Step)
     rng, sigma, labels = generator(rng), step.sigma, data.unseen_labels
     targets = _targets(data.train_labels, step.loss)
     outputs = 1 if targets.ndim == 1 else targets.shape[1]

@@ -11,6 +11,7 @@ from firstlight.early_alignment.definitions.trajectory import Observer
 from firstlight.early_alignment.tables import one_by_one, stack, table
 from firstlight.maths.checks import check_array, check_neurons
 from firstlight.maths.losses import margin_loss
+from firstlight.maths.refusals import check_flag
 from firstlight.maths.rng import RNGLike, SeedLike
 from firstlight.network.descent import iterations, train
 
@@ -65,6 +66,8 @@ def descent(
     >>> descent(X, y, W, v, steps=20_000, step_size=5e-3, observations=3).loss.values.tolist()
     [1.000, 0.015, 0.003]
     """
+    check_flag("neurons", neurons)
+    check_flag("train_second", train_second)
     X, y = two_classes(X, y)
     W, _ = check_neurons(first_layer, None, X.shape[1], name="first_layer")
     v = check_array("second_layer", second_layer, W.shape[:1])

@@ -5,13 +5,13 @@ Everything is written in log ε: the scale that the theorem asks for is far outs
 """
 
 from dataclasses import dataclass
-from numbers import Real
 
 import numpy as np
 
 from firstlight.early_alignment.theory.geometry import Geometry
-from firstlight.maths.checks import check_count
+from firstlight.maths.checks import check_array, check_count, check_number
 from firstlight.maths.losses import gain
+from firstlight.maths.refusals import check_instance, refusal
 from firstlight.maths.shown import Shown
 
 
@@ -127,19 +127,14 @@ def _check(
     geometry: Geometry, width: int, log_scale: float, start_norms: tuple[float, float]
 ) -> tuple[float, float]:
     """Return the lengths of the start, or say which argument is wrong."""
-    if not isinstance(geometry, Geometry):
-        raise ValueError(f"geometry = {geometry!r}: must be what `geometry` returns")
+    check_instance("geometry", geometry, Geometry)
     check_count("width", width)
-    if not _number(log_scale) or np.isnan(log_scale) or log_scale == np.inf:
-        raise ValueError(f"log_scale = {log_scale!r}: must be a number or -inf")
-    pair = tuple(start_norms) if np.iterable(start_norms) else ()
-    if len(pair) != 2 or not all(map(_number, pair)) or not 0 < pair[0] <= pair[1] < np.inf:
-        raise ValueError(f"start_norms = {start_norms!r}: need two numbers, 0 < shortest <= longest")
-    return float(pair[0]), float(pair[1])
-
-
-def _number(value: object) -> bool:
-    return isinstance(value, Real) and not isinstance(value, bool)
+    if not (isinstance(log_scale, float) and log_scale == -np.inf):
+        check_number("log_scale", log_scale)
+    low, high = check_array("start_norms", start_norms, (2,)).tolist()
+    if not 0 < low <= high:
+        raise refusal("start_norms", start_norms, "be two numbers, 0 < shortest <= longest")
+    return low, high
 
 
 def worst_path(own: int, other: int) -> np.ndarray:

@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike
 
 from firstlight.data.separable import separability, two_classes
 from firstlight.early_alignment.theory.own_data import course
-from firstlight.maths.checks import check_number
+from firstlight.maths.checks import check_neurons, check_number
 from firstlight.maths.shown import Shown
 
 _SMALLEST = -700.0  # logarithm of what a computer can still hold
@@ -50,7 +50,8 @@ def largest_scale(
     length = float(
         np.sqrt((points**2).sum(axis=1).mean())
     )  # outputs at ε are those of rows of length 1 at ε√c
-    needed = course(points / length, labels, np.asarray(directions, dtype=float), np.asarray(signs), output)
+    rows, heads = check_neurons(directions, signs, points.shape[1])
+    needed = course(points / length, labels, rows, heads, output)
     log_scale = needed.log_scale - 0.5 * np.log(length)
     if log_scale < _SMALLEST:
         raise ValueError(f"X: the largest start is exp({log_scale:.0f}), smaller than a computer's numbers")

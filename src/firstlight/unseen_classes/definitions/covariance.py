@@ -1,5 +1,6 @@
 """The data-label covariance β: the direction of the first gradient step."""
 
+from collections.abc import Sequence
 from typing import Literal
 
 import numpy as np
@@ -9,6 +10,7 @@ from firstlight.data.labelled import labelled
 from firstlight.maths.activations import Activation
 from firstlight.maths.activations import activation as as_activation
 from firstlight.maths.checks import check_columns, check_matrix
+from firstlight.maths.refusals import check_choice
 
 Loss = Literal["square", "logistic", "softmax"]
 
@@ -35,10 +37,9 @@ def initial_residual(y: ArrayLike, loss: Loss = "square") -> np.ndarray:
     >>> initial_residual([0, 1, 0, 1], "softmax").tolist()
     [[0.5, -0.5], [-0.5, 0.5], [0.5, -0.5], [-0.5, 0.5]]
     """
-    if loss not in ("square", "logistic", "softmax"):
-        raise ValueError(f"loss = {loss!r}: must be 'square', 'logistic' or 'softmax'")
-    values = np.asarray(y)
-    data = labelled(np.ones((len(values) if values.ndim else 0, 1)), values, least=2)
+    check_choice("loss", loss, ("square", "logistic", "softmax"))
+    count = len(y) if isinstance(y, Sequence | np.ndarray) and np.ndim(y) else 1
+    data = labelled(np.ones((count or 1, 1)), y, least=2, names=("y", "y"))
     classes = len(data.classes)
     if loss != "softmax" and classes == 2:
         return (2.0 * data.index - 1) * (0.5 if loss == "logistic" else 1.0)
@@ -86,10 +87,8 @@ def label_covariance(
     if residual is None:
         if y is None:
             raise ValueError("y: needed when residual is not given")
-        labels = np.asarray(y)
-        if labels.shape != (len(samples),):
-            raise ValueError(f"y: shape {labels.shape}, but {len(samples)} samples need ({len(samples)},)")
-        residual = initial_residual(labels, loss)
+        labelled(samples, y, names=("X", "y"))
+        residual = initial_residual(y, loss)
     r = check_columns("residual", residual, len(samples))
     if activation is not None:
         sigma = as_activation(activation)

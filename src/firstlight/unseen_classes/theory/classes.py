@@ -9,6 +9,7 @@ from scipy.special import gammaln
 
 from firstlight.maths.activations import Activation
 from firstlight.maths.activations import activation as as_activation
+from firstlight.maths.checks import check_array, check_number, check_positive
 from firstlight.maths.quadrature import rule
 from firstlight.maths.refusals import check_choice
 from firstlight.unseen_classes.theory.heads import Head, head_rule
@@ -69,9 +70,10 @@ def class_alignment(
     1.0000
     """
     sigma = as_activation(activation)
-    for name, pair in (("similarity", similarity), ("spread", spread), ("norm", norm), ("bulk", bulk)):
-        if np.shape(pair) != (2,):
-            raise ValueError(f"{name} = {pair!r}: must be a pair, one number for each class")
+    similarity, spread, norm, bulk = (
+        _pair(name, pair)
+        for name, pair in (("similarity", similarity), ("spread", spread), ("norm", norm), ("bulk", bulk))
+    )
     _check(similarity, spread, norm, bulk, tau)
     _check_overlap("overlap", overlap, norm)
     _check_overlap("bulk_overlap", bulk_overlap, bulk)
@@ -138,7 +140,7 @@ def _degree(rho: float) -> int:
 
 
 def _check_overlap(name: str, overlap: float, sizes: Pair) -> None:
-    if not abs(overlap) <= np.sqrt(sizes[0] * sizes[1]) * (1 + 1e-9):
+    if not abs(check_number(name, overlap)) <= np.sqrt(sizes[0] * sizes[1]) * (1 + 1e-9):
         raise ValueError(f"{name} = {overlap}: must satisfy overlap² <= {sizes[0]} × {sizes[1]}")
 
 
@@ -218,13 +220,15 @@ def _check(
     similarity: tuple[float, ...], spread: tuple[float, ...], norm: tuple[float, ...],
     bulk: tuple[float, ...], tau: float,
 ) -> None:  # fmt: skip
-    for name, values, strict in (("spread", spread, False), ("norm", norm, True), ("bulk", bulk, False)):
+    for name, values in (("spread", spread), ("bulk", bulk), ("tau", (tau,))):
         for value in values:
-            if not (np.isfinite(value) and (value > 0 if strict else value >= 0)):
-                raise ValueError(
-                    f"{name} = {value}: must be finite and {'positive' if strict else 'at least 0'}"
-                )
-    if not np.isfinite(similarity).all():
-        raise ValueError(f"similarity = {similarity}: must be finite")
-    if not 0 <= tau < np.inf:
-        raise ValueError(f"tau = {tau}: must be finite and at least 0")
+            check_number(name, value, 0)
+    for value in norm:
+        check_positive("norm", value)
+    for value in similarity:
+        check_number("similarity", value)
+
+
+def _pair(name: str, values: Pair) -> Pair:
+    first, second = check_array(name, values, (2,)).tolist()
+    return first, second

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from firstlight.maths.checks import check_number
 from firstlight.maths.shown import Shown
 
 
@@ -53,11 +54,9 @@ def emergence(
     (3.0, 3.0, 9.0, True)
     """
     for name, value in (("spread", spread), ("norm", norm), ("bulk", bulk), ("tau", tau)):
-        if not (np.isfinite(value) and value >= 0):
-            raise ValueError(f"{name} = {value}: must be finite and at least 0")
-    if not np.isfinite(similarity):
-        raise ValueError(f"similarity = {similarity}: must be finite")
-    if not abs(overlap) <= norm:
+        check_number(name, value, 0)
+    check_number("similarity", similarity)
+    if not abs(check_number("overlap", overlap)) <= norm:
         raise ValueError(f"overlap = {overlap}: must lie within ± norm = {norm}")
     noise = float(np.sqrt(spread**2 + bulk))
     common = (tau * similarity) ** 2

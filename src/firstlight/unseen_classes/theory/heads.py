@@ -6,6 +6,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
+from firstlight.maths.checks import check_reals
 from firstlight.maths.quadrature import panels
 
 Head = Literal["gaussian", "rademacher"] | ArrayLike
@@ -44,7 +45,7 @@ def head_rule(head: Head = "gaussian", scale: float = 1.0) -> tuple[np.ndarray, 
         if head != "gaussian":
             raise ValueError(f"head = {head!r}: must be 'gaussian', 'rademacher' or the heads themselves")
         return _gaussian_rule(scale)
-    values = np.asarray(head, float)
+    values = check_reals("head", head, "(N,)")
     if values.ndim != 1 or not values.size or not np.isfinite(values).all():
         raise ValueError(f"head: shape {values.shape}; given heads must be finite, of shape (N,)")
     return _gauss(values * np.sqrt(values.size), int(np.clip(16 * (1 + scale), 32, 128)))
@@ -68,7 +69,7 @@ def head_nodes(head: Head, outputs: int, scale: float = 1.0) -> tuple[np.ndarray
     [[-1.0, -1.0], [-1.0, 1.0], [1.0, -1.0], [1.0, 1.0]]
     """
     if outputs == 1:
-        given = head if isinstance(head, str) else np.asarray(head, float)
+        given = head if isinstance(head, str) else check_reals("head", head, "(N,)")
         if not isinstance(given, str) and given.shape[1:] == (1,):
             given = given[:, 0]
         alpha, weights = head_rule(given, scale)
@@ -78,7 +79,7 @@ def head_nodes(head: Head, outputs: int, scale: float = 1.0) -> tuple[np.ndarray
             raise ValueError(f"head = {head!r}: for {outputs} outputs; signs are summed for up to {_MOST}")
         signs = np.array(list(product([-1.0, 1.0], repeat=outputs)))
         return signs, np.full(len(signs), 1 / len(signs))
-    values = np.asarray(head, float)
+    values = check_reals("head", head, f"(N, {outputs})")
     if values.ndim != 2 or values.shape[1] != outputs or not len(values) or not np.isfinite(values).all():
         raise ValueError(f"head: shape {values.shape}; given heads must be finite, of shape (N, {outputs})")
     return values * np.sqrt(len(values)), np.full(len(values), 1 / len(values))

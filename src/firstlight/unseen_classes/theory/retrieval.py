@@ -56,6 +56,7 @@ def predict_recall_at_k(
     >>> float(predict_recall_at_k(x, [0, 0, 1, 1], [1.0, 0.0], 1.0, "relu").recall)
     1.0
     """
+    labelled(X_unseen, labels, least=2, names=("X_unseen", "labels"))
     gram = spiked_kernel(
         X_unseen, None, covariance, tau, activation, bulk, train=train, residual=residual, head=head
     )

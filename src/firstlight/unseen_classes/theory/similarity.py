@@ -41,7 +41,7 @@ def train_unseen_similarity(
     >>> variables.similarity.values.tolist(), variables.side.values.tolist()
     ([2.0, -3.0], [1, -1])
     """
-    data = labelled(X_unseen, labels)
+    data = labelled(X_unseen, labels, names=("X_unseen", "labels"))
     x, index, counts = data.features.astype(float), data.index, data.counts
     columns = check_columns("covariance", covariance, x.shape[1])
     bulky = np.zeros_like(x) if bulk is None else x @ check_array("bulk", bulk, (x.shape[1], x.shape[1]))
