@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from firstlight.data.multi_index import MultiIndex
 from firstlight.data.parser import FOLDS, FUNCTIONS, MAX_DEPTH, MAX_LENGTH, Formula
 
 # An independent route: each function point by point, from the standard library, not from NumPy or SciPy.
@@ -268,3 +269,31 @@ def test_numerical_trouble_gives_no_warning():
         warnings.simplefilter("error")
         values = Formula("log(z1) + 1/z2 + exp(exp(exp(z3)))")(np.array([[-1.0, 0.0, 9.0]]))
     assert not np.isfinite(values).any()
+
+
+def test_a_formula_is_constant_across_its_linear_forms():
+    rng = np.random.default_rng(0)
+
+    def text(depth):
+        if depth == 0 or rng.random() < 0.2:
+            return str(rng.choice(["z1", "z2", "z3", "0.5", "(z1 - 2*z2)", "(z2 + z3)/3"]))
+        kind = rng.choice(["sum", "difference", "product", "call", "where", "square", "scaled"])
+        inner = [text(depth - 1) for _ in range(3)]
+        return {
+            "sum": f"({inner[0]} + {inner[1]})", "difference": f"({inner[0]} - {inner[1]})",
+            "product": f"{inner[0]}*({inner[1]})", "call": f"tanh({inner[0]})",
+            "where": f"where({inner[0]} > 0, {inner[1]}, {inner[2]})", "square": f"({inner[0]})**2",
+            "scaled": f"-3*({inner[0]})",
+        }[str(kind)]  # fmt: skip
+
+    fewer = 0
+    for _ in range(200):
+        target = MultiIndex(f"z1*0 + {text(3)} + 0*z3")
+        forms = target.linear_forms
+        axes, strength, _ = np.linalg.svd(forms)
+        rank = int((strength > 1e-9).sum())
+        z, moves = rng.standard_normal((50, 3)), rng.standard_normal((50, 3 - rank))
+        fewer += 0 < rank < 3
+        moved = target.law(z + moves @ axes[:, rank:].T)
+        np.testing.assert_allclose(moved, target.law(z), rtol=1e-9, atol=1e-9)
+    assert fewer > 40  # of 200: the test says something

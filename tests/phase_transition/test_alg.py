@@ -489,3 +489,53 @@ def test_labels_that_level_off_beyond_all_digits_are_said():
     threshold = delta_alg(MultiIndex(lambda z: np.tanh(3 * z[..., 0] ** 2), directions=1))
     assert not threshold.converged
     assert abs(threshold.value - 0.5) <= threshold.residual
+
+
+def _band(inside):
+    """1/delta_alg of a label that is another one where |z| lies between two values."""
+    low, high = inside
+    share = 2 * (norm.cdf(high) - norm.cdf(low))
+    moved = 2 * (low * norm.pdf(low) - (high * norm.pdf(high) if np.isfinite(high) else 0.0))
+    return share * (1 - share) / moved**2
+
+
+def test_rare_narrow_and_small_parts_beside_an_easy_direction_are_not_overlooked():
+    # bands of |z| with closed thresholds, of any height, in random frames: right to 2 %, or flagged
+    rng, flagged = np.random.default_rng(7), 0
+    for _ in range(24):
+        low = float(rng.uniform(0.5, 4.5))
+        high = np.inf if rng.random() < 0.4 else low + float(10 ** rng.uniform(-2.5, -0.5))
+        height, angle = float(10 ** rng.uniform(-7, 1)), rng.uniform(0, np.pi)
+        cosine, sine = (0.0, 1.0) if rng.random() < 0.3 else (float(np.cos(angle)), float(np.sin(angle)))
+        across = f"abs({sine!r}*z1 - {cosine!r}*z2)"
+        band = f"({across} > {low!r})" + (f"*({across} < {high!r})" if np.isfinite(high) else "")
+        text = f"{cosine!r}*z1 + {sine!r}*z2 + {height!r}*{band}"
+        threshold, truth = delta_alg(text), _band((low, high))
+        flagged += not threshold.converged
+        assert not threshold.converged or abs(threshold.value / truth - 1) < 0.02, (text, threshold, truth)
+    assert flagged <= 2
+
+
+@pytest.mark.parametrize(
+    "target", ["z1*z2", "z1*z2 + 5*z3", "cos(4.5*z1)", "z2 + (abs(abs(z1) - 2) < 0.0003)"]
+)
+@pytest.mark.parametrize("noise", [0.0, 60.0, 300.0])
+def test_an_infinite_threshold_needs_a_proof(target, noise):
+    # finite ones all, up to 1e5 and more, which no sample tells from infinity
+    threshold = delta_alg(MultiIndex(target, noise=noise))
+    assert np.isfinite(threshold.value) or not threshold.converged
+
+
+@pytest.mark.parametrize("noise", [0.0, 1.0])
+@pytest.mark.parametrize(
+    "target", ["sign(z1*z2*z3)", "sign((0.6*z1 + 0.8*z2)*(0.8*z1 - 0.6*z2)*z3)", "z4 + 0.1*sign(z1*z2*z3)"]
+)
+def test_an_infinite_threshold_is_proved_by_symmetries(target, noise):
+    threshold = delta_alg(MultiIndex(target, noise=noise))
+    assert threshold.value == np.inf
+    assert threshold.converged
+
+
+def test_what_cancels_is_not_said_to_be_hard_for_sure():
+    assert not delta_alg("z1 + abs(z2) - abs(z2)").converged
+    assert delta_alg("z1 + 0*abs(z2)").value == 0

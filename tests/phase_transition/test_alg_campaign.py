@@ -72,4 +72,4 @@ def test_nothing_and_infinity_need_evidence():
 def test_labels_that_turn_too_often_are_sampled(text):
     threshold = delta_alg(text)  # once 5.6 GB, and half a minute
     assert (threshold.value, threshold.route) == (np.inf, "quasi-Monte-Carlo")
-    assert threshold.converged
+    assert not threshold.converged  # too large to be told from infinity

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from firstlight.data.linear_forms import linear_forms
 from firstlight.data.parser import Formula
 from firstlight.maths.checks import check_count, check_memory, check_number, check_orthonormal
 from firstlight.maths.equality import ByValue
@@ -106,6 +107,21 @@ class MultiIndex(ByValue):
             if isinstance(self.target, str)
             else getattr(self.target, "__name__", repr(self.target))
         )
+
+    @property
+    def linear_forms(self) -> np.ndarray | None:
+        """Unit vectors (k, f) of which a target that is given as a text is a function; None for others.
+
+        Examples
+        --------
+        >>> MultiIndex("sign(3*z1 + 4*z2)", directions=3).linear_forms.ravel().tolist()
+        [0.6000, 0.8000, 0.0000]
+        """
+        if not isinstance(self._law, Formula):
+            return None
+        forms = np.array(linear_forms(self._law.tree, self.directions)).reshape(-1, self.directions)
+        forms = forms / np.abs(forms).max(axis=1, keepdims=True, initial=0.0)
+        return (forms / np.linalg.norm(forms, axis=1, keepdims=True)).T
 
     def __str__(self) -> str:
         return f"y = {self.expression}" + (f" + {self.noise:g} noise" if self.noise else "")

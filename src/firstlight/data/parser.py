@@ -111,9 +111,14 @@ class Formula(ByValue):
             tree = inner
         return Formula(ast.unparse(tree))
 
+    @property
+    def tree(self) -> ast.expr:
+        """The syntax tree."""
+        return _tree(self.text)
+
     @cached_property
     def _run(self) -> Law:
-        return _Compiler(self.text).build(_tree(self.text), 0)
+        return _Compiler(self.text).build(self.tree, 0)
 
     def __call__(self, z: ArrayLike) -> Array:
         """Evaluate at points `z` of shape (..., k), k at least `arity`; returns shape (...)."""
@@ -131,6 +136,11 @@ def _is_coordinate(name: str) -> bool:
     return re.fullmatch("z[1-9]", name) is not None
 
 
+def coordinate_of(name: str) -> int:
+    """Return the place of a coordinate among the hidden ones, from 0."""
+    return int(name[1]) - 1
+
+
 def _argument(node: ast.expr) -> ast.expr | None:
     """Return what a one-to-one function on top of the tree is applied to, or None if there is no such."""
     match node:
@@ -139,17 +149,17 @@ def _argument(node: ast.expr) -> ast.expr | None:
         case ast.Call(func=ast.Name(id=name)) if name in ONE_TO_ONE:
             return node.args[0]
         case ast.BinOp(op=ast.Pow()):
-            odd_or_root = _constant(node.right) % 2 != 0
+            odd_or_root = constant_of(node.right) % 2 != 0
             return node.left if odd_or_root else None
         case ast.BinOp():
             for side, other in ((node.left, node.right), (node.right, node.left)):
-                value = _constant(side)
+                value = constant_of(side)
                 if np.isfinite(value) and (value != 0 or isinstance(node.op, ast.Add | ast.Sub)):
                     return other
     return None
 
 
-def _constant(node: ast.expr) -> float:
+def constant_of(node: ast.expr) -> float:
     """Return the value of a node without coordinates; NaN if it has some."""
     if any(isinstance(n, ast.Name) and _is_coordinate(n.id) for n in ast.walk(node)):
         return np.nan
@@ -230,7 +240,7 @@ class _Compiler:
 
     def name(self, name: str) -> Law:
         if _is_coordinate(name):
-            index = int(name[1]) - 1
+            index = coordinate_of(name)
             return lambda z: z[..., index]
         if name in CONSTANTS:
             return lambda z: CONSTANTS[name]

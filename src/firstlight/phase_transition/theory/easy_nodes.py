@@ -28,6 +28,8 @@ _PANELS = 64
 _SPACE = 256  # nodes of several easy coordinates
 _ROUGH = 1e-4  # of what is told: a panel that is off by more is split
 _BISECTIONS = 20
+_UNFINISHED = 0.1  # the error then, at least
+_ASKED = 500  # places at which slices are made; labels of rounding would be asked for ever
 
 
 class Nodes(NamedTuple):
@@ -150,13 +152,20 @@ def _signal(part: Part) -> tuple[float, float]:
     return float(np.mean(signal)), float(np.std(signal)) / len(signal) ** 0.5
 
 
-def _along_a_line(part_at: PartAt, depends: Callable) -> tuple[Nodes, list[Part]]:
+def _along_a_line(slices: PartAt, depends: Callable) -> tuple[Nodes, list[Part]]:
     """Return nodes of one easy coordinate: panels, cut where the signal jumps."""
+    asked = 0
+
+    def part_at(place: np.ndarray) -> Part:
+        nonlocal asked
+        asked += 1
+        return slices(place)
+
     flips = _flips(depends)
     edges = np.unique(np.concatenate([np.linspace(-_END, _END, _FIRST), flips]))
     panels = [_Panel(low, high, part_at) for low, high in pairwise(edges)]
     seen = set(flips.tolist())
-    while len(panels) < _PANELS:
+    while len(panels) < _PANELS and asked < _ASKED:
         total = sum(float(panel.mass @ panel.signal) for panel in panels)
         errors = np.array([panel.error for panel in panels])
         worst = int(np.argmax(errors))
@@ -178,6 +187,7 @@ def _along_a_line(part_at: PartAt, depends: Callable) -> tuple[Nodes, list[Part]
             panels[i : i + 2] = [_Panel(left.low, at, part_at), _Panel(at, right.high, part_at)]
     z, mass, signal = (np.concatenate([getattr(p, name) for p in panels]) for name in ("z", "mass", "signal"))
     error = sum(panel.error for panel in panels) / max(float(mass @ signal), 1e-300)
+    error += _UNFINISHED * (asked >= _ASKED)
     edges = np.array([*(panel.low for panel in panels), _END])
     return Nodes(z[:, None], mass / mass.sum(), error, edges), [
         part for panel in panels for part in panel.parts

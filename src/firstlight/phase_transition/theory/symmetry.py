@@ -74,6 +74,50 @@ def proves_hard(target: MultiIndex, known: np.ndarray, hard: np.ndarray) -> bool
     return not left
 
 
+def proves_silent(target: MultiIndex, known: np.ndarray, hard: np.ndarray) -> bool:
+    """Tell whether symmetries prove that the label says nothing about g_H g_Hᵀ either, given `known`.
+
+    Squares: given g_E the label has two values, which a sign pattern of the hard columns swaps; so the
+    squares have the same mean for both, which is 1. Products: for each pair a pattern that leaves the label
+    turns one of them round. Columns are those of `hard`, or the linear forms of a text.
+
+    Examples
+    --------
+    >>> frame = np.eye(3)
+    >>> [proves_silent(MultiIndex(t), frame[:, :0], frame) for t in ("sign(z1*z2*z3)", "z1*z2*z3")]
+    [True, False]
+    """
+    forms = target.linear_forms
+    frames = [hard]
+    if forms is not None:
+        across = forms[:, np.abs(known.T @ forms).max(axis=0, initial=0.0) < 1e-9]
+        frames.append(across[:, np.triu(np.abs(across.T @ across) > 1 - 1e-9, 1).sum(axis=0) == 0])
+    return any(_silent(target, known, frame) for frame in frames if frame.shape[1] == hard.shape[1])
+
+
+def _silent(target: MultiIndex, known: np.ndarray, hard: np.ndarray) -> bool:
+    count = hard.shape[1]
+    if count > _PATTERNS or np.abs(hard.T @ hard - np.eye(count)).max() > 1e-9:
+        return False
+    flips = [np.array(pattern) for pattern in product([False, True], repeat=count)][1:]
+    turns = [np.eye(len(hard)) - 2 * hard[:, flip] @ hard[:, flip].T for flip in flips]
+    leaving = [flip for flip, turn in zip(flips, turns, strict=True) if leaves(target, turn)]
+    products = all(any(f[a] != f[b] for f in leaving) for a in range(count) for b in range(a))
+    return products and any(_swaps(target, known, turn) for turn in turns)
+
+
+def _swaps(target: MultiIndex, known: np.ndarray, turn: np.ndarray) -> bool:
+    """Tell whether given the coordinates `known` the label has two values, and the turn swaps them."""
+    z = np.random.default_rng(3).standard_normal((64, 64, target.directions))
+    z[:, ::2] *= 2
+    z += (z[:, :1] - z) @ known @ known.T
+    y, turned = target.law(z), target.law(z @ turn.T)
+    slack = 1e-9 * (np.abs(y).max(axis=1, keepdims=True) + np.abs(turned).max(axis=1, keepdims=True))
+    low, high = y.min(axis=1, keepdims=True), y.max(axis=1, keepdims=True)
+    two = (np.abs(y - low) <= slack) | (np.abs(y - high) <= slack)
+    return bool(np.all(two & (np.abs(turned - (low + high - y)) <= slack) & (high - low > 4 * slack)))
+
+
 def settled(target: MultiIndex, basis: np.ndarray) -> np.ndarray | None:
     """Return the basis near `basis` (k, e) of which a half-turn leaves the label, to rounding; None if none.
 
