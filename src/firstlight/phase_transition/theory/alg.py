@@ -18,7 +18,6 @@ _NOTHING = 1e-7  # an eigenvalue of F below this is zero, even without sampling 
 _SURELY_NOTHING = 1e-3  # the error that an eigenvalue of zero may have
 _BINS, _BINS_GIVEN = 1e-3, 3e-3  # bias of sampled bins, and of the fewer ones given easy coordinates
 _COMPARED = 64  # nodes of easy coordinates at which fewer slices are tried
-_FAINT = 1e-5  # of the label: directions off the axes are known to 1e-9 or so
 _PART = 0.03  # of a direction in the eigenmatrix, below which it is not learnt with the others
 
 
@@ -91,8 +90,6 @@ def conditional_threshold(
     hard = complement(known, relevant_directions(target))
     if hard.shape[1] == 0:  # what is left has no part in the label
         return AlgorithmicThreshold(np.inf, np.inf, 0, True, hard, known, "nothing to find", 0.0, 0.0)
-    if _faint(target, known, hard):
-        return AlgorithmicThreshold(np.inf, np.inf, 0, False, hard[:, :0], known, "level sets", 0.0, np.inf)
     moments = conditional_moments(target, known, hard, rng)
     if moments.sampled:
         route, (top, error, noise, matrix) = "quasi-Monte-Carlo", sampled_top(moments)
@@ -111,16 +108,6 @@ def conditional_threshold(
     known, directions = np.split(basis, [known.shape[1]], axis=1)
     good = bool(error <= 0.02 * top)
     return AlgorithmicThreshold(1 / top, error / top**2, nodes, good, directions, known, route, top, error)
-
-
-def _faint(target: MultiIndex, known: np.ndarray, hard: np.ndarray) -> bool:
-    """Tell whether a hard direction's part in the label drowns in the rounding of known ones off the axes."""
-    if target.noise or hard.shape[1] > 1 or not known.size or np.isin(known, (0.0, 1.0)).all():
-        return False
-    x = np.random.default_rng(4).standard_normal((64, known.shape[1])) @ known.T
-    y = target.law(x[:, None] + np.linspace(-6, 6, 129)[:, None] * hard[:, 0])
-    part = np.ptp(y, axis=1).max() / np.median(np.abs(y))
-    return bool(1e-12 < part < _FAINT)  # less is rounding: what is rare was not met here
 
 
 def operator(second: np.ndarray, other: np.ndarray, weight: np.ndarray) -> np.ndarray:

@@ -24,13 +24,16 @@ _PATTERNS = 6  # hard directions whose signs are tried one by one
 def rounding(target: MultiIndex, x: np.ndarray, size: float = 1e-13) -> np.ndarray:
     """Return by how much labels at the points x change when these are off by `size`, and in the last digits.
 
-    The smaller one of two changes, to both sides: the other may cross a jump.
+    The sum over coordinates, so that none hides another one; of each the smaller one of two changes, to both
+    sides: the other may cross a jump.
     """
-    shake = size * np.random.default_rng(0).choice([-1.0, 1.0], x.shape) * (1 + np.abs(x))
-    y = target.law(x)
+    y, total = target.law(x), np.zeros(x.shape[:-1])
     with np.errstate(invalid="ignore"):  # a label may overflow far out
-        both = [np.abs(target.law(x + way * shake) - y) for way in (1, -1)]
-        return np.maximum(np.nan_to_num(np.minimum(*both), posinf=0.0), 4 * np.spacing(np.abs(y)))
+        for axis in np.eye(x.shape[-1]):
+            shake = size * axis * (1 + np.abs(x))
+            both = [np.abs(target.law(x + way * shake) - y) for way in (1, -1)]
+            total += np.nan_to_num(np.minimum(*both), posinf=0.0)
+        return np.maximum(total, 4 * np.spacing(np.abs(y)))
 
 
 def leaves(target: MultiIndex, turn: np.ndarray) -> bool:
