@@ -58,7 +58,7 @@ test-cpus: $(VENV)/.dev
 
 # Environments of their own. LOWEST turns every floor of the dependencies into the version to install.
 LOWEST := import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["project"]["dependencies"], sep="\n")
-TOOLS := pytest pytest-xdist hypothesis mypy basedpyright build hatchling editables 'dask>=2024.12' 'distributed>=2024.12'
+TOOLS := pytest pytest-xdist playwright hypothesis mypy basedpyright build hatchling editables 'dask>=2024.12' 'distributed>=2024.12'
 TESTS ?= tests
 test-lowest: pyproject.toml
 	test -x .venv-lowest/bin/python || $(PYTHON) -m venv .venv-lowest

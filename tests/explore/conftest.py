@@ -87,7 +87,7 @@ def browser() -> Iterator[object]:
     path = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
     if path is None:
         pytest.skip("no Chromium: apt-get install -y chromium (or another package of it), then run again")
-    from playwright.sync_api import sync_playwright
+    sync_playwright = pytest.importorskip("playwright.sync_api").sync_playwright
 
     with sync_playwright() as driver:
         opened = driver.chromium.launch(executable_path=path, args=["--no-sandbox", "--disable-gpu"])

@@ -49,7 +49,7 @@ class AlgProblem(ByValue):
     """
 
     theory: ClassVar[str] = "phase_transition"
-    version: ClassVar[int] = 6
+    version: ClassVar[int] = 7
     references: ClassVar[tuple[str, ...]] = ("montanari2026phase",)
 
     target: str = "z1**2"
