@@ -102,7 +102,7 @@ class Resolvent:
 
 
 def has_a_mean(amplification: float, m: int) -> bool:
-    """Tell whether the mean test error at m samples is what the equations say, to about a tenth.
+    """Tell whether the mean test error at m samples is what the equations say, to about a tenth or two.
 
     They hold for many samples. Without a ridge, with R directions, noise of the labels grows by
     m/(m - R) there, and by (m - 1)/(m - R - 1) for Gaussian features of any size: an excess of a tenth of
@@ -113,7 +113,7 @@ def has_a_mean(amplification: float, m: int) -> bool:
     >>> has_a_mean(100 / (100 - 50), 100), has_a_mean(100 / (100 - 99), 100)
     (True, False)
     """
-    return bool(1 <= amplification < 1 + _AMPLIFIED * m)
+    return bool(0 < amplification < 1 + _AMPLIFIED * m)  # below 1 only by rounding
 
 
 def effective_ridge(values: np.ndarray, m: int, ridge: float) -> tuple[float, bool]:
