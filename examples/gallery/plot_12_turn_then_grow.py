@@ -22,6 +22,7 @@ figure, (top, bottom) = plt.subplots(
 )
 top.plot(run.time, run.cosine_plus, label="cosine to x₊, positive neurons")
 top.plot(run.time, run.cosine_minus, label="cosine to x₋, negative neurons")
+top.set(ylabel="cosine")
 top.legend()
 bottom.plot(run.time, run.loss / run.loss[0], label="loss / its start")
 bottom.plot(

@@ -2,7 +2,7 @@
 Noise raises the threshold
 ==========================
 
-delta_alg of z² against the noise on the labels.
+delta_alg of three targets against the noise on the labels.
 """
 
 import matplotlib.pyplot as plt

@@ -153,4 +153,4 @@ def test_every_problem_is_traced():
 def test_the_trace_sees_what_runs():
     from firstlight.one_step.theory.degree import hermite_degree
 
-    assert executed(lambda: hermite_degree(0.5)) == {"one_step/theory/degree.py"}
+    assert executed(lambda: hermite_degree(0.5)) == {"one_step/theory/degree.py", "maths/checks.py"}
