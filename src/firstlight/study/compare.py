@@ -67,14 +67,7 @@ def compare(
     >>> float(comparison["mean_predicted"]), str(comparison["mean_verdict"].values), comparison["mean"].dims
     (0.5, 'agrees', ('trial',))
     """
-    check_count("trials", trials, 1)
-    check_positive("tolerance", tolerance)
-    check_number("absolute", absolute, 0)
-    check_flag("progress", progress)
-    check_flag("paired", False if paired is None else paired)
-    able = all(callable(getattr(problem, name, None)) for name in ("predict", "simulate"))
-    if isinstance(problem, type) or not able:
-        raise refusal("problem", problem, "be a Problem, with methods predict and simulate")
+    _check(problem, trials, paired, tolerance, absolute, progress)
     predict, simulate = check_options("predict", predict), check_options("simulate", simulate)
     seed = seed_of(rng)
     streams = [stream(seed, "trial", trial) for trial in range(trials)]
@@ -91,6 +84,20 @@ def compare(
     command = f"firstlight.compare(problem, rng={seed}, {call})"
     attrs = provenance({"problem": problem, **settings}, seed, command)
     return Comparison(comparison.data_vars, comparison.coords, attrs)
+
+
+def _check(
+    problem: Any, trials: int, paired: bool | None, tolerance: float, absolute: float, progress: bool
+) -> None:
+    """Refuse, by name, what cannot be compared or is no option."""
+    check_count("trials", trials, 1)
+    check_positive("tolerance", tolerance)
+    check_number("absolute", absolute, 0)
+    check_flag("progress", progress)
+    check_flag("paired", False if paired is None else paired)
+    able = all(callable(getattr(problem, name, None)) for name in ("predict", "simulate"))
+    if isinstance(problem, type) or not able:
+        raise refusal("problem", problem, "be a Problem, with methods predict and simulate")
 
 
 def _predicted(

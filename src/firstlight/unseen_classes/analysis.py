@@ -87,8 +87,7 @@ def analyse(data: UnseenData, step: Step, *, level: float = 0.95) -> Analysis:
     pairs = list(combinations(range(results.sizes["class"]), 2))
     results = results.drop_dims("other").assign_coords(bound=["low", "high"])
     classes, index, counts = np.unique(labels, return_inverse=True, return_counts=True)
-    results["samples"] = ("class", counts)
-    results["tau"] = tau
+    results["samples"], results["tau"] = ("class", counts), tau
     members = [np.flatnonzero(index == c) for c in range(len(classes))]
     results["pair"] = [f"{classes[a]} - {classes[b]}" for a, b in pairs]
     for name, size, part in (("_before", 0.0, None), ("", tau, bulk)):

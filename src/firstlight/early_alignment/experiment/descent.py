@@ -45,12 +45,10 @@ def descent(
     batch_size, rng : int and SPEC 7 rng, optional
         Size of mini-batches, and what draws them; default: all data in each step. What is left over at the
         end of a pass, n mod batch_size data, sits that pass out.
-    train_second : bool, default True
-        Whether the second layer moves.
     observations : int or sequence of int, default 64
         Iterations to observe, or how many (at least 2), evenly.
-    neurons : bool, default False
-        Whether to keep every neuron too: ``direction`` (time × neuron × coordinate) and ``log_length``.
+    train_second, neurons : bool, default True and False
+        Whether the second layer moves, and whether each neuron's ``direction`` and ``log_length`` are kept.
 
     Returns
     -------

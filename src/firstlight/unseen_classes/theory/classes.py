@@ -80,11 +80,10 @@ def class_alignment(
     check_choice("kind", kind, ("inner", "cosine"))
     shift = max(abs(t) + s for t, s in zip(similarity, spread, strict=True)) / np.sqrt(min(norm))
     alpha, weights = head_rule(head, max(tau * shift, 1.0))
-    covariance = overlap + (tau * alpha) ** 2 * bulk_overlap
     laws = list(zip(similarity, spread, norm, bulk, strict=True))
     sides = [_Side(*law, sigma, tau, alpha, kind == "cosine") for law in dict.fromkeys(laws)]
     sides = sides * 2 if len(sides) == 1 else sides  # twice the same class costs once
-    product = _product(sides, covariance, weights)
+    product = _product(sides, overlap + (tau * alpha) ** 2 * bulk_overlap, weights)
     outer = sides[0].weights[:, None] * sides[1].weights
     if kind == "inner":
         return float((outer * product).sum())
