@@ -188,3 +188,8 @@ def test_emergence_refuses(change, message):
     law = {"similarity": 1.0, "spread": 1.0, "norm": 1.0, "overlap": 0.1, "tau": 1.0} | change
     with pytest.raises(ValueError, match=message):
         emergence(**law)
+
+
+def test_heads_of_zero_move_nothing():
+    moments = {"similarity": 1.0, "spread": 0.5, "norm": 1.0, "tau": 0.5, "activation": "relu"}
+    assert class_elasticity(**moments, head=np.zeros(2)) == 0

@@ -192,9 +192,9 @@ def class_elasticity(
     _check((similarity,), (spread,), (norm,), (bulk,), tau)
     noise = np.sqrt(spread**2 + bulk)
     reach = tau * (abs(similarity) + noise)
-    if reach == 0:
-        return 0.0
     alpha, weights = head_rule(head, max(reach / np.sqrt(norm), 1.0))
+    if reach == 0 or not alpha.any():  # nothing moves
+        return 0.0
     mean, std = tau * alpha * similarity, tau * np.abs(alpha) * noise
     z, w = rule(mean, std)
     shift = mean[:, None] + std[:, None] * z
