@@ -54,6 +54,7 @@ PARTS = {  # what is asked: the size, and how
 }
 LARGE = {
     "pilot, d = 2000": (2000, {"pilot_dimension": 200, "runs": RUNS[200], "rng": 1}),
+    "theory, d = 2000": (2000, {"method": "theory"}),
     "descents, d = 2000": (2000, {"pilot_dimension": 2000, "runs": RUNS[2000], "rng": 2}),
 }
 

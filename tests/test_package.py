@@ -14,29 +14,26 @@ from firstlight.study.registry import GROUP, theories
 
 SOURCE = Path(firstlight.__file__).parent
 THEORIES = {"one_step", "early_alignment", "phase_transition", "unseen_classes"}
-SHARED = {"maths", "data", "network", "measure", "study", "show", "cli", "explore"}
-# place -> parts of firstlight that it must never import; "*" stands for a theory's folder
-FORBIDDEN = {
-    "maths": {"data", "network", "measure", "study", "show", "cli", "explore", *THEORIES},
-    "data": {"network", "measure", "study", "show", "cli", "explore", *THEORIES},
-    "network": {"study", "show", "cli", "explore", *THEORIES},
-    "measure": {"network", "study", "show", "cli", "explore", *THEORIES},
-    "study": {"network", "measure", "show", "cli", "explore", *THEORIES},
-    "show": {"network", "measure", "cli", "explore", *THEORIES},
-    "explore": {"network", "measure", "cli", *THEORIES},
-    "*/definitions": {
-        "*/theory",
-        "*/experiment",
-        "*/problem",
-        "network",
-        "measure",
-        "study",
-        "show",
-        "cli",
-        "explore",
-    },
-    "*/theory": {"*/experiment", "network", "measure", "study", "show", "cli", "explore"},
-    "*/experiment": {"*/theory", "study", "show", "cli", "explore"},
+# part -> the other parts of firstlight that it may import; no shared part imports a theory
+ALLOWED: dict[str, set[str]] = {
+    "maths": set(),
+    "data": {"maths"},
+    "measure": {"maths", "data"},
+    "network": {"maths", "data", "measure"},
+    "study": {"maths", "data"},
+    "design": {"maths", "data", "study"},
+    "show": {"maths", "data", "study", "design"},
+    "diagnosis": {"maths", "data", "study", "show"},
+    "explore": {"maths", "data", "study", "design", "show", "diagnosis"},
+    "cli": {"maths", "data", "study", "design", "show", "diagnosis", "explore"},
+}
+SHARED = set(ALLOWED)
+_ABOVE = {"study", "design", "show", "diagnosis", "explore", "cli"}
+# place -> parts that it must never import; "*" stands for a theory's folder
+FORBIDDEN = {place: SHARED - {place} - allowed | THEORIES for place, allowed in ALLOWED.items()} | {
+    "*/definitions": {"*/theory", "*/experiment", "*/problem", "network", "measure", *_ABOVE},
+    "*/theory": {"*/experiment", "network", "measure", *_ABOVE},
+    "*/experiment": {"*/theory", *_ABOVE},
 }
 
 

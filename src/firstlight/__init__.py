@@ -13,26 +13,27 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from firstlight.data import GaussianMixture, MultiIndex
+    from firstlight.design.maps import predicted_map
+    from firstlight.design.optimise import optimise
     from firstlight.diagnosis.run import diagnose
     from firstlight.maths.activations import Activation, activation
     from firstlight.maths.solvers import Solved
     from firstlight.references import cite
     from firstlight.study.compare import compare
-    from firstlight.study.maps import predicted_map
-    from firstlight.study.optimise import optimise
 
 _NAMES = {
     "maths.activations": ["Activation", "activation"],
     "data": ["GaussianMixture", "MultiIndex"],
+    "design.maps": ["predicted_map"],
+    "design.optimise": ["optimise"],
     "diagnosis.run": ["diagnose"],
     "references": ["cite"],
     "maths.solvers": ["Solved"],
     "study.compare": ["compare"],
-    "study.maps": ["predicted_map"],
-    "study.optimise": ["optimise"],
 }
 _MODULES = (
     "data",
+    "design",
     "diagnosis",
     "early_alignment",
     "maths",

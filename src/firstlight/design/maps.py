@@ -11,6 +11,7 @@ import xarray as xr
 from scipy.interpolate import LinearNDInterpolator
 from scipy.spatial import Delaunay
 
+from firstlight.design.search import Search, Variable, variable
 from firstlight.maths.checks import check_count
 from firstlight.maths.drawing import axes
 from firstlight.maths.refusals import check_instance, check_options, refusal
@@ -18,7 +19,6 @@ from firstlight.maths.rng import RNGLike, SeedLike
 from firstlight.maths.shown import Shown
 from firstlight.study.compare import seed_of
 from firstlight.study.problem import Problem
-from firstlight.study.search import Search, Variable, variable
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

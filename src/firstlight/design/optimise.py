@@ -7,6 +7,7 @@ from typing import Any
 
 import xarray as xr
 
+from firstlight.design.search import Search, short, variable
 from firstlight.maths.checks import check_count
 from firstlight.maths.refusals import check_flag, check_instance, check_options, refusal
 from firstlight.maths.rng import RNGLike, SeedLike
@@ -14,7 +15,6 @@ from firstlight.maths.shown import Shown
 from firstlight.study.claims import Claim
 from firstlight.study.compare import seed_of
 from firstlight.study.problem import Problem
-from firstlight.study.search import Search, short, variable
 
 
 @dataclass(frozen=True)
