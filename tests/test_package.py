@@ -133,6 +133,11 @@ def fresh(code: str) -> str:
     ).stdout
 
 
+def test_the_package_runs_as_a_module():
+    command = [sys.executable, "-m", "firstlight", "--version"]
+    assert subprocess.run(command, capture_output=True, text=True).stdout.strip() == firstlight.__version__
+
+
 def test_importing_loads_nothing_heavy():
     loaded = fresh("import sys, firstlight; print(*sys.modules)").split()
     heavy = {"numpy", "scipy", "matplotlib", "numba", "torch", "pandas", "xarray", "sklearn", "dask"}
@@ -153,9 +158,10 @@ def test_public_names_resolve_and_unknown_ones_do_not():
         _ = firstlight.nothing_of_that_name
 
 
-@pytest.mark.parametrize("name", ["compare", "run"])
-def test_a_function_is_not_shadowed_by_the_module_of_its_name(name):
-    code = f"import firstlight.study.{name}; from firstlight.study import {name}; assert callable({name})"
+@pytest.mark.parametrize("path", ["study.compare", "study.run", "design.optimise"])
+def test_a_function_is_not_shadowed_by_the_module_of_its_name(path):
+    part, name = path.split(".")
+    code = f"import firstlight.{path}; from firstlight.{part} import {name}; assert callable({name})"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
