@@ -14,6 +14,8 @@ import numpy as np
 import pytest
 from scipy.integrate import quad
 
+from firstlight.study.registry import Theory
+
 EXAMPLE = Path(__file__).parents[2] / "examples" / "plugin_ridge"
 SEVERAL = """
 import contextlib, io, json, sys
@@ -203,10 +205,72 @@ def test_broken_plug_ins_are_named_and_skipped(tmp_path):
     assert set(reasons) == set(expected)
     for name, reason in expected.items():
         assert reason in reasons[name]
-        (line,) = [line for line in errors.splitlines() if line.startswith(f"theory {name} of {name} 1.0")]
+        (line,) = [line for line in errors.splitlines() if line.startswith(f"theory {name} of {name} 1.0: ")]
         assert reason in line
     assert len(errors.splitlines()) == len(expected)
     assert "one-step/width" in next(one["studies"] for one in said["theories"] if one["name"] == "one_step")
+
+
+FAULTY = """
+from firstlight.study import Arm, Study
+from firstlight.study.demo import Exponential
+from firstlight.study.registry import Theory
+THEORY = Theory(name="faulty", title="t", question="q?", problems={"p": Exponential},
+                studies="faulty:STUDIES",
+                claims={"raising": "faulty:raising"}, featured=("faulty/judged", "faulty/unwritten"))
+def raising(results):
+    raise KeyError("no such column")
+def study(name, problem, claims=None):
+    return Study(f"faulty/{name}", "d", problem, axes={"rate": [1.0, 2.0]}, arms={"theory": Arm("predict")},
+                 claims=claims)
+STUDIES = (study("unbuilt", "faulty:nowhere"), study("sound", "firstlight.study.demo:Exponential"),
+           study("judged", "firstlight.study.demo:Exponential", "faulty:raising"))
+"""
+
+
+def test_a_faulty_study_or_claim_takes_no_other_with_it(tmp_path):
+    plug_in(tmp_path, "faulty", FAULTY)
+    code = f"""
+from firstlight.show import foundation
+from firstlight.show.report import report
+from firstlight.study import registry
+foundation.CHAPTERS.clear()
+chosen = [registry.study("faulty/unbuilt"), registry.study("faulty/judged"), registry.study("faulty/sound")]
+report(chosen, store={str(tmp_path / "r.sqlite")!r}, destination={str(tmp_path / "r.html")!r}, workers=0)
+registry.featured()
+print(registry.broken()[0].consequence)
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, env=environment(tmp_path), timeout=240
+    )
+    assert "its featured studies cannot be used: ValueError: featured 'faulty/unwritten'" in done.stdout
+    page = (tmp_path / "r.html").read_text("utf-8")
+    assert "no such column" in page
+    assert "nowhere" in page
+    assert 'id="faulty-sound"' in page
+
+    claims = ["claims", "--theory", "faulty", "--store", tmp_path / "s.sqlite", "--workers", "0"]
+    (listed, _), errors = firstlight(tmp_path, ["study", "list"], claims)
+    lines = {line.split()[0]: line for line in listed.splitlines()}
+    assert (
+        "cannot be built: ValueError: faulty/unbuilt at rate = 1.0: problem = 'faulty:nowhere'"
+        in lines["faulty/unbuilt"]
+    )
+    assert "quick: 2 records" in lines["faulty/sound"]
+    assert "one-step/width" in lines
+    assert (
+        "faulty/judged: not judged, ValueError: claims of faulty/judged need what it does not have" in errors
+    )
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [("featured", "mine/a"), ("problems", ["p"]), ("commands", 3), ("page", 3), ("diagnose", {})],
+)
+def test_an_announcement_of_a_wrong_kind_names_its_field(field, value):
+    fields = {"name": "mine", "title": "t", "question": "q", "problems": {"p": "a:b"}, "studies": "a:S"}
+    with pytest.raises(ValueError, match=field):
+        Theory(**{**fields, field: value})
 
 
 def stieltjes_by_quadrature(ridge, aspect):

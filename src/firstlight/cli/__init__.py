@@ -63,7 +63,7 @@ for _theory in registry.theories().values():
         try:
             _add_commands(_theory)
         except (Exception, SystemExit) as error:  # a plug-in's commands must not take ours with them
-            registry.mark_broken(_theory.name, error)
+            registry.mark_broken(_theory.name, error, "commands")
 
 
 def main() -> None:
@@ -79,8 +79,8 @@ def main() -> None:
 
 
 def _tell_broken(named: int) -> int:
-    """Name the theories that cannot be used, all but the first few that were named already; count them."""
+    """Name what of theories cannot be used, all but the first few that were named already; count it."""
     failed = registry.broken()
     for one in failed[named:]:
-        print(f"theory {one.name} of {one.package} is left out: {one.error}", file=sys.stderr)
+        print(f"theory {one.name} of {one.package}: {one.consequence}", file=sys.stderr)
     return len(failed)

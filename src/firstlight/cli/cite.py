@@ -25,5 +25,7 @@ def cite(
         known = entries()
         plain = {key: {"type": known[key].kind, **dict(known[key].fields)} for key in keys}
         typer.echo(json.dumps(plain, indent=2, ensure_ascii=False))
-    else:
+    elif keys:
         typer.echo(bibtex(keys))
+    else:
+        typer.echo(f"{', '.join(names or ())}: announces no references", err=True)

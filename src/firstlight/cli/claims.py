@@ -32,19 +32,19 @@ def claims(
     from firstlight.study.evidence import claimed, rows
     from firstlight.study.evidence import save as keep
     from firstlight.study.run import run
-    from firstlight.study.store import Store
+    from firstlight.study.store import Store, StoreError
 
-    studies, done = claimed(theory, scale), []
-    if within is not None:
-        studies = [study for study in studies if _short(study, scale, within)]
+    table = []
     with resumable(), Store(store, write=True) as opened:
-        for study in studies:
+        for study in claimed(theory, scale):
             try:
-                run(study, opened, scale=scale, workers=workers)
-                done.append(study)
-            except (FileNotFoundError, ImportError, RuntimeError, ValueError) as error:
-                typer.echo(f"{study.name}: not run, {error}", err=True)  # images or an extra are missing
-        table = rows(opened, done, scale)
+                if within is None or _short(study, scale, within):
+                    run(study, opened, scale=scale, workers=workers)
+                    table += rows(opened, [study], scale)
+            except StoreError:
+                raise  # no other study could be kept either
+            except Exception as error:  # images or an extra are missing, or a plug-in fails
+                typer.echo(f"{study.name}: not judged, {type(error).__name__}: {error}", err=True)
     words = ["firstlight", "claims", *(["--theory", theory] if theory else []), "--scale", scale]
     words += [] if within is None else ["--within", f"{within:g}"]
     if html is not None:

@@ -103,12 +103,14 @@ def list_(as_json: AsJson = False) -> None:
     rows: list[dict[str, Any]] = []
     timed = costs()
     for study in studies().values():
-        sizes = {}
-        for scale in dict.fromkeys(("quick", *study.scales)):
-            at = study.at(scale)
-            seconds = timed.get(study.name, {}).get(scale)
-            sizes[scale] = {"points": at.size, "records": at.records, "seconds": seconds}
-        rows.append({"name": study.name, "description": study.description, "scales": sizes})
+        row: dict[str, Any] = {"name": study.name, "description": study.description, "scales": {}}
+        try:
+            for scale in dict.fromkeys(("quick", *study.scales)):
+                at, seconds = study.at(scale), timed.get(study.name, {}).get(scale)
+                row["scales"][scale] = {"points": at.size, "records": at.records, "seconds": seconds}
+        except Exception as error:  # of a plug-in; its other studies, and everybody else's, are listed
+            row["error"] = f"{type(error).__name__}: {error}"
+        rows.append(row)
     if as_json:
         typer.echo(json.dumps(rows, indent=2))
         return
@@ -119,6 +121,7 @@ def list_(as_json: AsJson = False) -> None:
             + (f", {duration(size['seconds'])}" if size["seconds"] is not None else "")
             for scale, size in row["scales"].items()
         ]
+        said = [f"cannot be built: {row['error']}"] if "error" in row else said
         typer.echo(f"{row['name']:{width}}  {row['description']} ({'; '.join(said)})")
 
 

@@ -27,13 +27,16 @@ def theories(
         }
         for theory in registry.theories().values()
     ]
-    failed = [asdict(one) for one in registry.broken()]
+    failed = registry.broken()
     if as_json:
-        typer.echo(json.dumps({"theories": rows, "broken": failed}, indent=2, ensure_ascii=False))
+        said = {"theories": rows, "broken": [asdict(one) for one in failed]}
+        typer.echo(json.dumps(said, indent=2, ensure_ascii=False))
         return
     for row in rows:
         typer.echo(f"{row['name']} ({row['package']}): {row['title']}")
         typer.echo(f"    {row['question']}")
-        typer.echo(f"    problems: {', '.join(row['problems'])}; {len(row['studies'])} studies")
+        count = len(row["studies"])
+        studies = "1 study" if count == 1 else f"{count} studies"
+        typer.echo(f"    problems: {', '.join(row['problems'])}; {studies}")
     for one in failed:
-        typer.echo(f"{one['name']} ({one['package']}): left out, {one['error']}")
+        typer.echo(f"{one.name} ({one.package}): {one.consequence}")

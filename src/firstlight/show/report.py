@@ -138,6 +138,8 @@ def report(
             raise  # no other study could be read or kept either
         except (FileNotFoundError, ImportError, RuntimeError) as error:
             page = _absent(title, str(error))  # images not fetched, or an extra not installed
+        except Exception as error:  # somebody else's theory, which takes no other chapter with it
+            page = _absent(title, f"{type(error).__name__}: {error}")
         pages.append(page)
         say(page.title, page.agreement or page.verdict, page.seconds)
     path = Path(destination)

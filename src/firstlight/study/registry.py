@@ -14,7 +14,7 @@ from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
 from typing import TYPE_CHECKING, Any
 
-from firstlight.maths.refusals import check_instance, refusal, unknown
+from firstlight.maths.refusals import check_instance, check_names, refusal, unknown
 from firstlight.references import Entry
 
 if TYPE_CHECKING:
@@ -84,10 +84,16 @@ class Theory:
             raise refusal("problems", self.problems, "name at least one problem")
         for kind, names in (
             (str, ("title", "question", "studies")),
-            (Mapping, ("references", "claims", "figures")),
+            (Mapping, ("problems", "references", "claims", "figures")),
         ):
             for name in names:
                 check_instance(name, getattr(self, name), kind)
+        check_names("featured", self.featured)
+        check_instance("commands", self.commands, str, type(None))
+        for name in ("diagnose", "page"):
+            given = getattr(self, name)
+            if not (given is None or isinstance(given, str) or callable(given)):
+                raise refusal(name, given, "be a callable, or where it stands, module:name")
         for key, entry in self.references.items():
             check_instance(f"references.{key}", entry, Entry)
 
@@ -99,17 +105,31 @@ class Theory:
 
 @dataclass(frozen=True)
 class Broken:
-    """A theory that is installed and cannot be used.
+    """A theory that is installed and cannot be used, or a part of one.
 
     Attributes
     ----------
     name, package, error : str
         The entry point's name, the package that brings it, and what went wrong.
+    part : str
+        What cannot be used, such as its commands; empty where it is all of the theory.
     """
 
     name: str
     package: str
     error: str
+    part: str = ""
+
+    @property
+    def consequence(self) -> str:
+        """What it means for a user.
+
+        Examples
+        --------
+        >>> Broken("mine", "mine 1.0", "KeyError: 'x'", "commands").consequence
+        "its commands cannot be used: KeyError: 'x'"
+        """
+        return f"{f'its {self.part} cannot be used' if self.part else 'left out'}: {self.error}"
 
 
 @cache
@@ -172,9 +192,9 @@ def register(theory: Theory) -> None:
     theories()[theory.name] = theory
 
 
-def mark_broken(name: str, error: BaseException) -> None:
-    """Note that a part of a theory, such as its studies or commands, cannot be loaded."""
-    failure = Broken(name, package(name), f"{type(error).__name__}: {error}")
+def mark_broken(name: str, error: BaseException, part: str) -> None:
+    """Note that a part of a theory, such as its studies or commands, cannot be used."""
+    failure = Broken(name, package(name), f"{type(error).__name__}: {error}", part)
     if failure not in _installed()[2]:
         _installed()[2].append(failure)
 
@@ -280,7 +300,7 @@ def studies() -> "dict[str, Study]":
         except (Exception, SystemExit) as error:
             if package(theory.name).startswith("firstlight "):
                 raise
-            mark_broken(theory.name, error)
+            mark_broken(theory.name, error, "studies")
     return catalogue
 
 
@@ -311,6 +331,11 @@ def study(name: str) -> "Study":
 
 def featured() -> "Sequence[Study]":
     """Return the studies of the short report: together a few minutes at the quick scale."""
-    known = studies()
-    names = [name for theory in theories().values() for name in theory.featured]
-    return [known[name] for name in names if name in known]
+    known, chosen = studies(), []
+    for theory in theories().values():
+        own = [name for name in known if name.startswith(f"{theory.slug}/")]
+        chosen += [known[name] for name in theory.featured if name in own]
+        missing = [name for name in theory.featured if name not in own]
+        if own and missing:
+            mark_broken(theory.name, unknown("featured", missing[0], own), "featured studies")
+    return chosen
