@@ -54,7 +54,15 @@ def wrong_imports(place: str, text: str, theory: str = "") -> set[str]:
     banned = {part.replace("*", theory).replace("/", ".") for part in FORBIDDEN[place]}
     if theory:
         banned |= THEORIES - {theory}
-    return {name for name in imported(text) for part in banned if name == part or name.startswith(f"{part}.")}
+    wrong = {name for name in imported(text) if _in(name, banned)}
+    if theory:  # of its own folder it may know its place and the definitions
+        own = {f"{theory}.{part}" for part in ("definitions", place.removeprefix("*/"))}
+        wrong |= {name for name in imported(text) if _in(name, {theory}) and not _in(name, own)}
+    return wrong
+
+
+def _in(name: str, parts: set[str]) -> bool:
+    return any(name == part or name.startswith(f"{part}.") for part in parts)
 
 
 def places(place: str) -> list[tuple[Path, str]]:
@@ -82,6 +90,8 @@ def test_the_import_rule_can_fail():
     across = "from firstlight.one_step.experiment.trial import simulate"
     assert wrong_imports("*/theory", across, "one_step") == {"one_step.experiment.trial.simulate"}
     assert wrong_imports("*/theory", across, "early_alignment") == {"one_step.experiment.trial.simulate"}
+    assert wrong_imports("*/experiment", "from firstlight.one_step.results import a", "one_step")
+    assert not wrong_imports("*/experiment", "from firstlight.one_step.definitions import a", "one_step")
 
 
 def named(text: str) -> set[str]:

@@ -9,7 +9,8 @@ import xarray as xr
 
 import firstlight
 from firstlight import one_step, phase_transition
-from firstlight.study.judge import judge, with_scales
+from firstlight.maths.scales import with_scales
+from firstlight.study.judge import judge
 from firstlight.study.run import run
 from firstlight.study.spec import Arm
 from firstlight.study.store import Store

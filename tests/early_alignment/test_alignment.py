@@ -5,8 +5,7 @@ import pytest
 from scipy.integrate import solve_ivp
 
 from firstlight.early_alignment.definitions.alignment import cosines, regions, right_sign_fraction
-from firstlight.early_alignment.definitions.rank import stable_rank
-from firstlight.early_alignment.definitions.trajectory import Observer
+from firstlight.early_alignment.definitions.trajectory import Observer, stable_rank
 from firstlight.early_alignment.experiment.descent import descent
 from firstlight.early_alignment.theory.align import align
 from firstlight.early_alignment.trajectory import flow

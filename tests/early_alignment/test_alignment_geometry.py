@@ -8,7 +8,7 @@ from scipy.optimize import minimize
 from sklearn.svm import SVC
 
 from firstlight.data.separable import separability, separable, toy
-from firstlight.early_alignment.definitions.rank import stable_rank
+from firstlight.early_alignment.definitions.trajectory import stable_rank
 from firstlight.early_alignment.theory.geometry import geometry
 from firstlight.early_alignment.theory.limits import limits, max_margin
 

@@ -13,10 +13,10 @@ from firstlight.study.registry import Theory
 
 if TYPE_CHECKING:
     from firstlight.data.separable import separability
+    from firstlight.early_alignment.definitions.setting import Setting
     from firstlight.early_alignment.definitions.start import gaussian_start
     from firstlight.early_alignment.experiment.descent import descent
     from firstlight.early_alignment.problem import Problem
-    from firstlight.early_alignment.setting import Setting
     from firstlight.early_alignment.theory.align import align
     from firstlight.early_alignment.theory.bounds import Bounds, bounds
     from firstlight.early_alignment.theory.design import Dropped, largest_scale, rows_to_drop
@@ -30,7 +30,7 @@ _NAMES = {
     "early_alignment.definitions.start": ["gaussian_start"],
     "early_alignment.experiment.descent": ["descent"],
     "early_alignment.problem": ["Problem"],
-    "early_alignment.setting": ["Setting"],
+    "early_alignment.definitions.setting": ["Setting"],
     "early_alignment.theory.align": ["align"],
     "early_alignment.theory.bounds": ["Bounds", "bounds"],
     "early_alignment.theory.design": ["Dropped", "largest_scale", "rows_to_drop"],

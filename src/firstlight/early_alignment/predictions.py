@@ -5,8 +5,8 @@ import math
 import numpy as np
 import xarray as xr
 
-from firstlight.early_alignment.setting import Setting
-from firstlight.early_alignment.tables import observed
+from firstlight.early_alignment.definitions.setting import Setting
+from firstlight.early_alignment.definitions.tables import observed
 from firstlight.early_alignment.theory.align import align
 from firstlight.early_alignment.theory.bounds import bounds
 from firstlight.early_alignment.theory.fitting import fitting_bound, settles_quietly, settling_time

@@ -10,9 +10,9 @@ from numpy.typing import ArrayLike
 from firstlight.data.files import load
 from firstlight.data.separable import own_points
 from firstlight.early_alignment.definitions.alignment import right_sign_fraction
+from firstlight.early_alignment.definitions.setting import Setting
 from firstlight.early_alignment.predictions import bound, exact, law, limit
 from firstlight.early_alignment.runs import by_descent, by_flow
-from firstlight.early_alignment.setting import Setting
 from firstlight.early_alignment.theory.bounds import bounds
 from firstlight.early_alignment.theory.geometry import geometry
 from firstlight.maths.checks import check_count

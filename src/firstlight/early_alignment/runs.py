@@ -5,11 +5,11 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
+from firstlight.early_alignment.definitions.setting import Setting
+from firstlight.early_alignment.definitions.tables import observed
 from firstlight.early_alignment.experiment.descent import descent
 from firstlight.early_alignment.experiment.equations import sliding_distance
 from firstlight.early_alignment.experiment.flow import headroom, integrate
-from firstlight.early_alignment.setting import Setting
-from firstlight.early_alignment.tables import observed
 from firstlight.early_alignment.trajectory import arrived, check_scale
 
 _MOST_STEPS = 10**8  # of gradient descent: an hour or so

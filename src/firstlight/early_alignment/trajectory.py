@@ -9,11 +9,11 @@ import xarray as xr
 from firstlight.data.separable import separability, two_classes
 from firstlight.early_alignment.definitions.alignment import regions
 from firstlight.early_alignment.definitions.start import lengths
+from firstlight.early_alignment.definitions.tables import stack, table
 from firstlight.early_alignment.definitions.trajectory import Observer
 from firstlight.early_alignment.experiment.continuation import Continuation, follow_classes, follow_neurons
 from firstlight.early_alignment.experiment.equations import WALL, sliding_distance
 from firstlight.early_alignment.experiment.flow import headroom
-from firstlight.early_alignment.tables import stack, table
 from firstlight.early_alignment.theory.align import align
 from firstlight.early_alignment.theory.fitting import settling_time
 from firstlight.early_alignment.theory.limits import limits

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from firstlight.data.labels import Classification, Regression
     from firstlight.data.mixture import GaussianMixture, Spiked
     from firstlight.one_step.degrees import DegreeWarning, needed_degree
-    from firstlight.one_step.estimators import OneStepClassifier, OneStepRegressor
+    from firstlight.one_step.experiment.estimators import OneStepClassifier, OneStepRegressor
     from firstlight.one_step.problem import Problem
     from firstlight.one_step.spectrum import SpectrumProblem
     from firstlight.one_step.theory.degree import hermite_degree
@@ -24,7 +24,7 @@ _NAMES = {
     "data.labels": ["Classification", "Regression"],
     "data.mixture": ["GaussianMixture", "Spiked"],
     "one_step.degrees": ["DegreeWarning", "needed_degree"],
-    "one_step.estimators": ["OneStepClassifier", "OneStepRegressor"],
+    "one_step.experiment.estimators": ["OneStepClassifier", "OneStepRegressor"],
     "one_step.problem": ["Problem"],
     "one_step.spectrum": ["SpectrumProblem"],
     "one_step.theory.degree": ["hermite_degree"],

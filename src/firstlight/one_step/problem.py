@@ -17,12 +17,17 @@ from firstlight.maths.activations import Activation
 from firstlight.maths.checks import check_count, check_number
 from firstlight.maths.refusals import check_choice
 from firstlight.maths.rng import RNGLike, SeedLike, generator
+from firstlight.one_step.assumptions import assumptions_of
 from firstlight.one_step.definitions import SecondLayer, Setting, Streams
 from firstlight.one_step.degrees import surrogate_degree
 from firstlight.one_step.experiment.trial import Model, Risk, TrainedNetwork, run_trial, train
-from firstlight.one_step.methods import assumptions_of, given_a_first_layer, without_a_network
 from firstlight.one_step.results import RESOLVED, Convention, averaged, dataset
-from firstlight.one_step.theory.predictions import Choice, choose_equivalent
+from firstlight.one_step.theory.predictions import (
+    Choice,
+    choose_equivalent,
+    given_a_first_layer,
+    without_a_network,
+)
 from firstlight.study.problem import Assumption, Cost
 
 

@@ -8,8 +8,9 @@ import xarray as xr
 
 from firstlight.data.labels import label_variance
 from firstlight.maths.refusals import check_choice
+from firstlight.maths.scales import with_scales
 from firstlight.one_step.definitions import Setting
-from firstlight.study.judge import standard_errors, with_scales
+from firstlight.study.judge import standard_errors
 
 Convention = Literal["full", "half"]
 # Features that are Gaussian given a few coordinates miss about so much of the labels' variance: with a spike

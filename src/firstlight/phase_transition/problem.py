@@ -10,6 +10,7 @@ from scipy.special import gammainc, gammaincinv
 from firstlight.data.multi_index import MultiIndexSample
 from firstlight.maths.refusals import check_flag
 from firstlight.maths.rng import RNGLike, SeedLike, generator
+from firstlight.maths.scales import with_scales
 from firstlight.measure.hessian import extreme_eigenpairs, hessian_operator
 from firstlight.phase_transition.definitions import Training, default_times
 from firstlight.phase_transition.experiment.descent import DescentPath, descend, orthogonal_start
@@ -18,7 +19,7 @@ from firstlight.phase_transition.theory.dmft import SCRAMBLES, dmft, memory_byte
 from firstlight.phase_transition.theory.escape import freedom_of
 from firstlight.phase_transition.theory.path import TOLERANCE, DmftPath
 from firstlight.phase_transition.theory.resolvent import BranchLost
-from firstlight.study.judge import standard_errors, with_scales
+from firstlight.study.judge import standard_errors
 from firstlight.study.problem import Cost
 
 _LINEAR = 0.03  # squared cosine up to which overlaps grow as in the linear regime

@@ -11,7 +11,6 @@ import numpy as np
 from scipy.optimize import lsq_linear
 
 from firstlight.early_alignment.definitions.alignment import cosines, regions
-from firstlight.early_alignment.definitions.rank import stable_rank
 
 
 @dataclass(frozen=True, eq=False)
@@ -152,3 +151,25 @@ class Observer:
 def _across(rows: np.ndarray, directions: np.ndarray) -> np.ndarray:
     """Return what is left of rows across unit directions, one each or one for all."""
     return np.asarray(rows - (rows * directions).sum(axis=-1, keepdims=True) * directions)
+
+
+def stable_rank(W: np.ndarray) -> float:
+    """Compute ‖W‖²_F / ‖W‖²₂, which is at most the rank and does not jump with small singular values.
+
+    Parameters
+    ----------
+    W : ndarray of shape (h, D)
+        Any matrix.
+
+    Returns
+    -------
+    float
+        At least 1; NaN for a zero matrix.
+
+    Examples
+    --------
+    >>> stable_rank(np.diag([2.0, 2.0, 1.0]))
+    2.25
+    """
+    values = np.linalg.svd(W, compute_uv=False)
+    return float((values**2).sum() / values[0] ** 2) if values[0] > 0 else float("nan")

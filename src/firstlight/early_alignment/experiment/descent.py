@@ -7,8 +7,8 @@ import xarray as xr
 
 from firstlight.data.separable import two_classes
 from firstlight.early_alignment.definitions.start import polar
+from firstlight.early_alignment.definitions.tables import one_by_one, stack, table
 from firstlight.early_alignment.definitions.trajectory import Observer
-from firstlight.early_alignment.tables import one_by_one, stack, table
 from firstlight.maths.checks import check_array, check_neurons
 from firstlight.maths.losses import margin_loss
 from firstlight.maths.refusals import check_flag

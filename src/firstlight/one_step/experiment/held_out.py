@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from firstlight.one_step.estimators import OneStepClassifier, OneStepRegressor
+from firstlight.one_step.experiment.estimators import OneStepClassifier, OneStepRegressor
 
 
 def trained_error(

@@ -1,5 +1,6 @@
-"""Predictions for a sampled first layer: which equivalent is used, and its observables."""
+"""What a setting predicts: given a sampled first layer, or without a network."""
 
+from contextlib import nullcontext
 from typing import Literal
 
 import numpy as np
@@ -7,15 +8,47 @@ import numpy as np
 from firstlight.data.labels import Classification, Labels
 from firstlight.data.mixture import GaussianMixture, Spiked
 from firstlight.maths.activations import Activation
+from firstlight.maths.workers import Workers
+from firstlight.one_step.definitions import Setting, Streams
+from firstlight.one_step.theory.asymptotic import asymptotic
 from firstlight.one_step.theory.classwise import classwise_equivalent
 from firstlight.one_step.theory.deterministic import Equivalent, pooled_equivalents
-from firstlight.one_step.theory.first_layer import mean_features
+from firstlight.one_step.theory.first_layer import mean_features, sampled_first_layer, stepped_first_layer
 from firstlight.one_step.theory.moments import feature_moments
 from firstlight.one_step.theory.scores import misclassification
 
 Choice = Literal["auto", "one covariance", "class-wise"]
 _NODES = 256
 _UNEQUAL = 0.05  # by so much may the traces of classes differ: their errors then move by about half as much
+_SMALL = 2000  # neurons
+
+
+def given_a_first_layer(
+    setting: Setting, sizes: list[int], stream: Streams, equivalent: Choice
+) -> dict[str, np.ndarray]:
+    """Draw a first layer, take its step, and predict the read-out by deterministic equivalents."""
+    # Up to this size our threads gain more than those of BLAS, which would spin beside them.
+    with Workers() if setting.width <= _SMALL else nullcontext():
+        first, second, x, y = sampled_first_layer(setting, stream)
+        trained = stepped_first_layer(first, second, setting.sigma, x, y, setting.step_size)
+        update = (trained - first).T @ second
+        del first, x, y
+        return deterministic(
+            trained, update, setting.sigma, setting.mixture, setting.labels, sizes=sizes,
+            ridges=setting.ridges, equivalent=equivalent, rng=stream("test"),
+        )  # fmt: skip
+
+
+def without_a_network(
+    setting: Setting, sizes: list[int], rng: np.random.Generator, draws: int, nodes: int
+) -> list[dict[str, np.ndarray]]:
+    """Predict from the laws of neurons and inputs alone, once for each draw of the quadrature."""
+    with Workers():  # threads of BLAS cost more than they bring on matrices this small
+        return asymptotic(
+            setting.mixture, setting.labels, setting.sigma, width=setting.width, sizes=sizes,
+            gradient_samples=setting.step_samples, step_size=setting.step_size, ridges=setting.ridges,
+            rng=rng, draws=draws, nodes=nodes, second_layer=setting.second_layer,
+        )  # fmt: skip
 
 
 def choose_equivalent(mixture: GaussianMixture) -> Choice:

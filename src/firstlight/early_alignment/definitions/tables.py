@@ -6,10 +6,10 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
+from firstlight.early_alignment.definitions.setting import Setting
 from firstlight.early_alignment.definitions.trajectory import Observer
-from firstlight.early_alignment.setting import Setting
 from firstlight.maths.losses import margin_loss
-from firstlight.study.judge import with_scales
+from firstlight.maths.scales import with_scales
 
 
 def one_by_one(directions: np.ndarray, log_norms: np.ndarray) -> dict[str, np.ndarray]:
