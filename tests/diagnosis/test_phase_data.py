@@ -43,6 +43,16 @@ def test_whitening_does_not_depend_on_units():
     assert np.allclose(np.abs(one), np.abs(other), rtol=1e-6, atol=1e-8)
 
 
+def test_columns_that_add_up_to_others_are_no_hidden_direction():
+    """One column too many (all of a category's indicators) is a direction of variance zero in every class."""
+    rng = np.random.default_rng(0)
+    x = np.column_stack([rng.normal(size=(300, 4)), np.eye(3)[rng.integers(3, size=300)]])
+    z = whitened(x)
+    assert z.shape == (300, 6)
+    assert np.allclose(z.var(axis=0), 1, atol=0.1)  # Ledoit-Wolf shrinks by a few per cent
+    assert whitened(x[:6]).shape == (6, 7)  # too few rows to tell
+
+
 def test_blocks_hold_every_row_once_and_permutations_stay_inside():
     scores = np.random.default_rng(0).normal(size=(137, 2))
     groups = blocks(scores)
@@ -257,6 +267,14 @@ def known(p_easy, p_hard, halves=(), **more):
 def test_advice_waits_for_all_halves(easy, hard, halves, words):
     """Networks far better than lines, yet two halves of three are no reason to say so."""
     data, state = known(easy, hard, [(0.9, 0.3), (0.91, 0.31), (0.9, 0.3)][:halves])
+    assert re.match(words, _advice(data, state)[0])
+
+
+@pytest.mark.parametrize(("share", "words"), [(0.2, "Use a network: .* more than"), (0.8, "A linear model")])
+def test_columns_are_named_only_if_the_network_uses_them(share, words):
+    data, state = known(0.005, 0.005, [(0.9, 0.3), (0.91, 0.31), (0.9, 0.3)])
+    for half in state.halves:
+        half["hard network"] = share
     assert re.match(words, _advice(data, state)[0])
 
 

@@ -161,7 +161,7 @@ def _numbers(columns: dict[str, np.ndarray]) -> np.ndarray:
     first = columns[odd[0]]
     row = next((i for i, value in enumerate(first) if not _is_number(value)), 0)
     if first[row] is None:
-        raise Refusal(f"column {odd[0]!r}, row {row + 1}: the value is missing")
+        raise Refusal(f"column {odd[0]!r}, row {row + 1}: the value is missing; fill it in, or leave out")
     raise Refusal(
         f"column {odd[0]!r}, row {row + 1}: {str(first[row])[:40]!r} is not a number; encode or leave out "
         f"(without): {_listed(odd)}"
@@ -200,7 +200,7 @@ def check_features(array: np.ndarray, names: list[str] | None) -> np.ndarray:
         place = f"column {names[column]!r}" if names else f"column {column + 1}"
         raise Refusal(
             f"{len(bad)} values are missing or infinite; first {features[row, column]} at row "
-            f"{row + 1}, {place}"
+            f"{row + 1}, {place}; fill them in, or leave out rows or columns"
         )
     return features
 

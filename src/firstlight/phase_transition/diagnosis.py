@@ -174,6 +174,11 @@ def _advice(data: UserData, state: State) -> tuple[str, ...]:
         if not _network_wins(state):
             return ("A hidden direction shows, but a network does not beat a linear model: begin with that.",)
         names = listed([data.names[i] for i, _ in _columns(state, state.z @ state.hard.directions[:, 0])])
+        if mean_of_halves(state, "hard network")[0] < 0.5:
+            return (
+                "Use a network: a linear model misses what it sees. That is more than the direction that "
+                f"shows ({names}), such as the length of the rows.",
+            )
         return (f"A linear model misses what is hidden: use a network, or squares and products of {names}.",)
     if _network_wins(state):
         return ("Use a network: the labels do not follow a line, and it does better than a linear model.",)

@@ -18,6 +18,9 @@ _MOST = 12  # directions of a kind
 def whitened(x: np.ndarray) -> np.ndarray:
     """Return rows with mean zero and covariance near the identity, by the Ledoit-Wolf estimate.
 
+    Directions in which more rows than columns do not vary at all (a column that others add up to) are left
+    out: their variance of zero would pass for a hidden direction that every label shows.
+
     Examples
     --------
     >>> z = whitened(np.random.default_rng(0).normal(size=(5000, 2)) * [1.0, 10.0])
@@ -29,7 +32,9 @@ def whitened(x: np.ndarray) -> np.ndarray:
     x = x - x.mean(axis=0)
     x = x / np.maximum(x.std(axis=0), 1e-300)  # units play no part in whitening
     values, vectors = np.linalg.eigh(ledoit_wolf(x, assume_centered=True)[0])
-    return np.asarray((x @ vectors) / np.sqrt(np.maximum(values, 1e-12 * values[-1])))
+    rows, spread = x @ vectors, (x @ vectors).var(axis=0)
+    varies = (spread > 1e-12 * spread.max()) | (len(x) <= x.shape[1])
+    return np.asarray(rows[:, varies] / np.sqrt(np.maximum(values[varies], 1e-12 * values[-1])))
 
 
 def slices(y: np.ndarray, classes: int) -> np.ndarray:
