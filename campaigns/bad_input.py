@@ -119,7 +119,7 @@ FUNCTIONS: list[tuple[Callable[..., Any], dict[str, Any]]] = [
     (one_step.needed_degree, {"problem": one_step.Problem.scaled(**_SCALED)}),
     (early_alignment.align, _START),
     (early_alignment.largest_scale, _START),
-    (early_alignment.flow, {**_START, "log_scale": -3.0, "t_max": 1.0, "observations": 3}),
+    (early_alignment.flow, {**_START, "log_scale": -3.0, "until": 1.0, "observations": 3}),
     (early_alignment.descent, {"X": _POINTS, "y": _SIGNS, "first_layer": np.eye(2),
                                "second_layer": [1.0, -1.0], "steps": 5, "observations": 3}),
     (early_alignment.gaussian_start, {"width": 3, "dimension": 2, "scale": 0.1}),

@@ -15,7 +15,7 @@ X, y = toy()
 rng = np.random.default_rng(0)
 W, signs = rng.normal(size=(40, 2)), rng.choice([-1, 1], 40)
 run = early_alignment.flow(
-    X, y, W, signs, log_scale=np.log(1e-4), t_max=5.0, observations=400
+    X, y, W, signs, log_scale=np.log(1e-4), until=5.0, observations=400
 )
 figure, (top, bottom) = plt.subplots(
     2, 1, figsize=(6.5, 5), sharex=True, layout="constrained"

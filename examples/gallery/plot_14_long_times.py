@@ -15,7 +15,7 @@ X, y = toy()
 rng = np.random.default_rng(0)
 W, signs = rng.normal(size=(30, 2)), rng.choice([-1, 1], 30)
 run = early_alignment.flow(
-    X, y, W, signs, log_scale=-9.0, t_max=1e12, observations=200
+    X, y, W, signs, log_scale=-9.0, until=1e12, observations=200
 )
 end = early_alignment.limits(X, y)
 late = run.time > 10

@@ -56,7 +56,7 @@ for scale in (1e-3, 1e-4, 1e-5):
         directions,
         signs,
         log_scale=np.log(scale),
-        t_max=2 * path.last_event,
+        until=2 * path.last_event,
         observations=20,
     )
     print(

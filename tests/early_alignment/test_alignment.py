@@ -130,7 +130,7 @@ def test_flow_and_descent_see_how_fast_a_sliding_neuron_moves():
     X, y, W, v = interleaved(2, 1)
     times = np.array([0.0, 1.5, 4.0, 9.0])
     expected = np.array(turning_of_small_starts(X, y, W, v, times))
-    walked = flow(X, y, W, v, -40.0, t_max=9.0, observations=times, reduction="mean", switch_error=1e-18)
+    walked = flow(X, y, W, v, -40.0, until=9.0, observations=times, reduction="mean", switch_error=1e-18)
     stepped = descent(X, y, 1e-9 * W, 1e-9 * v, step_size=1e-3, observations=[0, 1500, 4000, 9000])
     assert walked.direction_change.values == pytest.approx(expected, abs=1e-3)  # walls are 1e-4 wide
     assert stepped.direction_change.values == pytest.approx(expected, abs=2e-2)  # a step is 1e-3 long

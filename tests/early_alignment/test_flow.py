@@ -80,7 +80,7 @@ def test_a_spent_budget_is_told(monkeypatch):
     monkeypatch.setattr("firstlight.early_alignment.experiment.solver._BUDGET", 100)
     X, y = toy()
     W, s = start(5, 2)
-    run = ea.flow(X, y, W, s, -5.0, t_max=1e3, observations=10)
+    run = ea.flow(X, y, W, s, -5.0, until=1e3, observations=10)
     assert not bool(run.converged)
     assert "budget of evaluations spent" in run.note
     assert "slide" not in run.note  # the toy is separable: nothing slides
@@ -92,7 +92,7 @@ def test_width_free_form_equals_all_neurons():
     X, y = separable(10, 4, 0.3, 0, norms=(0.5, 1.5))
     W, s = start(40, 4)
     both = {
-        form: ea.flow(X, y, W, s, -15.0, t_max=1e5, observations=24, method=form)
+        form: ea.flow(X, y, W, s, -15.0, until=1e5, observations=24, method=form)
         for form in ("neurons", "classes")
     }
     for name in ("log_loss", "margin_plus", "margin_minus", "output_plus"):
@@ -132,12 +132,12 @@ def test_switch_error_is_of_the_order_asked_for():
     X, y = separable(8, 4, 0.3, 2)
     W, s = start(12, 4)
     tight = ea.flow(
-        X, y, W, s, -20.0, t_max=30.0, observations=[5.0, 30.0], switch_error=1e-10, tolerance=1e-11
+        X, y, W, s, -20.0, until=30.0, observations=[5.0, 30.0], switch_error=1e-10, tolerance=1e-11
     )
     errors = []
     for level in (1e-3, 1e-5):
         run = ea.flow(
-            X, y, W, s, -20.0, t_max=30.0, observations=[5.0, 30.0], switch_error=level, tolerance=1e-11
+            X, y, W, s, -20.0, until=30.0, observations=[5.0, 30.0], switch_error=level, tolerance=1e-11
         )
         assert 0.3 * level < run.switch_output < 3 * level  # rates of growth times lengths are of order one
         errors.append(float(np.abs(run.log_loss - tight.log_loss).max()))
@@ -149,8 +149,8 @@ def test_switch_in_the_middle_of_alignment_agrees_with_no_switch():
     """A start too large for the exact path to finish: the rest, kinks included, is integrated."""
     X, y = separable(6, 3, 0.3, 1)
     W, s = start(8, 3)
-    some = ea.flow(X, y, W, s, np.log(2e-3), t_max=20.0, observations=[0.0, 0.3, 20.0], switch_error=1e-4)
-    none = ea.flow(X, y, W, s, np.log(2e-3), t_max=20.0, observations=[0.0, 0.3, 20.0], switch_error=1e-12)
+    some = ea.flow(X, y, W, s, np.log(2e-3), until=20.0, observations=[0.0, 0.3, 20.0], switch_error=1e-4)
+    none = ea.flow(X, y, W, s, np.log(2e-3), until=20.0, observations=[0.0, 0.3, 20.0], switch_error=1e-12)
     assert none.switch_time == 0
     assert 0 < some.switch_time < some.t1
     assert np.abs(some.log_loss - none.log_loss).max() < 1e-3  # of the order of the switch
@@ -161,7 +161,7 @@ def test_scale_shifts_the_clock_and_nothing_else():
     X, y = toy()
     W, s = start(30, 2)
     slow = min(np.linalg.norm(X[y == label].sum(axis=0)) for label in (1, -1))
-    marks = [ea.flow(X, y, W, s, scale, t_max=1e6, observations=50).t2 for scale in (-1e3, -2e3)]
+    marks = [ea.flow(X, y, W, s, scale, until=1e6, observations=50).t2 for scale in (-1e3, -2e3)]
     assert marks[1] - marks[0] == pytest.approx(1e3 / slow, rel=1e-4)  # t2 is interpolated on a fine grid
 
 
@@ -169,7 +169,7 @@ def test_limits_at_the_end_of_floating_point():
     X, y = toy()
     W, s = start(50, 2)
     end = ea.limits(X, y)
-    run = ea.flow(X, y, W, s, -100_000 * np.log(10), t_max=1e300, observations=[0.0, 1e6, 1e20, 1e100, 1e300])
+    run = ea.flow(X, y, W, s, -100_000 * np.log(10), until=1e300, observations=[0.0, 1e6, 1e20, 1e100, 1e300])
     assert bool(run.converged)
     assert float(run.stable_rank[-1]) == pytest.approx(end.stable_rank, abs=1e-6)
     decay = np.exp(run.log_loss.values[1:] + np.log(run.time.values[1:])) * np.log(run.time.values[1:])
@@ -185,7 +185,7 @@ def test_limits_at_the_end_of_floating_point():
 def test_neurons_turn_to_the_max_margin_direction_not_the_centre():
     X, y = separable(8, 3, 0.3, 4, norms=(0.5, 2.0))
     W, s = start(20, 3)
-    run = ea.flow(X, y, W, s, -30.0, t_max=1e300, observations=[10.0, 1e6, 1e300])
+    run = ea.flow(X, y, W, s, -30.0, until=1e300, observations=[10.0, 1e6, 1e300])
     for name in ("plus", "minus"):
         to_margin, to_center = run[f"margin_cosine_{name}"].values, run[f"cosine_{name}"].values
         assert to_margin[-1] > 0.9995
@@ -198,7 +198,7 @@ def test_loss_bound_and_rank_bound_at_every_output(loss):
     X, y = separable(10, 4, 0.4, 1, norms=(0.7, 1.4))
     W, s = start(30, 4)
     scale = -60.0
-    run = ea.flow(X, y, W, s, scale, loss=loss, t_max=1e12, observations=160)
+    run = ea.flow(X, y, W, s, scale, loss=loss, until=1e12, observations=160)
     promised = ea.bounds(ea.geometry(X, y, W, s), 30, scale, loss=loss)
     fitting = run.time.values >= run.t2
     t, L = run.time.values[fitting], run.loss.values[fitting]
@@ -214,7 +214,7 @@ def test_loss_bound_and_rank_bound_at_every_output(loss):
 def test_t1_is_that_of_the_flow_also_when_neurons_turn_after_the_switch(log_scale):
     X, y = separable(10, 4, 0.3, 3)
     W, s = start(12, 4)
-    run = ea.flow(X, y, W, s, log_scale, t_max=20.0, observations=40)
+    run = ea.flow(X, y, W, s, log_scale, until=20.0, observations=40)
     path = ea.align(X, y, W, s)
     times = np.linspace(0, 20, 20_001)
     fine = integrate(X, y, W, np.full(12, log_scale), s, times, tolerance=1e-7)
@@ -227,14 +227,14 @@ def test_t1_is_that_of_the_flow_also_when_neurons_turn_after_the_switch(log_scal
 
 def test_as_many_outputs_as_asked_for():
     X, y = [[1, 0], [1, 1]], [1, 1]
-    for log_scale, t_max in ((1.0, 10.0), (-5.0, 100.0), (-1e3, 1.0)):
-        run = ea.flow(X, y, [[1, 2], [2, 1]], [1, 1], log_scale, "exp", t_max, np.int64(9))
+    for log_scale, until in ((1.0, 10.0), (-5.0, 100.0), (-1e3, 1.0)):
+        run = ea.flow(X, y, [[1, 2], [2, 1]], [1, 1], log_scale, "exp", until, np.int64(9))
         assert run.sizes["time"] == 9
-        assert (float(run.time[0]), float(run.time[-1])) == pytest.approx((0, t_max))
+        assert (float(run.time[0]), float(run.time[-1])) == pytest.approx((0, until))
 
 
 def test_all_dead_stays_where_it_is():
-    run = ea.flow([[1, 0], [1, 1]], [1, 1], [[-1, -1]], [1], -5.0, t_max=10.0, observations=5)
+    run = ea.flow([[1, 0], [1, 1]], [1, 1], [[-1, -1]], [1], -5.0, until=10.0, observations=5)
     assert (run.dead == 1).all()
     assert np.allclose(run.loss, 2.0)
 
@@ -244,7 +244,7 @@ def test_data_that_are_not_separable_still_run():
     rng = np.random.default_rng(1)
     X, y = rng.normal(size=(8, 3)), rng.choice([-1, 1], 8)
     W, s = rng.normal(size=(6, 3)), rng.choice([-1, 1], 6)
-    run = ea.flow(X, y, W, s, -8.0, t_max=1e3, observations=[0.0, 2.0, 5.0, 1e3])
+    run = ea.flow(X, y, W, s, -8.0, until=1e3, observations=[0.0, 2.0, 5.0, 1e3])
     assert bool(run.converged)
     assert run.note == ""
     assert (np.diff(run.loss) < 0).all()
@@ -255,16 +255,16 @@ def test_data_that_are_not_separable_still_run():
     # Errors of order 1e-3 from both: the step, and walls of width 1e-4.
     assert np.allclose(run.loss[:3], 8 * slow.loss, rtol=1e-2)
     with pytest.raises(ValueError, match="method = 'classes'"):
-        ea.flow(X, y, W, s, -8.0, t_max=3.0, method="classes")
+        ea.flow(X, y, W, s, -8.0, until=3.0, method="classes")
 
 
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"t_max": 0.0}, "t_max = 0"),
-        ({"t_max": 1e301}, "t_max"),
-        ({"t_max": "a"}, "t_max = 'a'"),
-        ({"t_max": None}, "t_max = None"),
+        ({"until": 0.0}, "until = 0"),
+        ({"until": 1e301}, "until"),
+        ({"until": "a"}, "until = 'a'"),
+        ({"until": None}, "until = None"),
         ({"log_scale": np.nan}, "log_scale = nan"),
         ({"log_scale": [1]}, "log_scale = "),
         ({"switch_error": -1.0}, "switch_error = -1.0: must be a number in"),

@@ -32,7 +32,7 @@ def test_t2_of_classes_that_rise_one_after_the_other():
     X, y = np.array([[3, 0], [3, 1], [-0.02, -0.005], [-0.02, 0.004]]), np.array([1, 1, -1, -1])
     rng = np.random.default_rng(0)
     W, s = rng.normal(size=(8, 2)), rng.choice([-1, 1], 8)
-    marks = {ea.flow(X, y, W, s, -4.0, t_max=1e6, observations=count).t2 for count in (2, 4, 64)}
+    marks = {ea.flow(X, y, W, s, -4.0, until=1e6, observations=count).t2 for count in (2, 4, 64)}
     assert len(marks) == 1  # not only close: outputs have no influence on the steps
     times = np.linspace(100, 115, 3001)
     slow, parts = cartesian(X, y, W, s, -4.0, 115, t_eval=times)
@@ -45,7 +45,7 @@ def test_t2_of_data_that_are_not_separable():
     """One neuron, one point with labels +, +, -: f' = 2f (2e^-f - e^f), so that t2 is an integral."""
     expected = quad(lambda f: 1 / (2 * f * (2 * np.exp(-f) - np.exp(f))), np.exp(-10), 0.25, limit=200)[0]
     for outputs in (4, [0.0, 1.0]):
-        run = ea.flow([[1]] * 3, [1, 1, -1], [[1]], [1], -5.0, t_max=1e3, observations=outputs)
+        run = ea.flow([[1]] * 3, [1, 1, -1], [[1]], [1], -5.0, until=1e3, observations=outputs)
         assert run.t2 == pytest.approx(expected, rel=1e-5)  # the switch is at 1e-6
 
 
@@ -53,7 +53,7 @@ def test_t1_long_after_the_switch():
     rng = np.random.default_rng(0)
     X, y = separable(8, 3, 0.3, rng=rng, norms=(0.3, 2))
     W, s = rng.normal(size=(6, 3)), rng.choice([-1, 1], 6)
-    marks = {ea.flow(X, y, W, s, -3.0, t_max=1e6, observations=count).t1 for count in (2, 16, 128)}
+    marks = {ea.flow(X, y, W, s, -3.0, until=1e6, observations=count).t1 for count in (2, 16, 128)}
     assert len(marks) == 1
     times = np.linspace(0, 60, 6001)
     slow, parts = cartesian(X, y, W, s, -3.0, 60, t_eval=times)
@@ -61,15 +61,15 @@ def test_t1_long_after_the_switch():
     last = np.flatnonzero((active[1:] != active[:-1]).any(axis=(1, 2)))[-1]
     t1 = marks.pop()
     assert times[last] - 1e-3 < t1 < times[last + 1] + 1e-3  # kinks cost both some digits of 1e-9
-    before = ea.flow(X, y, W, s, -3.0, t_max=float(times[last]), observations=4)
-    assert before.t1 == np.inf  # one is still on its way at t_max
+    before = ea.flow(X, y, W, s, -3.0, until=float(times[last]), observations=4)
+    assert before.t1 == np.inf  # one is still on its way at until
 
 
 def test_a_neuron_in_the_other_class_s_region_has_not_arrived():
     X, y = np.array([[1, 0], [-1, 0.1]]), [1, -1]
     start = np.array([-1, 0.5])  # active on exactly the negative datum, with a positive sign
     assert (X @ start > 0).tolist() == [False, True]
-    early, late = (ea.flow(X, y, [start], [1], -20.0, t_max=t_max).t1 for t_max in (0.1, 10.0))
+    early, late = (ea.flow(X, y, [start], [1], -20.0, until=until).t1 for until in (0.1, 10.0))
     assert early == np.inf
     # Against a plain walk in small steps.
     u, step, flips = start / np.linalg.norm(start), 1e-4, []
@@ -80,11 +80,11 @@ def test_a_neuron_in_the_other_class_s_region_has_not_arrived():
         flips += [(k + 1) * step] if ((X @ u > 0) != active).any() else []
     assert late == pytest.approx(flips[-1], abs=1e-3)  # Euler's error, of the order of the step
     # On the ray of the other class's centre it stays there for ever.
-    assert ea.flow(X, y, [[-1, 0.1]], [1], -20.0, t_max=10.0).t1 == np.inf
+    assert ea.flow(X, y, [[-1, 0.1]], [1], -20.0, until=10.0).t1 == np.inf
 
 
 def test_two_outputs_are_the_ends():
-    run = ea.flow([[1, 0], [1, 1]], [1, 1], [[1, 2]], [1], -20.0, t_max=1e6, observations=2)
+    run = ea.flow([[1, 0], [1, 1]], [1, 1], [[1, 2]], [1], -20.0, until=1e6, observations=2)
     assert run.time.values.tolist() == [0, 1e6]
 
 
@@ -98,10 +98,10 @@ def test_a_start_that_overflows_is_refused(log_scale):
 
 def test_a_start_that_is_exponentially_wrong_is_refused():
     """yf = -e^{2 log_scale}: the slope of the exponential loss is e^300 at log_scale = log(300)/2 = 2.852."""
-    assert bool(ea.flow([[1]], [1], [[1]], [-1], 2.8, t_max=1.0, observations=2).converged)
+    assert bool(ea.flow([[1]], [1], [[1]], [-1], 2.8, until=1.0, observations=2).converged)
     with pytest.raises(ValueError, match=r"must be at most 2\.85189"):
         ea.flow([[1]], [1], [[1]], [-1], 2.9)
-    assert bool(ea.flow([[1]], [1], [[1]], [-1], 200.0, "logistic", t_max=1.0, observations=2).converged)
+    assert bool(ea.flow([[1]], [1], [[1]], [-1], 200.0, "logistic", until=1.0, observations=2).converged)
 
 
 @pytest.mark.parametrize("wanted", ["both", "one class", "all dead"])
@@ -115,7 +115,7 @@ def test_width_free_form_counts_the_dead(wanted):
         W = -X[:5] - X.sum(axis=0)
         s = np.ones(5)
     runs = [
-        ea.flow(X, y, W, s, -30.0, t_max=1e4, observations=6, method=form) for form in ("neurons", "classes")
+        ea.flow(X, y, W, s, -30.0, until=1e4, observations=6, method=form) for form in ("neurons", "classes")
     ]
     assert float(runs[0].dead[-1]) > 0
     for name in ("log_norm", "stable_rank", "log_loss"):

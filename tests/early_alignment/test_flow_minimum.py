@@ -12,9 +12,9 @@ from firstlight.maths.losses import margin_loss
 CONTRADICTORY = [[1]] * 3, [1, 1, -1]  # the least of 2 e^-f + e^f is 2 √2, at f = log(2)/2
 
 
-@pytest.mark.parametrize("t_max", [1e6, 1e300])
-def test_contradictory_labels_end_at_the_minimum(t_max):
-    run = ea.flow(*CONTRADICTORY, [[1], [2], [-1]], [1, -1, 1], -5.0, t_max=t_max, observations=8)
+@pytest.mark.parametrize("until", [1e6, 1e300])
+def test_contradictory_labels_end_at_the_minimum(until):
+    run = ea.flow(*CONTRADICTORY, [[1], [2], [-1]], [1, -1, 1], -5.0, until=until, observations=8)
     assert bool(run.converged)
     assert run.note == ""
     assert float(run.loss[-1]) == pytest.approx(2 * np.sqrt(2), rel=1e-12)  # quadratic in an error of 1e-8
@@ -25,7 +25,7 @@ def test_contradictory_labels_end_at_the_minimum(t_max):
 def test_a_class_that_goes_on_growing_beside_a_minimum():
     """Two neurons on two axes: one at its minimum, the other with f' = 2f e^-f for ever."""
     X, y = [[1, 0]] * 3 + [[0, 1]], [1, 1, -1, 1]
-    run = ea.flow(X, y, [[1, 0], [0, 1]], [1, 1], -5.0, t_max=1e6, observations=4)
+    run = ea.flow(X, y, [[1, 0], [0, 1]], [1, 1], -5.0, until=1e6, observations=4)
     assert bool(run.converged)
     f = float(run.output_plus[-1])
     time = quad(lambda g: np.exp(g) / (2 * g), np.exp(-10), f, limit=500, points=[1e-3, 1, 10])[0]
@@ -48,7 +48,7 @@ def test_sliding_and_a_minimum_together():
     rng = np.random.default_rng(2)
     X, y = rng.normal(size=(14, 3)), rng.choice([-1, 1], 14)
     W, s = rng.normal(size=(3, 3)), rng.choice([-1, 1], 3)
-    run = ea.flow(X, y, W, s, -4.0, t_max=1e6, observations=[0.0, 10.0, 1e6])
+    run = ea.flow(X, y, W, s, -4.0, until=1e6, observations=[0.0, 10.0, 1e6])
     assert bool(run.converged)
     assert run.evaluations < 30_000
     first = np.exp(-4.0) * W

@@ -49,14 +49,14 @@ def test_flow_of_few_neurons_is_the_plain_flow(seed):
         scale = 0.3 / np.abs(W).max() if trial < 2 else 10 ** rng.uniform(-2.5, 0.3)
         loss = str(rng.choice(list(MARGIN_LOSSES)))
         times = np.array([0.3, 1.0, 2.0]) * 6 / np.linalg.norm(X, axis=1).sum()
-        run = flow(X, y, W, s, np.log(scale), loss, t_max=100 * times[-1], observations=times)
+        run = flow(X, y, W, s, np.log(scale), loss, until=100 * times[-1], observations=times)
         # 1e-6 is the switch; kinks cost both integrators up to 1e-6
         np.testing.assert_allclose(run.loss, plain_loss(X, y, scale * W, s, times, loss), rtol=1e-5)
 
 
 def test_contradictory_labels_move_a_neuron_that_the_path_leaves_alone():
     """Labels ± on one point: the path stands still, the flow shrinks as w' = -2 w³: however small."""
-    run = flow([[1.0], [1.0]], [1, -1], [[1.0]], [1], np.log(1e-3), t_max=1e7, observations=[1e4, 1e7])
+    run = flow([[1.0], [1.0]], [1, -1], [[1.0]], [1], np.log(1e-3), until=1e7, observations=[1e4, 1e7])
     exact = 1 / (1e6 + 4 * np.array([1e4, 1e7]))  # w²; e^f - e^-f is 2 f to 1e-12
     np.testing.assert_allclose(np.exp(run.log_norm), exact, rtol=1e-5)
 
@@ -122,5 +122,5 @@ def test_fitting_time_is_bounded_closely(loss):
         W, s = rng.normal(size=(10, 3)), np.repeat([-1.0, 1.0], 5)
         W /= np.linalg.norm(W, axis=1, keepdims=True)
         bound = fitting_bound(align(X, y, W, s, loss=loss), np.full(10, -12.0), loss, 1e3)
-        t2 = flow(X, y, W, s, -12.0, loss, t_max=100.0, observations=2).t2
+        t2 = flow(X, y, W, s, -12.0, loss, until=100.0, observations=2).t2
         assert t2 < bound < 1.01 * t2  # it gives away 0.01 in log f, and less where slopes have fallen

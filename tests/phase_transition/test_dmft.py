@@ -18,10 +18,8 @@ from firstlight.phase_transition.theory.dmft import dmft, held_path
 from firstlight.phase_transition.theory.escape import (
     chance_of,
     escape_of,
-    escape_time,
     mean_escape,
     success_chance,
-    success_size,
 )
 from firstlight.phase_transition.theory.extrapolation import trusted
 from firstlight.phase_transition.theory.hessian import (
@@ -523,12 +521,6 @@ def test_escape_times_grow_with_log_d():
     assert escape_of(path, 10**9).time == np.inf
 
 
-def test_escape_and_size_agree():
-    size = success_size(500, TARGET, BASE, 0.25, 32, [1.6, 2.2, 3.0, 4.5], draws=1 << 10)
-    above = escape_time(TARGET, BASE, 1.25 * size, 0.25, 500, steps=32, draws=1 << 10)
-    assert above.time <= 32
-
-
 def test_sizes_may_be_numpy_integers():
     path = dmft(TARGET, BASE, np.float64(3.0), 0.1, np.int64(3), np.int64(128), np.random.default_rng(0))
     assert path.times == (0, 1, 2, 3)
@@ -569,7 +561,6 @@ def test_free_training_has_no_hard_outliers():
         (lambda: delta_nn(TARGET, BASE, 9.0, steps=8, draws=1 << 10), "step_size"),
         (lambda: escape_of(dmft(TARGET, BASE, 3.0, 0.1, 1, 64), 1), "dimension = 1"),
         (lambda: empirical_law(TARGET, BASE, np.ones(3), np.ones((3, 2))), "expected"),
-        (lambda: success_size(100, TARGET, BASE, 0.1, 1, [2.0, 1.0]), "samples_per_dimension"),
     ],
 )
 def test_bad_input(call, message):

@@ -17,11 +17,11 @@ from firstlight.phase_transition import (
     ThresholdProblem,
     delta_nn,
     dmft,
-    empirical_law,
     escape_time,
     hessian_spectrum,
 )
 from firstlight.phase_transition.theory.dmft import _joint, held_path
+from firstlight.phase_transition.theory.hessian import empirical_law
 from firstlight.phase_transition.theory.labels import draw, label_law
 from firstlight.phase_transition.theory.path import spread
 from firstlight.phase_transition.theory.subspaces import subspaces

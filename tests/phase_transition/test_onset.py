@@ -7,11 +7,11 @@ import pytest
 from typer.testing import CliRunner
 
 from firstlight import MultiIndex
-from firstlight.phase_transition import Student, Training, dmft, escape_time, onset, success_size
+from firstlight.phase_transition import Student, Training, dmft, escape_time, onset
 from firstlight.phase_transition.commands import app
 from firstlight.phase_transition.experiment.network import Network
 from firstlight.phase_transition.experiment.pilot import escape_steps
-from firstlight.phase_transition.theory.escape import escape_of, median_share
+from firstlight.phase_transition.theory.escape import _grown, escape_of, freedom_of, median_share
 
 STEP = "sign(abs(z1) - 1.4820733)"
 BASE = Student("tanh_squared", 1.0, 0.8)
@@ -35,9 +35,18 @@ def test_the_onset_of_the_base_model(by_pilot):
     assert theory.details["free"] == pytest.approx(2.60, rel=0.04)
 
 
+def half_escape_at(dimensions, grid, steps, draws):
+    """Return for each size the n/d at which the median start grows to a squared cosine of 0.2, by V(t)."""
+    paths = [dmft(STEP, BASE, delta, 0.25, steps, draws, 0, times=(0,)) for delta in grid]
+    lifts = [np.log(median_share(freedom_of(path, steps))) for path in paths]
+    grown = [
+        [_grown(path, d).max() + lift for path, lift in zip(paths, lifts, strict=True)] for d in dimensions
+    ]
+    return [np.exp(np.interp(np.log(0.2 / 0.8), one, np.log(grid))) for one in grown]
+
+
 def test_onset_grows_as_the_logarithm_of_the_dimension():
-    grid = np.geomspace(1.6, 4.0, 10)
-    values = [success_size(d, STEP, BASE, 0.25, 48, grid, draws=1 << 11) for d in (100, 400, 1600)]
+    values = half_escape_at((100, 400, 1600), np.geomspace(1.6, 4.0, 10), 48, 1 << 11)
     steps = np.diff(values)
     # four times the dimension: the same step, ln 4 over the slope of ln c, which changes slowly
     assert (steps > 0.05).all()
@@ -100,9 +109,8 @@ def test_median_and_mean_over_starts():
     assert np.isinf(slow.median)
 
 
-def test_success_size_counts_the_median_start():
-    grid = np.geomspace(1.6, 4.0, 8)
-    size = success_size(800, STEP, BASE, 0.25, 100, grid)
+def test_the_median_start_escapes_at_the_onset_of_theory():
+    (size,) = half_escape_at((800,), np.geomspace(2.0, 3.2, 4), 100, 1 << 12)
     # 2.55 computed apart from the same formula; the rms start would give 2.2
     assert size == pytest.approx(2.55, rel=0.04)
 

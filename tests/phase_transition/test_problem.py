@@ -18,7 +18,6 @@ from firstlight.phase_transition import (
     ThresholdProblem,
     dmft,
     escape_time,
-    success_size,
 )
 from firstlight.phase_transition import commands as phase
 
@@ -194,10 +193,6 @@ def escape(dimension=100, level=0.2):
     return escape_time(TARGET, BASE, 3.0, 0.25, dimension, steps=4, draws=64, level=level)
 
 
-def size(dimension=100, samples_per_dimension=(1.0, 2.0), level=0.2):
-    return success_size(dimension, TARGET, BASE, 0.25, 4, samples_per_dimension, draws=64, level=level)
-
-
 @pytest.mark.parametrize(
     ("call", "message"),
     [
@@ -210,22 +205,15 @@ def size(dimension=100, samples_per_dimension=(1.0, 2.0), level=0.2):
             for start in [np.nan, np.inf, "a", True, 0.9]
         ],
         (lambda: dmft(TARGET, None, 3.0, 0.25, 4, 64), "student = None: must be a Student"),
-        (lambda: success_size(100, TARGET, "gelu", 0.25, 4, (1.0, 2.0)), "student = 'gelu'"),
         (lambda: follow(start_overlap=0.3), "start_overlap = 0.3: must be 0 unless"),
         (lambda: follow(hold_hard="no"), "hold_hard = 'no': must be True or False"),
         *[
-            (lambda call=call, d=d: call(dimension=d), f"dimension = {d!r}: must be an integer of at least 2")
-            for call in (escape, size)
+            (lambda d=d: escape(dimension=d), f"dimension = {d!r}: must be an integer of at least 2")
             for d in (1, 2.5, np.nan, np.inf, "a", True)
         ],
         *[
-            (lambda call=call, level=level: call(level=level), f"level = {level!r}: must")
-            for call in (escape, size)
+            (lambda level=level: escape(level=level), f"level = {level!r}: must")
             for level in (0.0, 1.0, np.nan, "a")
-        ],
-        *[
-            (lambda deltas=deltas: size(samples_per_dimension=deltas), "samples_per_dimension = ")
-            for deltas in [(), (2.0, 1.0), (0.0, 1.0), (np.nan,), 2.0, ("a",)]
         ],
     ],
 )

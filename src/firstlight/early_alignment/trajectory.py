@@ -30,7 +30,7 @@ def flow(
     signs: np.ndarray | Sequence[int],
     log_scale: float,
     loss: str = "exp",
-    t_max: float = 1e6,
+    until: float = 1e6,
     observations: int | Sequence[float] | np.ndarray = 128,
     *,
     reduction: str = "sum",
@@ -51,7 +51,7 @@ def flow(
         The start is wⱼ = ε directionsⱼ, vⱼ = signsⱼ ‖wⱼ‖ at log ε; ε = 10^-100000 is as good as 0.1.
     loss, reduction : {"exp", "logistic", "logistic2"} and {"sum", "mean"}
         The loss, and whether the data's losses are added or averaged.
-    t_max, observations : float, and int or sequence of float, default 1e6 and 128
+    until, observations : float, and int or sequence of float, default 1e6 and 128
         The last time, up to 1e300; output times, or how many: half evenly up to the fitting phase, half in
         log time after that.
     method : {"neurons", "classes"}
@@ -69,7 +69,7 @@ def flow(
         margin_plus, ..._minus, output_plus, ..._minus (least yf and max |f| by class); direction_change and
         norm_change (their rates); the fractions plus, minus, dead of neurons in S₊, S₋ and the dead region.
         Attributes: t1 (last neuron into the S± of its sign, or dead) and t2 (outputs of both classes above
-        1/4), found between the integrator's own steps, inf if not by t_max; switch_time, switch_output (max
+        1/4), found between the integrator's own steps, inf if not by until; switch_time, switch_output (max
         |f| there), evaluations. If `converged` is False, what the integrator missed is NaN, and `note` says
         why. Where neurons slide along walls, these have a half width of 1e-4, and errors are of that order.
 
@@ -85,31 +85,31 @@ def flow(
     check_choice("method", method, ("neurons", "classes"))
     check_choice("loss", loss, tuple(MARGIN_LOSSES))
     log_scale = check_number("log_scale", log_scale)
-    t_max = check_number("t_max", t_max, above=0, high=1e300)
+    until = check_number("until", until, above=0, high=1e300)
     switch_error = check_number("switch_error", switch_error, above=0, high=0.1)
     tolerance = check_number("tolerance", tolerance, above=0, high=1)
     start = log_scale + np.log(lengths(W))
     path = align(X, y, W, s, loss=loss, reduction=reduction)
     check_scale(log_scale, headroom(X, y, path.start, start, s, loss))
     setting = {"loss": loss, "reduction": reduction, "tolerance": tolerance, "samples": len(y)}
-    return _joined(path, start, observations, t_max, switch_error, method, setting)
+    return _joined(path, start, observations, until, switch_error, method, setting)
 
 
 def _joined(
-    path: AlignmentPath, start: np.ndarray, observations: int | Sequence[float] | np.ndarray, t_max: float,
+    path: AlignmentPath, start: np.ndarray, observations: int | Sequence[float] | np.ndarray, until: float,
     switch_error: float, method: str, setting: dict[str, Any],
 ) -> xr.Dataset:  # fmt: skip
     """Go on from the exact path where it ends to be good enough, and observe both."""
-    shown = _output_times(observations, path.quiet_until(start, 1.0, t_max), t_max)
-    joint = path.quiet_until(start, switch_error, t_max)
-    labels = _parts(path, joint, t_max, method)
-    switches = {label: path.quiet_until(start, switch_error, t_max, label) for label in labels}
+    shown = _output_times(observations, path.quiet_until(start, 1.0, until), until)
+    joint = path.quiet_until(start, switch_error, until)
+    labels = _parts(path, joint, until, method)
+    switches = {label: path.quiet_until(start, switch_error, until, label) for label in labels}
     follow = follow_classes if method == "classes" else follow_neurons
-    times = np.unique(np.append(shown, t_max))
+    times = np.unique(np.append(shown, until))
     run = follow(path, start, times, switches, setting)
     results = _observed(path, run, times, method, setting)
     results.attrs |= {
-        "t1": _settled(path, t_max) if labels != [None] else _aligned(path, joint, run),
+        "t1": _settled(path, until) if labels != [None] else _aligned(path, joint, run),
         "t2": _fitted(run, path.y),
         "switch_time": min(switches.values()),
         "switch_output": float(np.exp(path.log_output(min(switches.values()), start))),
@@ -149,12 +149,12 @@ def arrived(directions: np.ndarray, signs: np.ndarray, X: np.ndarray, y: np.ndar
     return there and not (soft and (cosine < (1 - 1e-3) * WALL).any())
 
 
-def _parts(path: AlignmentPath, joint: float, t_max: float, form: str) -> list[int | None]:
+def _parts(path: AlignmentPath, joint: float, until: float, form: str) -> list[int | None]:
     """Return the labels of the classes that are integrated apart, or [None]: all neurons together.
 
     Once settled, separable classes never meet again: each is integrated alone, from its own switch on.
     """
-    apart = path.settled and joint >= min(path.last_event, t_max) and separability(path.X, path.y) > 0
+    apart = path.settled and joint >= min(path.last_event, until) and separability(path.X, path.y) > 0
     if apart:
         return [label for label in (1, -1) if (path.y == label).any()]
     if form == "classes":
@@ -170,10 +170,10 @@ def _stopped(results: xr.Dataset, why: str) -> str:
     return f"stopped after t = {last:.4g}: {why}. Later outputs are NaN"
 
 
-def _settled(path: AlignmentPath, t_max: float) -> float:
-    """Return when the last neuron of an exact path is in its S± or dead; inf if not by t_max."""
+def _settled(path: AlignmentPath, until: float) -> float:
+    """Return when the last neuron of an exact path is in its S± or dead; inf if not by until."""
     settled = settling_time(path)
-    return settled if settled <= t_max else np.inf
+    return settled if settled <= until else np.inf
 
 
 def _aligned(path: AlignmentPath, joint: float, run: Continuation) -> float:
@@ -193,16 +193,16 @@ def _fitted(run: Continuation, y: np.ndarray) -> float:
     return np.nan if run.note and np.isinf(last) else last
 
 
-def _output_times(outputs: int | Sequence[float] | np.ndarray, fitting: float, t_max: float) -> np.ndarray:
+def _output_times(outputs: int | Sequence[float] | np.ndarray, fitting: float, until: float) -> np.ndarray:
     if isinstance(outputs, (int, np.integer)) and not isinstance(outputs, bool):
         if outputs < 2:
             raise ValueError(f"observations = {outputs}: must be at least 2, or a list of times")
-        middle = 2 * fitting if fitting > 0 else 1e-3 * t_max
-        if middle >= t_max or outputs == 2:
-            return np.linspace(0, t_max, outputs)
-        late = np.geomspace(middle, t_max, outputs - outputs // 2)
+        middle = 2 * fitting if fitting > 0 else 1e-3 * until
+        if middle >= until or outputs == 2:
+            return np.linspace(0, until, outputs)
+        late = np.geomspace(middle, until, outputs - outputs // 2)
         return np.concatenate([np.linspace(0, middle, outputs // 2, endpoint=False), late])
     times = as_numbers(outputs)
-    if times is None or times.ndim != 1 or not len(times) or not ((times >= 0) & (times <= t_max)).all():
-        raise ValueError(f"observations = {outputs!r}: must be a count, or times from 0 to t_max = {t_max:g}")
+    if times is None or times.ndim != 1 or not len(times) or not ((times >= 0) & (times <= until)).all():
+        raise ValueError(f"observations = {outputs!r}: must be a count, or times from 0 to until = {until:g}")
     return np.sort(times)

@@ -24,23 +24,13 @@ if TYPE_CHECKING:
     from firstlight.phase_transition.theory.alg import AlgorithmicThreshold, delta_alg
     from firstlight.phase_transition.theory.delta_nn import NetworkThreshold, delta_nn
     from firstlight.phase_transition.theory.dmft import dmft
-    from firstlight.phase_transition.theory.escape import EscapeTime, escape_time, success_size
+    from firstlight.phase_transition.theory.escape import EscapeTime, escape_time
     from firstlight.phase_transition.theory.flow import GradientFlow, gradient_flow
-    from firstlight.phase_transition.theory.hessian import (
-        HessianSpectrum,
-        Outlier,
-        empirical_law,
-        hessian_spectrum,
-    )
-    from firstlight.phase_transition.theory.law import CurvatureLaw
+    from firstlight.phase_transition.theory.hessian import HessianSpectrum, hessian_spectrum
     from firstlight.phase_transition.theory.path import DmftPath
-    from firstlight.phase_transition.theory.spectral import (
-        SpectralThreshold,
-        optimal_preprocessing,
-        spectral_threshold,
-    )
-    from firstlight.phase_transition.theory.staircase import Stage, staircase
-    from firstlight.phase_transition.theory.subspaces import Subspaces, subspaces
+    from firstlight.phase_transition.theory.spectral import optimal_preprocessing, spectral_threshold
+    from firstlight.phase_transition.theory.staircase import staircase
+    from firstlight.phase_transition.theory.subspaces import subspaces
     from firstlight.phase_transition.thresholds import AlgProblem, ThresholdProblem
 
 _NAMES = {
@@ -57,13 +47,12 @@ _NAMES = {
     "phase_transition.theory.dmft": ["dmft"],
     "phase_transition.ranking": ["Ranking", "rank"],
     "phase_transition.theory.flow": ["GradientFlow", "gradient_flow"],
-    "phase_transition.theory.escape": ["EscapeTime", "escape_time", "success_size"],
-    "phase_transition.theory.hessian": ["HessianSpectrum", "Outlier", "empirical_law", "hessian_spectrum"],
-    "phase_transition.theory.law": ["CurvatureLaw"],
+    "phase_transition.theory.escape": ["EscapeTime", "escape_time"],
+    "phase_transition.theory.hessian": ["HessianSpectrum", "hessian_spectrum"],
     "phase_transition.theory.path": ["DmftPath"],
-    "phase_transition.theory.spectral": ["SpectralThreshold", "optimal_preprocessing", "spectral_threshold"],
-    "phase_transition.theory.staircase": ["Stage", "staircase"],
-    "phase_transition.theory.subspaces": ["Subspaces", "subspaces"],
+    "phase_transition.theory.spectral": ["optimal_preprocessing", "spectral_threshold"],
+    "phase_transition.theory.staircase": ["staircase"],
+    "phase_transition.theory.subspaces": ["subspaces"],
     "phase_transition.thresholds": ["AlgProblem", "ThresholdProblem"],
 }
 
@@ -71,7 +60,6 @@ __all__ = [
     "THEORY",
     "AlgProblem",
     "AlgorithmicThreshold",
-    "CurvatureLaw",
     "DmftPath",
     "EscapeTime",
     "GradientFlow",
@@ -81,20 +69,15 @@ __all__ = [
     "MultiIndex",
     "NetworkThreshold",
     "Onset",
-    "Outlier",
     "Problem",
     "Ranking",
-    "SpectralThreshold",
     "SpectrumProblem",
-    "Stage",
     "Student",
-    "Subspaces",
     "ThresholdProblem",
     "Training",
     "delta_alg",
     "delta_nn",
     "dmft",
-    "empirical_law",
     "escape_time",
     "gradient_flow",
     "hessian_spectrum",
@@ -106,7 +89,6 @@ __all__ = [
     "spectral_threshold",
     "staircase",
     "subspaces",
-    "success_size",
 ]
 
 THEORY = Theory(

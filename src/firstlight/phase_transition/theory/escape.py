@@ -6,14 +6,13 @@ import numpy as np
 from scipy.special import expit, gammainc, gammaincinv, logit
 
 from firstlight.data.multi_index import MultiIndex
-from firstlight.maths.checks import check_count, check_increasing, check_positive
-from firstlight.maths.rng import RNGLike, SeedLike, generator
+from firstlight.maths.checks import check_count, check_positive
+from firstlight.maths.rng import RNGLike, SeedLike
 from firstlight.maths.shown import Shown
 from firstlight.maths.solvers import Solved
-from firstlight.phase_transition.definitions import Student, Training, as_student
-from firstlight.phase_transition.theory.conditional import as_target
+from firstlight.phase_transition.definitions import Student, Training
 from firstlight.phase_transition.theory.dmft import SCRAMBLES, dmft, held_path
-from firstlight.phase_transition.theory.labels import LabelLaw, label_law
+from firstlight.phase_transition.theory.labels import LabelLaw
 from firstlight.phase_transition.theory.path import DmftPath, spread
 
 _DOUBLINGS = 3
@@ -251,64 +250,3 @@ def escape_time(
     _check(dimension, level)
     path = dmft(target, student, samples_per_dimension, training, steps, draws, rng, times=(0,))
     return escape_of(path, dimension, level)
-
-
-def success_size(
-    dimension: int,
-    target: MultiIndex | str,
-    student: Student,
-    training: Training | float,
-    steps: int,
-    samples_per_dimension: np.ndarray,
-    *,
-    draws: int = 1 << 12,
-    level: float = 0.2,
-    rng: RNGLike | SeedLike = 0,
-) -> float:
-    """Return the smallest delta at which half of the starts escape within `steps` in d dimensions, by V(t).
-
-    At the sizes of experiments gradient descent succeeds 15 to 30 per cent below delta_NN, because growth by
-    a power of time suffices there; this counts how far V(t) grows. `onset` is the better answer: it knows
-    how growth ends, and tells its error.
-
-    Parameters
-    ----------
-    dimension : int
-        Number of dimensions.
-    target, student, training, steps, draws, rng
-        As for `dmft`.
-    samples_per_dimension : array_like
-        Increasing samples per dimension to try.
-    level : float, default 0.2
-        Squared cosine that counts as success.
-
-    Returns
-    -------
-    float
-        Interpolated in log delta between grid points; infinity if none succeeds.
-
-    Examples
-    --------
-    >>> student = Student("tanh_squared", 1.0, 0.8)
-    >>> target = "sign(abs(z1) - 1.4820733)"
-    >>> size = success_size(100, target, student, 0.25, 40, [1.5, 2.5, 3.5], draws=1 << 10)
-    >>> 1.5 < size < 3.5
-    True
-    """
-    _check(dimension, level)
-    deltas = check_increasing("samples_per_dimension", samples_per_dimension)
-    student, rng = as_student(student), generator(rng)
-    labels, seed = label_law(as_target(target), rng), int(rng.integers(1 << 31))  # one scramble for all delta
-    best, needed = [], float(logit(level))
-    for delta in deltas:
-        path = held_path(labels, student, delta, training, steps, draws, seed, (0,))
-        best.append(float(_grown(path, dimension).max()) + np.log(median_share(freedom_of(path, steps))))
-        if best[-1] >= needed:
-            break
-    if best[-1] < needed:
-        return np.inf
-    if len(best) == 1:
-        return deltas[0]
-    share = (needed - best[-2]) / (best[-1] - best[-2])
-    low, high = np.log(deltas[len(best) - 2]), np.log(deltas[len(best) - 1])
-    return float(np.exp(low + share * (high - low)))
