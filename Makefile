@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: help report explore test test-cpus lint format bench bench-explore bench-peers bench-scale campaign claims fingerprints costs pictures docs docs-check wheel clean
+.PHONY: help report explore test test-cpus test-lowest test-newest lint format bench bench-explore bench-peers bench-scale campaign claims fingerprints costs pictures docs docs-check wheel clean
 
 help:
 	@echo "make report   install, compute the quick report, write out/report.html"

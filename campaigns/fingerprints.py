@@ -16,8 +16,10 @@ import json
 import math
 import re
 import sys
+import tempfile
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -26,14 +28,21 @@ from threadpoolctl import threadpool_limits
 from typer.testing import CliRunner
 
 ROOT = Path(__file__).resolve().parents[1]
+STEP = "sign(abs(z1) - 1.4820733)"
 COMMANDS = (
     ["delta-alg", "z1**2", "--json"],
     ["delta-alg", "z1+sign(abs(z2)-1.3)", "--noise", "0.2", "--json"],
     ["staircase", "z1+z1*z2", "--json"],
+    ["delta-nn", STEP, "--init-scale", "0.8", "--steps", "16", "--draws", "1024", "--json"],
+    ["onset", STEP, "--init-scale", "0.8", "--steps", "20", "--dimension", "100", "--json"],
+    ["align", "{file}", "--labels", "y", "--positive", "a", "--negative", "b", "--json"],
+    ["unseen", "{file}", "--labels", "y", "--classes", "a,b", "--check", "--json"],
+    ["theories", "--json"],
+    ["study", "list", "--json"],
     ["cite", "--json"],
     ["data", "list", "--json"],
 )
-TIMES = re.compile(r"seconds|time|created|path|folder|cached", re.IGNORECASE)
+TIMES = re.compile(r"(.*_)?seconds|hours|created|path|folder|cached", re.IGNORECASE)
 
 
 def plain(value: Any) -> Any:
@@ -43,13 +52,16 @@ def plain(value: Any) -> Any:
     if isinstance(value, (list, tuple)):
         return [plain(item) for item in value]
     if isinstance(value, dict):
-        return {str(key): plain(item) for key, item in value.items() if not TIMES.search(str(key))}
+        return {str(key): plain(item) for key, item in value.items() if not TIMES.fullmatch(str(key))}
     if isinstance(value, float) and not math.isfinite(value):
         return str(value)
     return value
 
 
-def of_studies(everything: bool) -> Iterator[tuple[str, Any]]:
+Named = Iterator[tuple[str, Callable[[], Any]]]  # numbers are computed only if they are asked for
+
+
+def of_studies(everything: bool) -> Named:
     """Yield every arm's numbers at the chosen points of every study."""
     from firstlight.study.registry import studies
 
@@ -58,7 +70,7 @@ def of_studies(everything: bool) -> Iterator[tuple[str, Any]]:
         chosen = range(quick.size) if everything else sorted({0, quick.size - 1})
         for index in chosen:
             for arm, spec in quick.arms.items():
-                yield f"{name} [{index}] {arm}", of_trial(quick, index, spec, [number, index])
+                yield f"{name} [{index}] {arm}", partial(of_trial, quick, index, spec, [number, index])
 
 
 def of_trial(study: Any, index: int, arm: Any, seed: list[int]) -> Any:
@@ -75,24 +87,36 @@ def of_trial(study: Any, index: int, arm: Any, seed: list[int]) -> Any:
     return {str(key): plain(variable.values) for key, variable in results.data_vars.items()}
 
 
-def of_readme() -> Iterator[tuple[str, Any]]:
+def of_readme() -> Named:
     """Yield what each example of the README prints."""
-    for number, code in enumerate(
-        re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
-    ):
-        said = io.StringIO()
-        with contextlib.redirect_stdout(said):
-            exec(compile(code, f"README example {number}", "exec"), {})
-        yield f"README {number}", said.getvalue()
+    snippets = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
+    for number, code in enumerate(snippets):
+        yield f"README {number}", partial(_printed, code)
 
 
-def of_commands() -> Iterator[tuple[str, Any]]:
+def _printed(code: str) -> str:
+    with contextlib.redirect_stdout(io.StringIO()) as said:
+        exec(compile(code, "README", "exec"), {})
+    return said.getvalue()
+
+
+def of_commands() -> Named:
     """Yield what the commands answer."""
+    for words in COMMANDS:
+        yield " ".join(words), partial(_answer, words)
+
+
+def _answer(words: list[str]) -> Any:
     from firstlight.cli import app
 
-    for words in COMMANDS:
-        answer = CliRunner().invoke(app, words)
-        yield " ".join(words), plain(json.loads(answer.stdout)) if answer.exit_code == 0 else answer.output
+    rng = np.random.default_rng(0)
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "rows.csv"
+        rows = [f"{','.join(map(repr, rng.normal(size=3).tolist()))},{'abcde'[i % 5]}" for i in range(60)]
+        file.write_text("\n".join(["p,q,r,y", *rows]) + "\n")
+        answer = CliRunner().invoke(app, [word.format(file=file) for word in words])
+        said = answer.output.replace(folder, "")
+        return plain(json.loads(said)) if answer.exit_code == 0 else said
 
 
 def equal(one: Any, two: Any, tolerance: float) -> bool:
@@ -120,10 +144,10 @@ def main() -> int:
     with threadpool_limits(1), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for source in (of_studies(asked.all), of_commands(), of_readme()):
-            for name, value in source:
+            for name, compute in source:
                 if asked.only not in name:
                     continue
-                computed[name] = json.loads(json.dumps(value))
+                computed[name] = json.loads(json.dumps(compute()))
                 if known is not None and not equal(known.get(name), computed[name], asked.tolerance):
                     differ += 1
                     print(f"differs: {name}", flush=True)

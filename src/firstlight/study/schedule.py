@@ -227,7 +227,9 @@ class Bar:
         before: list[ProgressColumn] = [TextColumn("{task.description}"), BarColumn()] if wide else []
         said = TextColumn("{task.fields[said]}", markup=False)
         self._progress = Progress(*before, said, console=self.console, get_time=time.monotonic)
-        self._bar = self._progress.add_task(study.name, total=self._total, said="")
+        self._bar = self._progress.add_task(
+            study.name, total=self._total, said=f"0 of {self._total}, starting"
+        )
 
     def __call__(self, task: Task, outcome: Outcome) -> None:
         """Count one record."""
