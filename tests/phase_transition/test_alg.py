@@ -539,3 +539,22 @@ def test_an_infinite_threshold_is_proved_by_symmetries(target, noise):
 def test_what_cancels_is_not_said_to_be_hard_for_sure():
     assert not delta_alg("z1 + abs(z2) - abs(z2)").converged
     assert delta_alg("z1 + 0*abs(z2)").value == 0
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_noise_on_two_levels_is_within_the_error_that_is_told(seed):
+    rng = np.random.default_rng(seed)
+    border, noise = rng.uniform(0.5, 2.0), 10 ** rng.uniform(-1.0, 0.0)
+    above, moment = 2 * norm.sf(border), 2 * border * norm.pdf(border)  # P(|z| > b), E[z² - 1; |z| > b]
+
+    def density(y):
+        high, low = norm.pdf(y, 1, noise), norm.pdf(y, -1, noise)
+        return (moment * (high - low)) ** 2 / (above * high + (1 - above) * low)
+
+    reach = [-1 - 8 * noise, 1 + 8 * noise]
+    exact = quad(density, *reach, points=[-1, 0, 1], epsabs=0, epsrel=1e-12, limit=500)[0]
+    for text in (f"sign(abs(z1) - {border})", f"z1 + sign(abs(z2) - {border})"):
+        result = delta_alg(MultiIndex(text, noise=noise))
+        assert result.converged
+        assert abs(result.signal - exact) <= result.signal_error  # 1e-12 of quad's own is far below it
+        assert result.signal_error < 1e-5 * exact
