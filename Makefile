@@ -50,8 +50,10 @@ report: $(VENV)/.core
 explore: $(VENV)/.core
 	$(BIN)/firstlight explore
 
+# One thread of BLAS a worker: two workers with two each wait for one another. `make test-cpus` has two threads.
+ONE := OPENBLAS_NUM_THREADS=1 NUMBA_NUM_THREADS=1
 test: $(VENV)/.dev
-	$(BIN)/python -m pytest --numprocesses 2 --dist worksteal
+	$(ONE) $(BIN)/python -m pytest --numprocesses 2 --dist worksteal
 
 test-cpus: $(VENV)/.dev
 	$(BIN)/python tests/processors.py $(CPUS)
@@ -64,13 +66,13 @@ test-lowest: pyproject.toml
 	test -x .venv-lowest/bin/python || $(PYTHON) -m venv .venv-lowest
 	mkdir -p out && $(PYTHON) -c '$(LOWEST)' | sed 's/>=/==/' > out/lowest.txt
 	.venv-lowest/bin/python -m pip --quiet install --requirement out/lowest.txt --editable . $(TOOLS)
-	.venv-lowest/bin/python -m pytest --numprocesses 2 --dist worksteal $(TESTS)
+	$(ONE) .venv-lowest/bin/python -m pytest --numprocesses 2 --dist worksteal $(TESTS)
 
 NEWEST ?= python3.13
 test-newest: pyproject.toml
 	test -x .venv-newest/bin/python || $(NEWEST) -m venv .venv-newest
 	.venv-newest/bin/python -m pip --quiet install --constraint constraints.txt --editable '.[dev,cluster]'
-	.venv-newest/bin/python -m pytest --numprocesses 2 --dist worksteal $(TESTS)
+	$(ONE) .venv-newest/bin/python -m pytest --numprocesses 2 --dist worksteal $(TESTS)
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .
@@ -81,7 +83,6 @@ format: $(VENV)/.dev
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-ONE := OPENBLAS_NUM_THREADS=1 NUMBA_NUM_THREADS=1
 bench: $(VENV)/.dev
 	$(ONE) $(BIN)/python -m benchmarks --save docs/measured/performance.json
 
