@@ -2,6 +2,7 @@
 
 import json
 import re
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -33,6 +34,18 @@ def test_every_entry_is_balanced_bibtex_with_title_and_year(key):
 @pytest.mark.parametrize("key", ENTRIES)
 def test_year_in_the_key_is_the_year_in_the_entry(key):
     assert re.search(r"\d{4}", key).group() == dict(ENTRIES[key].fields)["year"]
+
+
+def test_the_software_is_cited_as_its_citation_file_says():
+    import firstlight
+
+    file = (Path(__file__).parents[1] / "CITATION.cff").read_text("utf-8")
+    fields = dict(ENTRIES["firstlight2026"].fields)
+    assert f'title: "{fields["title"]}"' in file
+    assert f'date-released: "{fields["year"]}' in file
+    assert f"version: {fields['note'].split()[-1]}" in file
+    assert firstlight.__version__ in fields["note"]
+    assert cite("firstlight") == cite("firstlight2026")
 
 
 def test_every_theory_has_a_source():

@@ -2,7 +2,8 @@
 Neurons in the plane, before and after
 ======================================
 
-Two arcs of data, fifty neurons: where they start, and where the exact path takes them.
+Two arcs of data (crosses), fifty neurons (arrows): where they start, and where the exact path takes them. Blue ones end at the positive
+class, red ones at the negative, grey ones at neither: they are dead.
 """
 
 import matplotlib.pyplot as plt

@@ -42,4 +42,4 @@ for share, name, colour in zip(
     )
     bottom += share
 axes.set(xlabel="wrong labels among 30", ylabel="share of 60 neurons")
-axes.legend(loc="center right")
+figure.legend(loc="outside upper center", ncols=3)

@@ -13,7 +13,7 @@ from firstlight import unseen_classes
 
 X, y = load_digits(return_X_y=True)
 figure, panels = plt.subplots(
-    1, 3, figsize=(10, 3.6), sharey=True, layout="constrained"
+    1, 3, figsize=(7.5, 3.4), sharey=True, layout="constrained"
 )
 for axes, pair in zip(panels, ([0, 1], [3, 8], [4, 9]), strict=True):
     data = unseen_classes.standardised(
@@ -24,7 +24,7 @@ for axes, pair in zip(panels, ([0, 1], [3, 8], [4, 9]), strict=True):
         data, unseen_classes.Step(), np.random.default_rng(0)
     )
     axes.plot(
-        abs(theory.similarity), theory.alignment, "_", markersize=14, label="theory"
+        abs(theory.similarity), theory.alignment, "_", markersize=12, label="theory"
     )
     axes.plot(abs(theory.similarity), network.alignment, "o", label="network")
     for x, value, name in zip(
@@ -38,4 +38,4 @@ for axes, pair in zip(panels, ([0, 1], [3, 8], [4, 9]), strict=True):
         )
     axes.set(title=f"trained on {pair[0]} and {pair[1]}", xlabel="|similarity|")
 panels[0].set_ylabel("alignment after the step")
-panels[0].legend()
+panels[0].legend(loc="upper left", fontsize="small")

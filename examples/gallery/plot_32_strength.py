@@ -20,14 +20,14 @@ results = [
     unseen_classes.predict_classes(data, unseen_classes.Step(strength=float(one)))
     for one in strengths
 ]
-figure, panels = plt.subplots(1, 2, figsize=(8.5, 3.8), layout="constrained")
+figure, panels = plt.subplots(1, 2, figsize=(7.5, 3.6), layout="constrained")
 for axes, name in zip(panels, ("alignment", "elasticity"), strict=True):
     axes.plot(strengths, [one[name].values for one in results])
     axes.set(xscale="log", xlabel="strength of the step", ylabel=name)
 panels[1].set_yscale("log")
-panels[0].legend(
+figure.legend(
+    panels[0].lines,
     [str(one) for one in results[0]["class"].values],
     title="class",
-    ncols=2,
-    fontsize="small",
+    loc="outside right center",
 )

@@ -7,22 +7,23 @@ second layer by ridge regression. That is the smallest experiment in which a net
 new direction into the first layer, made of the data and their labels. How good is the network afterwards? In high dimension
 the answer is not random any more, and it can be computed without training.
 
-**The formula.** Let :math:`\varphi(x) = \sigma(\hat F x)/\sqrt{k}` be the features after the step. Ridge regression on :math:`m`
-samples with penalty :math:`\lambda` leaves the error
+**The formula.** Let :math:`\varphi(x) = \sigma(\hat F x)/\sqrt{k}` be the features after the step. Ridge regression minimises the mean
+squared error on :math:`m` samples plus :math:`\lambda |w|^2`. On new inputs it leaves the error
 
-.. math:: R = \frac{\mathbb{E}\,(y - \varphi^\top \bar w)^2}{1 - T}, \qquad
-          \bar w = (\Omega + u\lambda I)^{-1} b, \qquad u = 1 + \frac{1}{m}\,\mathrm{tr}\,\Omega\,(\Omega/u + \lambda I)^{-1},
+.. math:: R = \frac{\mathbb{E}\,(y - \varphi^\top \bar w)^2}{1 - \gamma}, \qquad \bar w = (\Omega + \kappa I)^{-1} b, \qquad
+          \gamma = \frac{1}{m}\,\mathrm{tr}\,\Omega^2 (\Omega + \kappa I)^{-2} .
 
-where :math:`y` is the label of a new input :math:`x`, :math:`\sigma` the activation, :math:`k` the width, :math:`\hat F` the first layer
-after the step, :math:`\Omega = \mathbb{E}\,\varphi\varphi^\top` and :math:`b = \mathbb{E}\,y\varphi` are population moments of the features,
-:math:`u \ge 1` says by how much the finite sample inflates the penalty, :math:`\bar w` is the read-out of that effective ridge
-problem, and :math:`T = \frac{1}{m}\mathrm{tr}\,(\Omega P)^2/u^2` with :math:`P = (\Omega/u + \lambda I)^{-1}` is the share of the
-error that comes from fitting noise: where :math:`T` approaches one, the error peaks.
+Here :math:`y` is the label of a new input :math:`x`, :math:`\sigma` the activation, :math:`k` the width and :math:`\hat F` the first layer after the
+step. :math:`\Omega = \mathbb{E}\,\varphi\varphi^\top` and :math:`b = \mathbb{E}\,y\varphi` are averages over all inputs. A finite sample acts
+like a larger penalty :math:`\kappa`, the solution of :math:`\lambda = \kappa\,(1 - \frac{1}{m}\mathrm{tr}\,\Omega(\Omega + \kappa I)^{-1})`;
+:math:`\bar w` is the read-out with that penalty. :math:`\gamma` is between 0 and 1 and says how much of the error comes from fitting
+noise: where it approaches one, the error peaks.
 """
 
 # %%
-# **The picture.** Inputs are two Gaussian classes, each with one strong direction (a *spike*). The strength ``beta`` says how
-# strong structure is; ``alpha`` says where it sits: 0 in the data, 1 in the step. We look at the error against the width.
+# **The picture.** Inputs are two Gaussian classes, each with one strong direction (a *spike*). The label is a ReLU of the input along
+# one direction. In dimension :math:`d` the spike has strength :math:`d^{\beta(1-\alpha)}` and the step has size :math:`d^{\beta\alpha}`: so
+# ``beta`` says how strong structure is, and ``alpha`` where it sits, 0 in the data, 1 in the step. We look at the error against the width.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -83,9 +84,10 @@ both = firstlight.compare(
 print(f"gap {both.test_error_gap.item():+.1%}: {both.test_error_verdict.item()}")
 
 # %%
-# **And where it fails.** The source replaces the network by a polynomial model: the activation, cut after a few Hermite terms.
-# Its rule for the degree assumes that the spikes are not too strong. At ``beta = 0.9`` with all structure in the data a spike
-# drives the neurons far out, where a polynomial has nothing to do with a ReLU. The class warns, and it is right:
+# **And where it fails.** The paper behind this theory (``firstlight cite one_step``) replaces the network by a polynomial model: the
+# activation, cut after a few terms of its Hermite series. That assumes that spikes are not too strong. At ``beta = 0.9``, all of it in
+# the data, a spike drives the neurons far out, where a polynomial has nothing to do with a ReLU. firstlight warns, and is right. A model
+# that is Gaussian only *given* the input along the spikes (``conditional_gaussian``) has no such trouble:
 
 import warnings
 
@@ -105,19 +107,18 @@ conditional = np.mean(
         for seed in range(4)
     ]
 )
-print(
-    f"network {network:.3f}, polynomial of degree 4 {polynomial:.3f}, conditional Gaussian model {conditional:.3f}"
-)
+print(f"network                    {network:.3f}")
+print(f"polynomial of degree 4     {polynomial:.3f}")
+print(f"conditional Gaussian model {conditional:.3f}")
 print("warned:", str(caught[0].message)[:110] if caught else "no")
 
 # %%
-# **Exercise.** In the picture the error depends on the penalty most where the width is near the number of samples. Which
-# penalty is best at width 200?
+# **Exercise.** The peak near as many neurons as samples comes from a penalty that is too small. Which one is best at width 200?
 #
-# **Solution.** A vector of penalties is one prediction.
+# **Solution.** A vector of penalties is one prediction. (``predict(rng=0)`` uses the features of the network that seed 0 draws;
+# ``method="asymptotic"``, above, draws none.)
 
 penalties = np.logspace(-6, 0, 13)
 curve = problem(200, ridge=tuple(penalties)).predict(rng=0).test_error.values
-print(
-    f"best penalty {penalties[curve.argmin()]:.1e}: error {curve.min():.4f}; at 1e-4 it is {np.interp(-4, np.log10(penalties), curve):.4f}"
-)
+print(f"best penalty {penalties[curve.argmin()]:.1e}: error {curve.min():.3f}")
+print(f"at 1e-4: error {np.interp(-4, np.log10(penalties), curve):.3f}")

@@ -42,6 +42,13 @@ ICLR = "International Conference on Learning Representations"
 NIPS = "Advances in Neural Information Processing Systems"
 
 METHODS: dict[str, Entry] = {
+    "firstlight2026": entry(
+        "misc",
+        author="{the firstlight developers}",
+        title="firstlight: when, and what, does a two-layer neural network learn first?",
+        note="Software, version 0.1.0",
+        year="2026",
+    ),
     "zhai2019classification": entry(
         "inproceedings",
         author="Zhai, Andrew and Wu, Hao-Yu",
@@ -135,8 +142,8 @@ def keys_of(thing: Any) -> tuple[str, ...]:
     Parameters
     ----------
     thing : str or object
-        A key of `entries`; a theory's name; or anything with an attribute ``references`` that holds keys: a
-        problem or its class, an activation, a function.
+        A key of `entries`; a theory's name; ``"firstlight"``; or anything with an attribute ``references``
+        that holds keys: a problem or its class, an activation, a function.
 
     Examples
     --------
@@ -151,6 +158,8 @@ def keys_of(thing: Any) -> tuple[str, ...]:
             return (name,)
         if name in theories():
             return tuple(theories()[name].references)
+        if name == "firstlight":
+            return ("firstlight2026",)
         known = [*entries(), *theories()]
         close = get_close_matches(name, known, n=3, cutoff=0.5)
         hint = f"did you mean {' or '.join(close)}?" if close else f"known names: {', '.join(known)}"

@@ -25,13 +25,17 @@ def test_a_snippet_runs(text, tmp_path, monkeypatch, capsys):
     assert capsys.readouterr().out or list(tmp_path.iterdir()), "a snippet shows something"
 
 
-def test_the_study_in_a_file_is_read(tmp_path):
+@pytest.mark.parametrize(("name", "points"), [("study", 5), ("figure", 10)])
+def test_the_study_in_a_file_is_read(name, points, tmp_path):
     from firstlight.study.toml import read_study
+    from firstlight.study.trial import check
 
-    page = (ROOT / "docs" / "howto" / "study.md").read_text("utf-8")
-    file = tmp_path / "ridge.toml"
-    file.write_text(re.search(r"```toml\n(.*?)```", page, re.DOTALL)[1])
-    assert read_study(file).size == 5
+    page = (ROOT / "docs" / "howto" / f"{name}.md").read_text("utf-8")
+    file = tmp_path / "study.toml"
+    file.write_text(re.search(r"```toml\n(.*?)```", page, re.DOTALL)[1], "utf-8")
+    study = read_study(file)
+    check(study)
+    assert study.size == points
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,6 @@
 """A study: a grid of Problems, the arms that answer at each point, trials, observables and a figure."""
 
+import inspect
 import itertools
 import math
 import re
@@ -291,6 +292,18 @@ def _check_arms(arms: object) -> None:
             raise refusal(f"arms.{name}", arm, "be an Arm")
 
 
+def _check_fields(make: Callable[..., Any], given: Sequence[str]) -> None:
+    """Name a field that a factory does not have, with those that it has."""
+    try:
+        parameters = inspect.signature(make).parameters
+    except ValueError:  # a builtin has none
+        return
+    if not any(one.kind is one.VAR_KEYWORD for one in parameters.values()):
+        for name in given:
+            if name not in parameters:
+                raise unknown("field", name, parameters)
+
+
 def build(name: str, factory: Reference, fixed: Mapping[str, Any], point: Mapping[str, Scalar]) -> Problem:
     """Make a Problem from its factory and fields; a refusal names the study and the point.
 
@@ -308,7 +321,9 @@ def build(name: str, factory: Reference, fixed: Mapping[str, Any], point: Mappin
     """
     where = ", ".join(f"{axis} = {value!r}" for axis, value in point.items())
     try:
-        problem = resolve(factory)(**fixed, **point)
+        make = resolve(factory)
+        _check_fields(make, [*fixed, *point])
+        problem = make(**fixed, **point)
     except (TypeError, ValueError) as error:
         raise ValueError(f"{name} at {where}: {error}") from error
     if missing := [kind for kind in _NEEDED if not hasattr(problem, kind)]:
