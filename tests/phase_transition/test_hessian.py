@@ -11,7 +11,7 @@ from firstlight.phase_transition.definitions import Student
 from firstlight.phase_transition.theory.hessian import empirical_law, hessian_spectrum, initial_law
 from firstlight.phase_transition.theory.law import CurvatureLaw, visible
 from firstlight.phase_transition.theory.resolvent import Bulk
-from firstlight.phase_transition.theory.stacks import definite, inverse
+from firstlight.phase_transition.theory.stacks import eliminate, entries_first, inverse
 
 TARGET = MultiIndex("sign(abs(z1) - 1.4820733)")
 ONE = Student("tanh_squared", 1.0, 0.8)
@@ -60,8 +60,29 @@ def test_stacks_of_small_matrices(m):
         # rounding, times a condition number below 1e4
         np.testing.assert_allclose(inverse(stack), np.linalg.inv(stack), rtol=1e-9, atol=1e-10)
     smallest = np.linalg.eigvalsh(positive).min()
-    assert definite(positive - 0.99 * smallest * np.eye(m))
-    assert not definite(positive - 1.01 * smallest * np.eye(m))
+    assert eliminate(entries_first(positive - 0.99 * smallest * np.eye(m)))
+    assert not eliminate(entries_first(positive - 1.01 * smallest * np.eye(m)))
+    with pytest.raises(ValueError, match="positive definite"):
+        inverse(-positive)
+
+
+@pytest.mark.parametrize("m", [1, 2, 3])
+def test_moments_of_the_resolvent_equation(m):
+    rng = np.random.default_rng(m)
+    half, weight = rng.standard_normal((40, m, m)), rng.dirichlet(np.ones(40))
+    bulk = Bulk(half + half.transpose(0, 2, 1), weight, 2.5)
+    P = 4 * np.eye(m) + 0.1 * np.ones((m, m))
+    for at in (P, P + 1j * np.eye(m)):
+        mean, memory = bulk.moments(at)
+        A, B = bulk.shrink(at)  # node by node
+        np.testing.assert_allclose(mean, np.tensordot(weight, B, 1), rtol=1e-11, atol=1e-12)
+        X = rng.standard_normal((m, m))
+        slow = 2.5 * np.einsum("n,nab,ac,ncd->bd", weight, A, X, A)
+        np.testing.assert_allclose((memory @ X.ravel()).reshape(m, m), slow, rtol=1e-11, atol=1e-12)
+        step = 1e-5 * (X + X.T)  # and the memory is the mean's derivative; its curvature is of order 1
+        change = bulk.moments(at + step)[0] - bulk.moments(at - step)[0]
+        np.testing.assert_allclose(change.ravel() / 2, memory @ step.ravel(), atol=1e-12)
+    assert bulk.moments(-P) is None
 
 
 def test_the_mean_of_the_density():
@@ -87,7 +108,7 @@ def test_edge_against_the_concave_program(student, delta):
         P = np.zeros((student.width, student.width))
         P[index] = entries
         P = P + P.T - np.diag(np.diag(P))
-        if not bulk.feasible(P):
+        if bulk.moments(P) is None:
             return 1e3
         K = np.linalg.inv(P + law.D / delta)
         value = (delta - 1) * P - delta * np.tensordot(law.weight, P @ K @ P, 1)

@@ -6,6 +6,7 @@ branch is followed in p, where nothing is singular, and the left edge is the lar
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -13,7 +14,7 @@ import numpy as np
 from firstlight.maths.checks import check_positive
 from firstlight.maths.shown import Shown
 from firstlight.maths.solvers import bracketing_root
-from firstlight.phase_transition.theory.stacks import definite, inverse
+from firstlight.phase_transition.theory.stacks import eliminate, entries_first, inverse
 
 _EDGE_TOLERANCE = 1e-10
 
@@ -29,6 +30,11 @@ class Branch(NamedTuple):
     P: np.ndarray
     z: float
     slack: float  # one minus the spectral radius of the memory: positive on the physical branch only
+
+
+def slack(memory: np.ndarray) -> float:
+    """Return one minus the spectral radius of a memory (see `Bulk.moments`)."""
+    return 1 - float(np.abs(np.linalg.eigvals(memory)).max())
 
 
 class Edge(NamedTuple):
@@ -87,33 +93,45 @@ class Bulk(Shown):
         A = inverse(P + scaled) @ scaled
         return A, self.D - self.D @ A
 
-    def memory(self, A: np.ndarray) -> np.ndarray:
-        """Return X -> δ E[Aᵀ X A], the derivative of E[B] in P, as a matrix on flattened X."""
-        n, m, _ = A.shape
-        flat = A.reshape(n, m * m)
-        product = ((self.delta * self.weight)[:, None] * flat).T @ flat
-        return product.reshape(m, m, m, m).transpose(1, 3, 0, 2).reshape(m * m, m * m)
+    @cached_property
+    def _scaled(self) -> np.ndarray:
+        """D/δ, shape (m, m, n)."""
+        return entries_first(self.D / self.delta)
 
-    def feasible(self, P: np.ndarray) -> bool:
-        """Whether P + D/δ is positive definite at every node."""
-        return definite(P + self.D / self.delta)
+    def moments(self, P: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
+        """Return E[B], and its derivative in P, the memory X -> δ E[Aᵀ X A], as a matrix on flattened X.
 
-    @np.errstate(divide="ignore", invalid="ignore")  # a pivot that rounds to zero: no step is feasible then
+        None if P is real and P + D/δ is not positive definite at every node. Since A = 1 - K P and
+        B = δ (P - P K P), the first two moments of K are enough.
+        """
+        m = len(P)
+        rows = np.ones((m * m + 1, self.weight.size), P.dtype)  # 1, and the entries of K
+        K = rows[1:].reshape(m, m, -1)
+        np.add(self._scaled, P[:, :, None], out=K)
+        if not eliminate(K):
+            return None
+        gram = (rows * self.weight) @ rows.T
+        unit, k = np.eye(m), gram[0, 1:].reshape(m, m) @ P
+        mean = self.delta * (gram[0, 0] * P - P @ k)
+        cross = np.outer(unit, k)
+        square = P.T @ (gram[1:, 1:].reshape(-1, m) @ P).reshape(m, m, m * m)
+        product = gram[0, 0] * np.outer(unit, unit) - cross - cross.T + square.reshape(m * m, m * m)
+        memory = product.reshape(m, m, m, m).transpose(1, 3, 0, 2).reshape(m * m, m * m)
+        return mean, self.delta * memory
+
     def follow(self, p: float, start: np.ndarray) -> Branch | None:
         """Solve for (P, z) with tr P/m = p by Newton's method; None if no feasible solution is reached."""
         m = len(start)
         unit = np.eye(m).ravel()
-        P, z = start * (p * m / np.trace(start)), 0.0
-        if not self.feasible(P):
-            return None
-        if m == 1:  # nothing to solve for
-            A, B = self.shrink(P)
-            return Branch(p, P, float(self.weight @ B[:, 0, 0]) - p, 1 - float(self.memory(A)[0, 0]))
-        for _ in range(60):
-            A, B = self.shrink(P)
-            mean = np.tensordot(self.weight, B, 1)
+        P = start * (p * m / np.trace(start))
+        moments = self.moments(P)
+        for _ in range(15):  # three or four are usual, unless there is no solution
+            if moments is None:
+                return None
+            mean, memory = moments
+            if m == 1:  # nothing to solve for
+                return Branch(p, P, float(mean[0, 0]) - p, 1 - float(memory[0, 0]))
             system = np.zeros((m * m + 1, m * m + 1))
-            memory = self.memory(A)
             system[:-1, :-1] = memory - np.eye(m * m)
             system[:-1, -1], system[-1, :-1] = -unit, unit
             try:
@@ -121,15 +139,12 @@ class Bulk(Shown):
             except np.linalg.LinAlgError:  # exactly on a fold of another branch
                 return None
             step, z = solution[:-1].reshape(m, m), float(solution[-1])
-            share = 1.0
-            while not self.feasible(P + share * step):
+            step, share = 0.5 * (step + step.T), 1.0
+            while (moments := self.moments(P + share * step)) is None and share > 1e-6:
                 share *= 0.5
-                if share < 1e-6:
-                    return None
             P = P + share * step
-            P = 0.5 * (P + P.T)
-            if np.abs(step).max() <= 1e-8 * abs(p):  # quadratic convergence: the next would be 1e-15
-                return Branch(p, P, z, 1 - float(np.abs(np.linalg.eigvals(memory)).max()))
+            if moments and np.abs(step).max() <= 1e-6 * abs(p):  # quadratic convergence: 1e-12 is left
+                return Branch(p, P, z, slack(moments[1]))
         return None
 
     def reach(self, p: float, known: Branch, depth: int = 0) -> Branch:
@@ -149,12 +164,7 @@ class Bulk(Shown):
         size = float(np.abs(self.D).max())
         if size == 0:
             raise ValueError("law: the curvature is zero everywhere, so the Hessian has no bulk")
-        m = self.D.shape[1]
-        p = 8 * size * max(1.0, 1 / self.delta)
-        good = self.follow(p, np.eye(m))
-        if good is None or good.slack <= 0:
-            raise RuntimeError("no physical branch far left of the bulk")
-        bad_p, bad = 0.0, None
+        good, bad = self._far_left(size), None
         while good.p > 1e-9 * size:
             bad_p = 0.6 * good.p
             bad = self.follow(bad_p, good.P)
@@ -171,18 +181,28 @@ class Bulk(Shown):
             else:
                 bad_p, bad = middle, trial
         if bad is not None:
-            start = good.P
+            known: dict[float, Branch | None] = {bad.p: bad, good.p: good}
 
-            def slack(p: float) -> float:
-                nonlocal start
-                point = self.follow(p, start)
-                if point is not None and point.slack > 0:
-                    start = point.P
+            def slack_at(p: float) -> float:
+                nonlocal good
+                point = known[p] = known[p] if p in known else self.follow(p, good.P)
+                if point is not None and 0 < point.slack < good.slack:
+                    good = point
                 return -1.0 if point is None else point.slack
 
-            root = bracketing_root(slack, bad.p, good.p, tolerance=_EDGE_TOLERANCE)
-            good = self.follow(root.value, start) or good
+            root = bracketing_root(slack_at, bad.p, good.p, tolerance=_EDGE_TOLERANCE)
+            good = known[root.value] or good
         return Edge(good.z, good, self.rare(good.P))
+
+    def _far_left(self, size: float) -> Branch:
+        """Return a point of the physical branch: if P = p exceeded this start, no |A| would exceed 1/√δ."""
+        p = size * (1 + self.delta**-0.5) * self.delta**-0.5
+        for _ in range(12):
+            point = self.follow(p, np.eye(self.D.shape[1]))
+            if point is not None and point.slack > 0:
+                return point
+            p *= 2
+        raise RuntimeError("no physical branch far left of the bulk")
 
     def rare(self, P: np.ndarray) -> bool:
         """Whether a rare extreme node makes the fold: then the true edge sits where the support ends."""
@@ -212,9 +232,11 @@ class Bulk(Shown):
         """Solve P = E[B] - z from a start; None unless it converges to the solution with Im Q > 0."""
         m = len(P)
         for _ in range(12):
-            A, B = self.shrink(P)
-            gap = np.tensordot(self.weight, B, 1) - z * np.eye(m) - P
-            step = np.linalg.solve(np.eye(m * m) - self.memory(A), gap.ravel()).reshape(m, m)
+            moments = self.moments(P)
+            assert moments is not None  # P is complex
+            mean, memory = moments
+            gap = mean - z * np.eye(m) - P
+            step = np.linalg.solve(np.eye(m * m) - memory, gap.ravel()).reshape(m, m)
             P = P + step
             if np.abs(step).max() < 1e-7 * np.abs(P).max():
                 Q = np.linalg.inv(P)

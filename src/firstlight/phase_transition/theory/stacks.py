@@ -15,30 +15,28 @@ def inverse(matrices: np.ndarray) -> np.ndarray:
     >>> inverse(np.array([[[2.0, 1.0], [1.0, 1.0]]])).tolist()
     [[[1.0, -1.0], [-1.0, 2.0]]]
     """
-    work = _entries_first(matrices)
-    for i in range(len(work)):
-        pivot = 1 / work[i, i]
-        row, column = work[i] * pivot, work[:, i].copy()
-        work -= column[:, None] * row
-        work[i], work[:, i] = row, -column * pivot
-        work[i, i] = pivot
+    work = entries_first(matrices)
+    if not eliminate(work):
+        raise ValueError("matrices: must be positive definite")
     return np.ascontiguousarray(np.moveaxis(work, (0, 1), (-2, -1)))
 
 
-def definite(matrices: np.ndarray) -> bool:
-    """Whether all symmetric matrices of a stack are positive definite: whether all pivots are positive.
+def eliminate(work: np.ndarray) -> bool:
+    """Invert a stack (m, m, ...) in place; False, with nothing of use left, at a real pivot that is not > 0.
 
-    Examples
-    --------
-    >>> definite(np.array([[[2.0, 1.0], [1.0, 1.0]]])), definite(np.array([[[1.0, 2.0], [2.0, 1.0]]]))
-    (True, False)
+    All pivots of a symmetric matrix are positive where it is positive definite, and only there.
     """
-    work = _entries_first(matrices)
-    while len(work):
-        pivot = work[0, 0]
-        if not pivot.min() > 0:
+    for i in range(len(work)):
+        pivot = work[i, i].copy()
+        if not (np.iscomplexobj(work) or pivot.min() > 0):
             return False
-        work = work[1:, 1:] - work[1:, :1] * (work[:1, 1:] / pivot)
+        work[i, i] = 1
+        work[i] /= pivot
+        for j in range(len(work)):
+            if j != i:
+                factor = work[j, i].copy()
+                work[j, i] = 0
+                work[j] -= factor * work[i]
     return True
 
 
@@ -54,6 +52,6 @@ def lowest(matrices: np.ndarray) -> float:
     return float((middle - np.hypot(half, matrices[..., 0, 1])).min())
 
 
-def _entries_first(matrices: np.ndarray) -> np.ndarray:
+def entries_first(matrices: np.ndarray) -> np.ndarray:
     """Lay a stack (..., m, m) out as (m, m, ...), so that an entry of all matrices is contiguous."""
     return np.moveaxis(matrices, (-2, -1), (0, 1)).copy()

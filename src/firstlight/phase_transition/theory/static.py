@@ -10,7 +10,7 @@ from scipy.stats import t as student_t
 from firstlight.phase_transition.definitions import Student
 from firstlight.phase_transition.theory.criterion import last_crossing, margin
 from firstlight.phase_transition.theory.labels import LabelLaw, LabelSample, draw
-from firstlight.phase_transition.theory.resolvent import Branch, Bulk
+from firstlight.phase_transition.theory.resolvent import Branch, Bulk, slack
 from firstlight.phase_transition.theory.stacks import inverse, lowest
 
 _TOLERANCE = 1e-8
@@ -84,11 +84,11 @@ def static_point(
     change, steady = np.inf, 0
     for _ in range(max_iterations):
         centre = Z @ _root(q).T + sample.easy @ M.T
-        h, P = _proximal(student, y, h, centre, P, delta)
+        h, P = _proximal(student, y, h, centre, P, delta, max(1e-10, 1e-3 * change))
         bulk = Bulk(student.curvature(y, h), weight, delta)
         psi = student.force(y, h)
-        Q = np.linalg.inv(P)
-        P_new = ridge * unit + np.tensordot(weight, bulk.shrink(P)[1], 1)
+        Q, moments = np.linalg.inv(P), bulk.moments(P)
+        P_new = ridge * unit + moments[0] if moments else -unit
         q_new = Q @ ((weight[:, None] * psi).T @ psi) @ Q / delta
         M_new = M - Q @ ((weight[:, None] * psi).T @ sample.easy + ridge * M)
         if np.linalg.eigvalsh(P_new)[0] <= 0:
@@ -98,11 +98,12 @@ def static_point(
         P, q, M = 0.5 * (P + P_new), 0.5 * (q + q_new), 0.5 * (M + M_new)
         if steady >= 3:
             break
-    slack = 1 - float(np.abs(np.linalg.eigvals(bulk.memory(bulk.shrink(P)[0]))).max())
-    valid = bulk.feasible(P) and np.linalg.eigvalsh(P)[0] > 0
-    value = margin(bulk, Branch(0.0, P, -ridge, slack), sample.second) if valid else np.nan
+    value, left, moments = np.nan, -np.inf, bulk.moments(P)
+    if moments and np.linalg.eigvalsh(P)[0] > 0:
+        left = slack(moments[1])
+        value = margin(bulk, Branch(0.0, P, -ridge, left), sample.second)
     loss = float(weight @ student.risk(y, h))
-    return StaticPoint(q, M, loss, value, slack if valid else -np.inf, steady >= 3)
+    return StaticPoint(q, M, loss, value, left, steady >= 3)
 
 
 def static_margins(
@@ -184,8 +185,9 @@ def _root(q: np.ndarray) -> np.ndarray:
 
 
 def _proximal(
-    student: Student, y: np.ndarray, h: np.ndarray, centre: np.ndarray, P: np.ndarray, delta: float
-) -> tuple[np.ndarray, np.ndarray]:
+    student: Student, y: np.ndarray, h: np.ndarray, centre: np.ndarray, P: np.ndarray, delta: float,
+    tolerance: float,
+) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
     """Solve h + P⁻¹ψ(y, h)/δ = centre for each sample; P is raised where the map would fold."""
     for _ in range(50):
         D = student.curvature(y, h)
@@ -196,6 +198,6 @@ def _proximal(
         step = (inverse(P + D / delta) @ gap[:, :, None])[:, :, 0]
         size = np.abs(step).max()
         h = h + step * min(1.0, 2.0 / max(size, 1e-300))
-        if size < 1e-10:
+        if size < tolerance:
             break
     return h, P
