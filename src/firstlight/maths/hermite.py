@@ -6,7 +6,9 @@ from functools import lru_cache
 import numpy as np
 from scipy.special import gammaln
 
-from firstlight.maths.quadrature import CHUNK, REACH, Function, Kinks, rule
+from firstlight.maths.quadrature import REACH, Function, Kinks, rule
+
+_CHUNK = 1 << 15  # nodes held at once: all polynomials are formed within the processor's cache
 
 
 def hermite_values(degree: int, z: np.ndarray) -> Iterator[np.ndarray]:
@@ -20,7 +22,9 @@ def hermite_values(degree: int, z: np.ndarray) -> Iterator[np.ndarray]:
     before, now = np.zeros_like(z), np.ones_like(z)
     for j in range(degree + 1):
         yield now
-        before, now = now, z * now - j * before
+        later = z * now
+        later -= j * before
+        before, now = now, later
 
 
 @lru_cache
@@ -66,7 +70,7 @@ def hermite_coefficients(
     flat_mean, flat_std = mean.ravel(), std.ravel()
     result = np.empty((flat_mean.size, degree + 1))
     reach = REACH + 2 * np.sqrt(degree)  # He_j is of order one times its norm up to 2 sqrt(j)
-    step = max(1, CHUNK // _nodes(len(kinks), reach))
+    step = max(1, _CHUNK // _nodes(len(kinks), reach))
     for start in range(0, flat_mean.size, step):
         part = slice(start, start + step)
         z, w = rule(flat_mean[part], flat_std[part], kinks, reach=reach)
