@@ -35,7 +35,7 @@ _LABELS = {
     "train_error": "training error",
     "relative_test_error": "test error / Var(y)",
     "misclassification": "0/1 error",
-    "ratio": "k/m",
+    "ratio": "width / samples, k/m",
     "alpha": "weighting α (0: data, 1: step)",
     "beta": "strength β",
     "share": "share of the first class",
@@ -85,7 +85,7 @@ def _fashion(first: int, second: int, centring: str = "class", ridge: float = 1e
 STUDIES = (
     Study(
         name="one-step/width",
-        description="Errors against the width: a peak where k reaches m, and theory on the points",
+        description="Errors against the width: a peak where it reaches the samples, and theory on the points",
         problem=f"{_FAMILY}by_width",
         claims=f"{_CLAIMS}width",
         tolerance=_TOLERANCE,

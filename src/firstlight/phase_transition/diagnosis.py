@@ -65,7 +65,9 @@ def _finding(data: UserData, state: State) -> Finding:
     n, d = state.z.shape
     wide = state.lengths
     speaks: Any = "yes" if wide <= _LENGTHS and state.ratio >= 1 else "in part"
-    columns = "columns" if state.kept == 1 else f"leading directions of {data.shape[1]} columns"
+    columns = "columns" if d == data.shape[1] else f"independent of {data.shape[1]} columns"
+    if state.kept < 1:
+        columns = f"leading directions of {data.shape[1]} columns"
     why = (
         f"{number(state.ratio)} rows per column ({n} rows, {d} {columns}); the rows' lengths vary "
         f"{number(wide)} × as much as those of Gaussian rows."

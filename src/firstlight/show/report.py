@@ -168,6 +168,27 @@ def render(pages: Sequence[Page]) -> str:
     )  # fmt: skip
 
 
+def by_colour(traces: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return traces of which the first line of each colour stands in the legend, by what the colour means.
+
+    Examples
+    --------
+    >>> names = ("network, width 2", "theory, width 2")
+    >>> blue = [{"name": name, "mode": "lines", "line": {"color": "blue"}} for name in names]
+    >>> [(one["name"], one["showlegend"]) for one in by_colour(blue)]
+    [('width 2', True), ('theory, width 2', False)]
+    """
+    shown: list[dict[str, Any]] = []
+    known: set[str] = set()
+    for one in traces:
+        colour = one.get("line", {}).get("color")
+        first = one.get("mode") == "lines" and colour not in known
+        known |= {colour} if first else set()
+        meaning = one["name"].rpartition(", ")[2] if first else one["name"]
+        shown.append({**one, "name": meaning, "showlegend": first})
+    return shown
+
+
 @dataclass(frozen=True)
 class Part:
     """The chapters of one theory, and what came out in all of them."""
@@ -192,11 +213,15 @@ class Part:
 
     @property
     def panel(self) -> dict[str, Any] | None:
-        """The first curves of that chapter, small: names come by hovering."""
+        """The first curves of that chapter, small: the legend says what colours mean, hovering the rest."""
         if self.face is None or not self.face.panels:
             return None
         first = self.face.panels[0]
-        return {**first, "layout": {**first["layout"], "showlegend": False, "height": 300}}
+        traces = by_colour(first["data"])
+        several = sum(one["showlegend"] for one in traces) > 1
+        legend = {"orientation": "h", "y": 1.02, "yanchor": "bottom", "font": {"size": 12}}
+        layout = {**first["layout"], "showlegend": several, "height": 300, "legend": legend}
+        return {"data": traces, "layout": layout}
 
     @property
     def claims(self) -> list[Row]:
