@@ -112,7 +112,8 @@ campaign: $(VENV)/.dev
 claims: $(VENV)/.dev
 	for theory in early_alignment one_step phase_transition unseen_classes; do \
 	  $(BIN)/firstlight claims --theory $$theory --save docs/evidence/$${theory}_quick.json; done
-	$(BIN)/firstlight claims --theory one_step --scale medium --save docs/evidence/one_step_medium.json
+	for theory in one_step phase_transition; do \
+	  $(BIN)/firstlight claims --theory $$theory --scale medium --save docs/evidence/$${theory}_medium.json; done
 	$(BIN)/firstlight claims --theory phase_transition --scale paper --within 2 --save docs/evidence/phase_transition_paper.json
 	for theory in early_alignment unseen_classes; do \
 	  $(BIN)/firstlight claims --theory $$theory --scale paper --within 5 --save docs/evidence/$${theory}_paper.json; done

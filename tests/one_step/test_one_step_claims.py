@@ -11,7 +11,7 @@ RNG = np.random.default_rng(0)
 
 
 def errors(axes, **arms):
-    """Eight trials of each arm, with a noise of 1 % that they share; both errors alike unless told."""
+    """Eight trials of each arm, with a noise of 1 % that they share, and 0.1 % of each arm's own."""
     grid = xr.Dataset(coords=axes)
     noise = xr.DataArray(1 + 0.01 * RNG.normal(size=8), dims="trial")
     columns = {}
@@ -20,6 +20,7 @@ def errors(axes, **arms):
             (make(grid) if factor or arm != "network" else 1 + 0 * make(grid)) for arm, make in arms.items()
         ]
         parts = [part.broadcast_like(xr.Dataset(coords=axes)) * noise for part in parts]
+        parts = [part * (1 + 0.001 * RNG.normal(size=part.shape)) for part in parts]
         columns[name] = xr.concat(parts, xr.Variable("arm", list(arms)))
     return xr.Dataset(columns)
 

@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from itertools import product
 
 import numpy as np
 import pytest
@@ -15,8 +16,8 @@ from firstlight.maths.intervals import exponent, over_classes, over_trials, rank
 from firstlight.show.chapter import compose
 from firstlight.show.claims import markdown
 from firstlight.show.report import report
-from firstlight.study import demo
-from firstlight.study.claims import Estimate, claims_of, judged
+from firstlight.study import demo, estimates
+from firstlight.study.claims import Estimate, Statement, claims_of, judged, overall
 from firstlight.study.evidence import claimed, read, rows_of, save, stale, version
 from firstlight.study.toml import read_study
 
@@ -37,7 +38,11 @@ UNKNOWN = Estimate("unknown", np.nan, np.nan, np.nan)
         (UNKNOWN, "undecided"),
         (Estimate("one trial", 0.5, np.nan, np.nan), "undecided"),
         (Estimate("touches", 0.5, 0.0, 1.0), "undecided"),
-        (Estimate("reaches", 0.2, 0.1, 0.31, strong=0.3), "holds"),
+        (Estimate("reaches", 0.2, 0.1, 0.31, strong=0.3), "undecided"),  # weak, or not
+        (Estimate("strong", 0.5, 0.31, 0.7, strong=0.3), "holds"),
+        (Estimate("across both", 0.2, -0.1, 0.4, strong=0.3), "undecided"),
+        (Estimate("two trials", 0.5, 0.4, 0.6, trials=2), "undecided"),
+        (Estimate("three trials", 0.5, 0.4, 0.6, trials=3), "holds"),
         (Estimate("border", 0.5, 0.4, 0.6, border=1 / 3), "holds"),
         (Estimate("border", 0.3, 0.2, 0.32, border=1 / 3), "does not hold"),
         (Estimate("falls", -0.5, -0.6, -0.4, border=-0.25, side="below"), "holds"),
@@ -56,10 +61,15 @@ def test_where_the_interval_lies_decides(estimate, verdict):
         ([YES, YES], False, "holds"),
         ([YES, NO], False, "holds in part"),
         ([YES, NO], True, "does not hold"),
-        ([YES, OPEN], True, "holds in part"),
+        ([YES, OPEN], True, "undecided"),
+        ([YES, OPEN], False, "undecided"),  # it holds, or in part
+        ([YES, NO, OPEN], False, "holds in part"),  # whatever the open one comes to
         ([YES, WEAK], False, "holds in part"),
+        ([WEAK, OPEN], False, "holds in part"),
+        ([WEAK, OPEN], True, "undecided"),
         ([NO, NO], False, "does not hold"),
-        ([NO, OPEN], False, "does not hold"),
+        ([NO, OPEN], False, "undecided"),  # it does not hold, or in part
+        ([NO, OPEN], True, "does not hold"),
         ([OPEN, OPEN], False, "undecided"),
         ([YES, UNKNOWN], False, "undecided"),
         ([NO, UNKNOWN], False, "undecided"),
@@ -67,10 +77,87 @@ def test_where_the_interval_lies_decides(estimate, verdict):
     ],
 )
 def test_parts_of_a_claim(parts, every, verdict):
-    claim = judged("it rises", parts, every=every)
+    claim = judged(Statement("it rises", every=every), parts)
     assert claim.verdict == verdict
     assert "\n" not in claim.evidence
     assert all(str(part) in claim.evidence for part in parts)
+
+
+@pytest.mark.parametrize("every", [False, True])
+def test_a_verdict_never_changes_when_open_parts_are_closed(every):
+    """All claims of one to three parts: what is said while parts are open stays true, however they close."""
+    closed = ("holds", "holds in part", "does not hold")
+    for count in (1, 2, 3):
+        for words in product((*closed, "undecided"), repeat=count):
+            ends = {
+                overall(
+                    [
+                        next_word if word == "undecided" else word
+                        for word, next_word in zip(words, more, strict=True)
+                    ],
+                    every=every,
+                )
+                for more in product(closed, repeat=count)
+            }
+            assert overall(words, every=every) == (ends.pop() if len(ends) == 1 else "undecided")
+
+
+@pytest.mark.parametrize("share", [0.85, 0.95])
+def test_few_trials_are_no_better_than_many(share):
+    """A second border at 0.9: few trials may leave open on which side a share lies, never lead astray."""
+    rng, repeats, wrong = np.random.default_rng(3), 400, "holds" if share < 0.9 else "holds in part"
+    said = dict.fromkeys((3, 10, 40), 0)
+    for trials in said:
+        for _ in range(repeats):
+            values = xr.DataArray(share + 0.05 * rng.normal(size=trials), dims="trial")
+            said[trials] += estimates.mean("share", values, border=0.5, strong=0.9).verdict == wrong
+    assert max(said.values()) / repeats < 0.025 + 3 * np.sqrt(0.025 * 0.975 / repeats)
+
+
+@pytest.mark.parametrize("points", [1, 6, 30])
+def test_the_largest_of_many_points_is_not_refuted_by_chance(points):
+    """All means are 1, as large as they may be: refuted in at most 5 % of the cases, whatever the points."""
+    rng, repeats = np.random.default_rng(4), 400
+    said = [
+        estimates.largest(
+            "ratio", xr.DataArray(1 + 0.1 * rng.normal(size=(points, 4)), dims=("n", "trial")),
+            border=1.0, side="below",
+        ).verdict
+        for _ in range(repeats)
+    ]  # fmt: skip
+    most = 0.05 + 3 * np.sqrt(0.05 * 0.95 / repeats)
+    assert said.count("does not hold") / repeats < most
+    assert said.count("holds") / repeats < most
+
+
+def test_the_largest_counts_every_point():
+    """One point below its border by far does not hide another, of smaller mean, that may lie above."""
+    rng = np.random.default_rng(5)
+    values = xr.DataArray(rng.normal(size=(2, 6)), dims=("n", "trial"))
+    values = values - values.mean("trial")
+    values = values * xr.DataArray([0.001, 1.0], dims="n") + xr.DataArray([0.9, 0.8], dims="n")
+    assert estimates.largest("ratio", values, border=1.0, side="below").verdict == "undecided"
+    assert estimates.largest("ratio", values[:1], border=1.0, side="below").verdict == "holds"
+    few = values.where(values["trial"] < 2)
+    assert estimates.largest("ratio", few, border=1.0, side="below").verdict == "undecided"
+
+
+def test_no_spread_is_no_certainty():
+    same = xr.DataArray([[0.5, 0.5, 0.5]], dims=("n", "trial"))
+    assert estimates.mean("x", same).verdict == "undecided"
+    assert estimates.largest("x", same, border=1.0, side="below").verdict == "undecided"
+    assert np.isnan(estimates.largest("x", same * np.nan, border=1.0, side="below").value)
+    for of in (1, 20, 148, 149, 150, 1000):
+        part = estimates.share("dead", 0, of, trials=3, one_sided=True, border=0.02, side="below")
+        assert part.high == pytest.approx(1 - 0.05 ** (1 / of))  # Clopper and Pearson's limit of none of `of`
+        assert part.verdict == ("holds" if part.high < 0.02 else "undecided")
+    assert np.isnan(estimates.share("dead", 0, 0, trials=0).value)
+
+
+def test_trials_with_a_number_are_counted():
+    values = xr.DataArray([[1.0, np.nan, 3.0, 4.0], [1.5, np.nan, 3.5, np.nan]], dims=("n", "trial"))
+    assert estimates.mean("x", values).trials == 3
+    assert estimates.largest("x", values).trials == 3  # the second point has only two, and is left out
 
 
 def test_numbers_are_shown_to_the_digits_that_decide():
@@ -123,12 +210,16 @@ def test_intervals_of_rank_correlations_cover():
     assert inside / trials > 0.95 - 3 * np.sqrt(0.95 * 0.05 / trials)
 
 
+FALL = Statement("times fall <with> the rate", rule="below 0")
+RISES = {"rate": Statement("times rise with the rate", rule="above 0")}
+
+
 def falls(result):
     """Waiting times fall with the rate."""
     rank = rank_correlation(*xr.broadcast(result["rate"], result["mean"].sel(arm="experiment")))
     return [
-        judged("times fall <with> the rate", [Estimate("Spearman", *rank, side="below")]),
-        judged("times rise with the rate", [Estimate("Spearman", *rank)]),
+        judged(FALL, [Estimate("Spearman", *rank, side="below")]),
+        judged(RISES["rate"], [Estimate("Spearman", *rank)]),
     ]
 
 
@@ -248,11 +339,30 @@ def test_rows_are_kept_and_told_from_other_versions(tmp_path, monkeypatch):
     assert stale(back) == ["demo/rate: there is no such study"]
     monkeypatch.setattr("firstlight.study.registry.studies", lambda: {study.name: study})
     assert stale(back) == []
-    assert stale([replace(back[0], version=7)]) == ["demo/rate: made by version 7, it is 1"]
+    for change, line in (
+        ({"version": 7}, "made with version 7, it is 1"),
+        ({"planned": 9}, f"made with trials 9, it is {study.trials}"),
+        ({"sizes": "rate = 1"}, f"made with sizes rate = 1, it is {back[0].sizes}"),
+        ({"claim": replace(back[0].claim, verdict="undecided")}, "made with verdict undecided, it is holds"),
+    ):
+        assert stale([replace(back[0], **change)]) == [f"demo/rate: {line}"]
+    for change in ({"text": "times fall"}, {"rule": "below 0.1"}, {"every": True}):
+        said = replace(back[0].claim, statement=replace(back[0].claim.statement, **change))
+        [line] = stale([replace(back[0], claim=said)])
+        assert "nothing states" in line
     unknown = replace(table[0].claim, verdict="undecided", estimates=(UNKNOWN,))
     assert read(save([replace(table[0], claim=unknown)], tmp_path / "u.json", ""))[0].verdict == "undecided"
-    some = replace(unknown, estimates=(Estimate("x", 0.1, -0.1, 0.3),))
-    assert replace(table[0], claim=some).verdict == "undecided: about 12 more trials"
+    for part, outlook in (
+        (Estimate("x", 0.1, -0.1, 0.3), "about 12 more trials"),
+        (Estimate("x", 0.1, -0.01, 0.3), "about 1 more trial"),
+        (Estimate("x", 0.001, -0.1, 0.1), "lies on the border"),
+        (Estimate("x", 0.0, -0.1, 0.1), "lies on the border"),
+        (Estimate("x", 0.1, -0.2, 0.4, fixed=0.15), "more trials do not help"),
+        (Estimate("x", 0.5, 0.4, 0.6, trials=2), "about 1 more trial"),
+    ):
+        row = replace(table[0], claim=judged("x", [part]), trials=part.trials or 4)
+        assert row.verdict == f"undecided: {outlook}"
+    assert replace(table[0], trials=1, planned=1).counted == "1 trial"
 
 
 def test_versions_are_known_without_building():
@@ -277,7 +387,9 @@ def test_the_command_judges_one_theory(tmp_path, monkeypatch):
     assert first["estimates"][0]["side"] == "below"
     assert "times fall &lt;with&gt; the rate" in files[1].read_text("utf-8")
     assert [row.study for row in read(files[2])] == [study.name] * 2
-    assert "holds: times fall" in CliRunner().invoke(main, ["claims", "--workers", "0", *options[:2]]).stdout
+    plain = CliRunner().invoke(main, ["claims", "--workers", "0", *options[:2]]).stdout
+    assert "holds: times fall" in plain
+    assert "firstlight.study.run(study, scale='quick')" in plain  # as no command knows this study
     for minutes, kept in (("0", False), ("5", True)):
         done = CliRunner().invoke(main, ["claims", "--workers", "0", "--within", minutes, *options[:2]])
         assert ("times fall" in done.stdout) is kept
@@ -285,4 +397,8 @@ def test_the_command_judges_one_theory(tmp_path, monkeypatch):
     wrong = CliRunner().invoke(main, ["claims", "--theory", "alchemy", *options[:2]])
     assert wrong.exit_code == 2
     assert "theory 'alchemy': unknown" in wrong.output
+    wrong = CliRunner().invoke(main, ["claims", "--scale", "papr", *options[:2]])
+    assert wrong.exit_code == 2
+    assert "scale 'papr': unknown" in wrong.output
+    assert "quick" in wrong.output
     assert markdown(read(files[2])).count("\n| **") == 2

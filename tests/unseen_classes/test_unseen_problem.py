@@ -4,7 +4,7 @@ import pickle
 
 import numpy as np
 import pytest
-from scipy.stats import truncnorm
+from scipy.stats import spearmanr, truncnorm
 
 import firstlight
 from firstlight import unseen_classes as uc
@@ -21,6 +21,7 @@ from firstlight.references import cite
 from firstlight.study.problem import cost_of
 from firstlight.study.record import address
 from firstlight.study.registry import studies
+from firstlight.unseen_classes.definitions.observables import RELATIONS
 from firstlight.unseen_classes.problem import ClassProblem, ImageProblem, RotationProblem, SideProblem
 
 SMALL = {"dimension": 48, "samples": 48, "unseen_samples": 15, "width": 128}
@@ -76,9 +77,18 @@ def test_sets_are_single_problems_side_by_side():
                for t, stream in zip(("1,4", "2,3"), streams, strict=True)]  # fmt: skip
     for place, one in enumerate(singles):
         np.testing.assert_allclose(predicted.elasticity[place], one.elasticity)
-    for relation in predicted.relation.values:
-        mean = np.mean([float(one[relation]) for one in singles])
-        assert float(predicted.spearman.sel(relation=relation)) == pytest.approx(mean)
+    for relation in RELATIONS:
+        each = [float(one[relation]) for one in singles]
+        np.testing.assert_allclose(predicted.spearman_by_set.sel(relation=relation), each)
+        assert float(predicted.spearman.sel(relation=relation)) == pytest.approx(np.mean(each))
+    data = several._draw(np.random.default_rng(3).spawn(1)[0], ["1", "4"])
+    near = data.unseen / np.linalg.norm(data.unseen, axis=1, keepdims=True)
+    cosines = near @ near.T - 2 * np.eye(len(near))
+    hit = data.unseen_labels[cosines.argmax(axis=1)] == data.unseen_labels
+    raw = [hit[data.unseen_labels == label].mean() for label in np.unique(data.unseen_labels)]
+    for name, score in (("similarity", abs(singles[0].similarity)), ("alignment", singles[0].alignment)):
+        found = predicted.spearman_by_set.sel(train="1,4", relation=f"{name}_raw_recall")
+        assert float(found) == pytest.approx(spearmanr(score.dropna("class"), raw).statistic)
     assert (predicted.spearman_low <= predicted.spearman).all()
     assert (predicted.spearman <= predicted.spearman_high).all()
     assert len(uc.SetsProblem()._sets) == 45

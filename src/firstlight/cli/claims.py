@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 @legible
 def claims(
     theory: Annotated[str | None, typer.Option(help="Only the claims of this theory.")] = None,
-    scale: Annotated[str, typer.Option(help="quick (minutes) or paper (hours to days).")] = "quick",
+    scale: Annotated[str, typer.Option(help="quick (minutes), medium, or paper (hours to days).")] = "quick",
     within: Annotated[
         float | None,
         typer.Option(min=0, help="Leave out studies that take more minutes than this."),
@@ -28,7 +28,7 @@ def claims(
     save: Annotated[Path | None, typer.Option(help="Also keep the table as a compact record.")] = None,
 ) -> None:
     """Judge every published claim: compute what is missing, print number, interval and verdict of each."""
-    from firstlight.show.claims import page
+    from firstlight.show.claims import citation, page
     from firstlight.study.evidence import claimed, rows
     from firstlight.study.evidence import save as keep
     from firstlight.study.run import run
@@ -56,7 +56,9 @@ def claims(
         typer.echo(json.dumps([row.plain() for row in table], indent=2, ensure_ascii=False))
         return
     for row in table:
-        typer.echo(f"{row.verdict}: {row.claim.text}\n    {row.claim.evidence}\n    {row.study}: {row.sizes}")
+        lines = [f"{row.verdict}: {row.claim.text}", citation(row), row.claim.evidence]
+        lines += [f"{row.study}, {row.counted}: {row.sizes}", row.command]
+        typer.echo("\n    ".join(line for line in lines if line))
 
 
 def _short(study: "Study", scale: str, minutes: float) -> bool:

@@ -10,7 +10,7 @@ from math import ceil
 import numpy as np
 import xarray as xr
 
-from firstlight.maths.intervals import over_trials
+from firstlight.study import estimates
 from firstlight.study.claims import Claim, Estimate, Side, Statement, judged
 
 _SOURCE = "demir2025onestep"
@@ -23,30 +23,30 @@ _GAP = (
     "relative gap of the model's error to the network's, trained on the same samples: mean over the sweep, "
     "and at the point where it is largest"
 )
-_GAP_RULE = f"mean within {_SAME:.0%}, largest within {_POINT:.0%}"
+_GAP_RULE = f"of every curve: mean within {_SAME:.0%} and largest within {_POINT:.0%}"
 
 
 SUFFICES = Statement(
     "degree l-1 suffices where (l-2)/(l-1) < β < (l-1)/l", _SOURCE, "Theorem on the Hermite model",
     "relative gap of that Hermite model's test error to the network's, trained on the same samples",
-    f"within {_SAME:.0%} at each β below 0.8, spikes in the data and labels along them",
+    f"within {_SAME:.0%} at each β below 0.8, spikes in the data and labels along them", every=True,
 )  # fmt: skip
 NEEDED = Statement(
     "a lower degree than l-1 does not suffice", _SOURCE, "Theorem on the Hermite model",
     "relative gap of the next smaller Hermite model (for ReLU that below degree 3 is of degree 1: h₃ = 0)",
-    f"beyond {_SAME:.0%} at each β",
+    f"beyond {_SAME:.0%} at each β", every=True,
 )  # fmt: skip
 GAUSSIAN = Statement(
     "network and conditional Gaussian model have the same test error", _SOURCE,
-    "Theorem on conditional Gaussian equivalence", _GAP, _GAP_RULE,
+    "Theorem on conditional Gaussian equivalence", _GAP, _GAP_RULE, every=True,
 )  # fmt: skip
 IMAGES = Statement(
     "network and Hermite model have the same test error on Fashion-MNIST", _SOURCE, "Figures 3, 8",
-    _GAP, _GAP_RULE,
+    _GAP, _GAP_RULE, every=True,
 )  # fmt: skip
 IMAGES_THEORY = Statement(
     "class means and covariances of Fashion-MNIST predict the network's test error", "", "ours",
-    "relative gap of the deterministic equivalent to the network", _GAP_RULE,
+    "relative gap of the deterministic equivalent to the network", _GAP_RULE, every=True,
 )  # fmt: skip
 SPREAD = Statement(
     "higher data spread (α = 0) beats a higher learning rate (α = 1)", _SOURCE, "Figure 1b",
@@ -72,16 +72,34 @@ SHARE, ALIGNMENT, RANK = (
     )
 )  # fmt: skip
 
+_ERRORS = {_RAW: "test error", "train_error": "training error"}
+ALIKE = {
+    (axis, name): Statement(
+        f"network and Hermite model have the same {word} along {axis}", _SOURCE, figure, _GAP, _GAP_RULE,
+        every=True,
+    )
+    for axis, figure in (
+        ("k/m", "Figures 1a, 6"), ("α", "Figure 1b"), ("β", "Figures 1c, 5"),
+        ("the mixture ratio", "Figure 2a"), ("the alignment", "Figure 2b"), ("the rank", "Figure 2c"),
+    )
+    for name, word in _ERRORS.items()
+}  # fmt: skip
+EFFECTS = {
+    (said, name): replace(said, text=f"{said.text} ({word})")
+    for said in (SPREAD, STRENGTH, SHARE, ALIGNMENT, RANK)
+    for name, word in ((_RAW, "raw error"), (_FAIR, "error over Var(y)"))
+}
+
 
 def width(results: xr.Dataset) -> list[Claim]:
     """Judge ``one-step/width``: test and training error along k/m."""
-    return _alike(results, "k/m", "Figures 1a, 6")
+    return _alike(results, "k/m")
 
 
 def alpha(results: xr.Dataset) -> list[Claim]:
     """Judge ``one-step/alpha``: the Hermite model, and data spread against learning rate."""
     return [
-        *_alike(results, "α", "Figure 1b"),
+        *_alike(results, "α"),
         *_effect(SPREAD, results, "alpha", 1.0, 0.0, "above"),
     ]
 
@@ -91,7 +109,7 @@ def beta(results: xr.Dataset) -> list[Claim]:
     below = results.sel(beta=results["beta"] < 0.8)
     top = float(results["beta"].max())
     return [
-        *_alike(below, "β", "Figures 1c, 5", hue="alpha"),
+        *_alike(below, "β", hue="alpha"),
         *_effect(STRENGTH, results, "beta", top, 0.0, "below", hue="alpha"),
     ]
 
@@ -101,7 +119,7 @@ def share(results: xr.Dataset) -> list[Claim]:
     shares = results["share"].values
     ends = float(shares[len(shares) // 2]), float(shares[0])
     return [
-        *_alike(results, "the mixture ratio", "Figure 2a"),
+        *_alike(results, "the mixture ratio"),
         *_effect(SHARE, results, "share", *ends, "beyond"),
     ]
 
@@ -111,7 +129,7 @@ def spike_alignment(results: xr.Dataset) -> list[Claim]:
     values = results["spike_alignment"].values
     none = float(values[np.abs(values).argmin()])
     return [
-        *_alike(results, "the alignment", "Figure 2b"),
+        *_alike(results, "the alignment"),
         *_effect(ALIGNMENT, results, "spike_alignment", 1.0, none, "beyond"),
     ]
 
@@ -120,7 +138,7 @@ def rank(results: xr.Dataset) -> list[Claim]:
     """Judge ``one-step/rank``: many spikes against one."""
     most = float(results["rank"].max())
     return [
-        *_alike(results, "the rank", "Figure 2c"),
+        *_alike(results, "the rank"),
         *_effect(RANK, results, "rank", most, 1.0, "beyond"),
     ]
 
@@ -130,7 +148,7 @@ def square(results: xr.Dataset) -> list[Claim]:
     error = xr.apply_ufunc(np.log, results[_RAW].sel(arm="network"))
     change = error.sel(alpha=1.0) - error.sel(alpha=0.0)
     parts = [
-        Estimate(f"β = {strength:.2g}", *over_trials(change.sel(beta=strength)))
+        estimates.mean(f"β = {strength:.2g}", change.sel(beta=strength))
         for strength in results["beta"].values
         if strength >= 0.4
     ]
@@ -151,8 +169,8 @@ def degree(results: xr.Dataset) -> list[Claim]:
             less.append(_gap(f"{label} {smaller}", at, _RAW, f"degree_{smaller}", "beyond", _SAME))
     below = results.sel(beta=strengths)
     return [
-        judged(SUFFICES, enough, every=True),
-        judged(NEEDED, less, every=True),
+        judged(SUFFICES, enough),
+        judged(NEEDED, less),
         judged(GAUSSIAN, _gaps(below, _RAW, "conditional_gaussian")),
     ]
 
@@ -165,14 +183,9 @@ def images(results: xr.Dataset) -> list[Claim]:
     ]
 
 
-def _alike(results: xr.Dataset, axis: str, figure: str, hue: str = "activation") -> list[Claim]:
+def _alike(results: xr.Dataset, axis: str, hue: str = "activation") -> list[Claim]:
     """Judge whether the Hermite model has the network's test and training error."""
-    claims = []
-    for name, word in ((_RAW, "test error"), ("train_error", "training error")):
-        text = f"network and Hermite model have the same {word} along {axis}"
-        said = Statement(text, _SOURCE, figure, _GAP, _GAP_RULE)
-        claims.append(judged(said, _gaps(results, name, "hermite", hue)))
-    return claims
+    return [judged(ALIKE[axis, name], _gaps(results, name, "hermite", hue)) for name in _ERRORS]
 
 
 def _gaps(results: xr.Dataset, name: str, model: str, hue: str = "activation") -> list[Estimate]:
@@ -182,14 +195,21 @@ def _gaps(results: xr.Dataset, name: str, model: str, hue: str = "activation") -
         one = results if value is None else results.sel({hue: value})
         label = "gap" if value is None else f"gap, {_word(hue, value)}"
         parts.append(_gap(f"mean {label}", one, name, model, "within", _SAME))
-        ratio = _relative(one, name, model).mean("trial")
-        [axis] = [dim for dim in ratio.dims if ratio.sizes[dim] >= 1]
-        worst = ratio[axis].values[np.nanargmax(abs(ratio))]
-        at = one.sel({axis: [worst]})
-        parts.append(
-            _gap(f"largest {label}, at {_word(str(axis), worst)}", at, name, model, "within", _POINT)
-        )
+        parts.append(_largest_gap(f"largest {label}", _relative(one, name, model)))
     return parts
+
+
+def _largest_gap(label: str, gaps: xr.DataArray) -> Estimate:
+    """Judge the gap of largest size, with its sign."""
+    means = gaps.mean("trial")
+    [axis] = means.dims
+    worst = int(np.nanargmax(abs(means)))
+    name = f"{label}, at {_word(str(axis), means[axis].values[worst])}"
+    sizes = gaps * np.sign(means)
+    found = estimates.largest(name, sizes, one_sided=False, border=_POINT, side="within")
+    if means.values[worst] >= 0:
+        return found
+    return replace(found, value=-found.value, low=-found.high, high=-found.low)
 
 
 def _relative(results: xr.Dataset, name: str, model: str) -> xr.DataArray:
@@ -201,7 +221,7 @@ def _relative(results: xr.Dataset, name: str, model: str) -> xr.DataArray:
 def _gap(label: str, results: xr.Dataset, name: str, model: str, side: Side, border: float) -> Estimate:
     gaps = _relative(results, name, model)
     one = gaps.mean([dim for dim in gaps.dims if dim != "trial"])
-    return Estimate(label, *over_trials(one), border=border, side=side)
+    return estimates.mean(label, one, border=border, side=side)
 
 
 def _effect(
@@ -216,15 +236,15 @@ def _effect(
     """Judge log ratios of the network's errors at two values of an axis: raw, and over Var(y)."""
     claims = []
     border = _MATTERS if side == "beyond" else 0.0
-    for name, word in ((_RAW, "raw error"), (_FAIR, "error over Var(y)")):
+    for name in (_RAW, _FAIR):
         error = xr.apply_ufunc(np.log, results[name].sel(arm="network"))
         ends = (error.sel({axis: value}, method="nearest", drop=True) for value in (there, here))
         change = next(ends) - next(ends)
         parts = [
-            Estimate(_word(hue, value), *over_trials(change.sel({hue: value})), border=border, side=side)
+            estimates.mean(_word(hue, value), change.sel({hue: value}), border=border, side=side)
             for value in results[hue].values
         ]
-        claims.append(judged(replace(statement, text=f"{statement.text} ({word})"), parts))
+        claims.append(judged(EFFECTS[statement, name], parts))
     return claims
 
 

@@ -164,7 +164,7 @@ STUDIES = (
         axes={"spike_alignment": Range(-1.0, 1.0, 7), "activation": ["relu", "tanh"]},
         fixed={**_SQUARE, "alpha": 0.5, "beta": 0.74},
         arms=_EXACT,
-        trials=8,
+        trials=40,  # decides whether the error over Var(y) changes
         observables=_ERRORS,
         judged=["test_error"],
         figure=_figure("spike_alignment"),
@@ -239,11 +239,12 @@ STUDIES = (
         observables=["test_error"],  # drawn as gaps in percent, which Var(y) does not change
         figure=FigureSpec(labels=_LABELS, draw="firstlight.one_step.figures:degrees"),
         scales={
+            "medium": Scale(trials=48),  # the report has no time for what decides that a degree suffices
             "paper": Scale(
                 trials=20,
                 fixed={"dimension": 1000, "width": 1000, "samples": 1000},
                 axes={"beta": [0.3, 0.45, 0.6, 0.74, 0.85, 0.95]},
-            )
+            ),
         },
     ),
     Study(

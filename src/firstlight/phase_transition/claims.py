@@ -3,10 +3,13 @@
 The source is known to us by its abstract alone: our delta_NN is a reconstruction, and claims about it say so.
 """
 
+from dataclasses import replace
+
 import numpy as np
 import xarray as xr
 
-from firstlight.maths.intervals import exponent, over_trials
+from firstlight.maths.intervals import exponent
+from firstlight.study import estimates
 from firstlight.study.claims import Claim, Estimate, Statement, judged
 
 _SOURCE, _PLACE = "montanari2026phase", "abstract"
@@ -35,26 +38,30 @@ GRADIENTS = Statement(
     "training first moves along large gradients", _SOURCE, _PLACE,
     "step at which half of the easy overlap is learnt over that for the hard one; gradient norm on the "
     "plateau between them over that at the start",
-    "below 0.5 and below 0.25 (one-sided)",
+    "below 0.5 and below 0.25 (one-sided)", every=True,
 )  # fmt: skip
 CURVATURE = Statement(
     "then training moves along negative curvature", _SOURCE, _PLACE,
     "lowest eigenvalue of the Hessian on the plateau, and its growth from there to the end",
     "below 0, and above 0: negative before the hard direction is learnt, less so after (one-sided)",
+    every=True,
 )  # fmt: skip
 SEPARATES = Statement(
     "the Hessian's transition at the end of the first phase separates success from failure", _SOURCE, _OURS,
-    "samples per dimension at which descents of finite size begin to succeed (mean over trials, each by its "
-    "number of successes on a grid), over delta_NN, less 1; the interval counts delta_NN's own error",
+    "onset: samples per dimension at which descents of finite size begin to succeed (mean over trials, each "
+    "by its number of successes on a grid), over delta_NN, less 1; the interval counts delta_NN's own error",
     f"within {_NEAR:.0%}",
 )  # fmt: skip
 PREDICTED = Statement(
     "the growth of small overlaps, V(t), tells where descents of finite size begin to succeed", "", "ours",
-    "their onset over the one that V(t) predicts at that size, less 1", f"within {_PREDICTED:.0%}",
+    "their onset over the one that V(t) predicts at that size, less 1; V(t) is theory's d times the mean "
+    "squared overlap with the hidden direction after t steps",
+    f"within {_PREDICTED:.0%}",
 )  # fmt: skip
 DELAY = Statement(
-    "the delay of grokking grows with log d", _SOURCE, "talk abstract: grokking; the logarithm is ours",
-    "slope of the escape time in log d, trial by trial", "above 0",
+    "descents escape later in higher dimension: the delay behind grokking grows with d", _SOURCE,
+    "talk abstract: grokking", "slope of the escape time in log d, trial by trial",
+    "above 0; whether the growth is logarithmic is not judged",
 )  # fmt: skip
 GROKKING = Statement(
     "the test error falls later than the training error", _SOURCE, "talk abstract: grokking",
@@ -63,46 +70,52 @@ GROKKING = Statement(
 )  # fmt: skip
 
 
-def _depends(what: str) -> Statement:
-    return Statement(
-        f"the threshold depends on the {what}", _SOURCE, _OURS,
-        "log ratio of the onsets of success of descents of finite size, first and last value of the axis",
+DEPENDS = {
+    axis: Statement(
+        f"the threshold depends on the {what}, in this setting", _SOURCE, _OURS,
+        "log ratio of the onsets of success of descents of finite size, first and last value of the axis, "
+        "for one target",
         f"beyond {_MATTERS}",
-    )  # fmt: skip
-
-
-def _lowers(what: str) -> Statement:
-    return Statement(
+    )
+    for axis, what in (
+        ("activation", "activation"), ("width", "width"), ("loss", "loss"),
+        ("init_scale", "initial length of the weights"),
+    )
+}  # fmt: skip
+LOWERS = {
+    axis: Statement(
         f"{what} lowers the samples at which descents of finite size succeed", _SOURCE,
         "abstract: opens the way to study training algorithm and architecture; the question is ours",
         "log ratio of the onsets of success, by each trial's number of successes over a grid of samples per "
         "dimension, last value of the axis over the first",
         "below 0",
-    )  # fmt: skip
+    )
+    for axis, what in (("batch", "SGD"), ("momentum", "heavy-ball momentum"), ("width", "width"))
+}  # fmt: skip
 
 
 def lowers_batch(results: xr.Dataset) -> list[Claim]:
     """Judge ``phase-transition/batch-and-success``."""
-    return [_earlier(results, "batch", "SGD")]
+    return [_earlier(results, "batch")]
 
 
 def lowers_momentum(results: xr.Dataset) -> list[Claim]:
     """Judge ``phase-transition/momentum-and-success``."""
-    return [_earlier(results, "momentum", "heavy-ball momentum")]
+    return [_earlier(results, "momentum")]
 
 
 def lowers_width(results: xr.Dataset) -> list[Claim]:
     """Judge ``phase-transition/width-and-success``."""
-    return [_earlier(results, "width", "width")]
+    return [_earlier(results, "width")]
 
 
-def _earlier(results: xr.Dataset, axis: str, what: str) -> Claim:
+def _earlier(results: xr.Dataset, axis: str) -> Claim:
     wins = results["success"].sel(arm="descent").sum("samples_per_dimension", skipna=False)
     spacing = float(np.diff(np.log(results["samples_per_dimension"].values)).mean())
     shift = -spacing * (wins.isel({axis: -1}) - wins.isel({axis: 0}))
     values = results[axis].values
     label = f"log ratio of onsets, {axis} {values[-1]:g} over {values[0]:g}"
-    return judged(_lowers(what), [Estimate(label, *over_trials(shift), side="below")])
+    return judged(LOWERS[axis], [estimates.mean(label, shift, side="below")])
 
 
 def spectral(results: xr.Dataset) -> list[Claim]:
@@ -114,10 +127,14 @@ def spectral(results: xr.Dataset) -> list[Claim]:
         one, times = overlap.sel(samples_per_dimension=ratio), float(place.sel(samples_per_dimension=ratio))
         if times < 1:
             power = exponent(sizes, one.transpose("trial", "dimension"))
-            below.append(Estimate(f"exponent at {times:.2g} delta_alg", *power, border=-0.25, side="below"))
+            trials = int(one.notnull().all("dimension").sum())
+            label = f"exponent at {times:.2g} delta_alg"
+            below.append(Estimate(label, *power, border=-0.25, side="below", trials=trials))
         else:
-            last = over_trials(one.isel(dimension=-1), 0, 1)
-            above.append(Estimate(f"squared overlap at {times:.2g} delta_alg", *last, border=_FOUND))
+            last = one.isel(dimension=-1)
+            above.append(
+                estimates.mean(f"squared overlap at {times:.2g} delta_alg", last, 0, 1, border=_FOUND)
+            )
     return [judged(FAILS_BELOW, below), judged(SUCCEEDS_ABOVE, above)]
 
 
@@ -145,8 +162,7 @@ def phases(results: xr.Dataset) -> list[Claim]:
     depth = low.isel(time=plateau)
 
     def part(label: str, values: xr.DataArray, border: float, side: str = "below") -> Estimate:
-        interval = over_trials(values.where(learnt), one_sided=True)
-        return Estimate(label, *interval, border=border, side=side)  # type: ignore[arg-type]
+        return estimates.mean(label, values.where(learnt), one_sided=True, border=border, side=side)
 
     turned = part("half-time, easy over hard", _half_time(easy.where(early, easy.min("time"))) / late, 0.5)
     return [
@@ -171,36 +187,36 @@ def onset(results: xr.Dataset) -> list[Claim]:
         at, name = {axis: value}, f"{axis.replace('_', ' ')} = {_word(value)}"
         limit, sized = (float(onsets.sel(arm=arm, **at).isel(trial=0)) for arm in ("limit", "finite"))
         error = float(results["delta_nn_sem"].sel(arm="limit", **at).isel(trial=0))
-        parts.append(_over(f"{name}, limit {limit:.3g}", descents.sel(at), limit, _NEAR, error))
-        finite.append(_over(f"{name}, V(t) {sized:.3g}", descents.sel(at), sized, _PREDICTED))
+        onset = float(descents.sel(at).mean(skipna=False))
+        seen = f"{name}, onset {f'{onset:.3g}' if np.isfinite(onset) else 'not reached by all'}"
+        parts.append(_over(f"{seen}, limit {_known(limit)}", descents.sel(at), limit, _NEAR, error))
+        finite.append(_over(f"{seen}, V(t) {_known(sized)}", descents.sel(at), sized, _PREDICTED))
     change = xr.apply_ufunc(np.log, descents.sel({axis: values[-1]}) / descents.sel({axis: values[0]}))
     label = f"{_word(values[-1])} over {_word(values[0])}"
-    effect = Estimate(label, *_of_all(change), border=_MATTERS, side="beyond")
+    effect = estimates.mean(label, _of_all(change), border=_MATTERS, side="beyond")
     claims = [judged(SEPARATES, parts), judged(PREDICTED, finite)]
-    if axis in _PROPERTIES:
-        claims.append(judged(_depends(_PROPERTIES[axis]), [effect]))
+    if axis in DEPENDS:
+        claims.append(judged(DEPENDS[axis], [effect]))
     return claims
 
 
-def _of_all(values: xr.DataArray) -> tuple[float, float, float]:
-    """Return the mean over trials; not known where one has no value: its descents never succeeded."""
-    return (np.nan, np.nan, np.nan) if values.isnull().any() else over_trials(values)
+def _of_all(values: xr.DataArray) -> xr.DataArray:
+    """Return the trials; nothing is known where one has no value: its descents never succeeded."""
+    return values.where(~values.isnull().any())
+
+
+def _known(limit: float) -> str:
+    return f"{limit:.3g}" if np.isfinite(limit) else "not converged"
 
 
 def _over(label: str, onsets: xr.DataArray, to: float, border: float, error: float = 0.0) -> Estimate:
     """Judge the mean onset over a prediction, less 1; the interval counts the prediction's own error."""
-    value, low, high = _of_all(onsets / to - 1)
-    own = float(np.nan_to_num(1.96 * (1 + value) * error / to))
-    ends = value - float(np.hypot(value - low, own)), value + float(np.hypot(high - value, own))
-    return Estimate(label, value, *ends, border=border, side="within", fixed=own)
-
-
-_PROPERTIES = {
-    "activation": "activation",
-    "width": "width",
-    "loss": "loss",
-    "init_scale": "initial length of the weights",
-}
+    found = estimates.mean(label, _of_all(onsets / to - 1), border=border, side="within")
+    own = float(np.nan_to_num(1.96 * (1 + found.value) * error / to))
+    low = found.value - float(np.hypot(found.value - found.low, own))
+    return replace(
+        found, low=low, high=found.value + float(np.hypot(found.high - found.value, own)), fixed=own
+    )
 
 
 def delay(results: xr.Dataset) -> list[Claim]:
@@ -209,7 +225,7 @@ def delay(results: xr.Dataset) -> list[Claim]:
     size = np.log(time["dimension"].astype(float))
     size = size - size.mean()
     slope = (time.transpose("trial", "dimension") * size).sum("dimension", skipna=False) / (size**2).sum()
-    return [judged(DELAY, [Estimate("steps per unit of log d", *over_trials(slope))])]
+    return [judged(DELAY, [estimates.mean("steps per unit of log d", slope)])]
 
 
 def grokking(results: xr.Dataset) -> list[Claim]:
@@ -219,7 +235,7 @@ def grokking(results: xr.Dataset) -> list[Claim]:
     return [
         judged(
             GROKKING,
-            [Estimate(f"steps at d = {int(descent['dimension'])}", *over_trials(test - train))],
+            [estimates.mean(f"steps at d = {int(descent['dimension'])}", test - train)],
         )
     ]
 

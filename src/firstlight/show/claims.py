@@ -78,7 +78,8 @@ def _title(theory: str) -> str:
 
 def _shown(row: Row) -> dict[str, Any]:
     parts = [str(part) for part in row.claim.estimates] or [row.claim.evidence]
-    return {**vars(row), "verdict": row.verdict, "citation": citation(row), "numbers": parts}
+    shown = {"verdict": row.verdict, "counted": row.counted, "citation": citation(row), "numbers": parts}
+    return {**vars(row), **shown}
 
 
 def citation(row: Row) -> str:
@@ -104,7 +105,7 @@ def markdown(rows: Sequence[Row]) -> str:
         for row in members:
             said = row.claim.statement
             numbers = "<br>".join(str(part) for part in row.claim.estimates) or row.claim.evidence
-            study = f"`{row.study}`, {row.scale}, {row.trials} trials: {row.sizes}"
+            study = f"`{row.study}`, {row.scale}, {row.counted}: {row.sizes}<br>`{row.command}`"
             cells = (
                 f"**{row.verdict}**",
                 f"{row.claim.text}<br><small>{citation(row)}<br>{said.estimand}: {said.rule}</small>",

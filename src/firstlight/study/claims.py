@@ -18,6 +18,8 @@ HOLDS: Verdict = "holds"
 IN_PART: Verdict = "holds in part"
 FAILS: Verdict = "does not hold"
 UNDECIDED: Verdict = "undecided"
+FEWEST = 3  # trials that decide anything: two have Student's factor 13, and may agree by chance
+_ON_BORDER = 100  # times as many trials, from which on a number is said to lie on its border
 
 
 @dataclass(frozen=True)
@@ -34,9 +36,11 @@ class Estimate:
     side : {"above", "below", "within", "beyond"}, default "above"
         Where the claim puts the number; "within" means between -`border` and `border`, "beyond" outside.
     strong : float, optional
-        An interval on the right side that does not reach this number is a weak effect.
+        A second border: between the two the effect is there, but weak.
     fixed : float, default 0
         Half the length of what more trials leave of the interval, such as a theory's own error.
+    trials : int, optional
+        How many trials the interval rests on. Fewer than three decide nothing.
 
     Examples
     --------
@@ -44,6 +48,8 @@ class Estimate:
     ('holds', 'undecided')
     >>> print(Estimate("Spearman", 0.2, 0.1, 0.28, strong=0.3))
     Spearman: 0.20 [0.10, 0.28], weak
+    >>> print(Estimate("Spearman", 0.2, 0.1, 0.31, strong=0.3))
+    Spearman: 0.20 [0.10, 0.31], weak or more
     >>> Estimate("gap", 0.01, -0.02, 0.04, border=0.05, side="within").verdict
     'holds'
     """
@@ -56,39 +62,47 @@ class Estimate:
     side: Side = "above"
     strong: float | None = None
     fixed: float = 0.0
+    trials: int | None = None
 
     @property
     def verdict(self) -> Verdict:
-        """Where the interval lies: on the claimed side, on the other, across the border or nowhere."""
-        near, far = self._margins
-        if not (math.isfinite(near) and math.isfinite(far)) or near <= 0 <= far:
+        """Where the whole interval lies: on the claimed side, on the other, weakly so; or across a border."""
+        few = self.trials is not None and self.trials < FEWEST
+        if not self.known or few or self._crossed:
             return UNDECIDED
-        if far < 0:
-            return FAILS
+        inside = abs(self.value) < self.border
         sign = -1 if self.side == "below" else 1
-        weak = self.strong is not None and far < sign * (self.strong - self.border)
-        return IN_PART if weak else HOLDS
+        right = {"within": inside, "beyond": not inside}.get(self.side, sign * (self.value - self.border) > 0)
+        if not right:
+            return FAILS
+        return IN_PART if self.strong is not None and sign * (self.value - self.strong) < 0 else HOLDS
 
     @property
-    def _margins(self) -> tuple[float, float]:
-        """How far the two ends of the interval lie on the claimed side; the smaller first."""
-        if self.side in ("within", "beyond"):
-            largest = max(abs(self.low), abs(self.high))
-            least = 0.0 if self.low <= 0 <= self.high else min(abs(self.low), abs(self.high))
-            inside = self.border - largest, self.border - least
-            return inside if self.side == "within" else (-inside[1], -inside[0])
-        sign = 1 if self.side == "above" else -1
-        near, far = sorted((sign * (self.low - self.border), sign * (self.high - self.border)))
-        return near, far
+    def known(self) -> bool:
+        """Whether there is a number with an interval."""
+        return all(map(math.isfinite, (self.value, self.low, self.high)))
+
+    @property
+    def _crossed(self) -> list[float]:
+        """The borders that lie in the interval."""
+        mirrored = [-self.border] if self.side in ("within", "beyond") else []
+        borders = [self.border, *mirrored, *([] if self.strong is None else [self.strong])]
+        return [border for border in borders if self.low <= border <= self.high]
 
     @property
     def trials_factor(self) -> float:
-        """How many times as many trials would decide if the number stayed; 1 if decided, NaN if not known."""
-        if self.verdict != UNDECIDED:
-            return 1.0
-        level = abs(self.value) if self.side in ("within", "beyond") else self.value
-        left = (level - self.border) ** 2 - self.fixed**2  # for the variance of the mean over trials
-        return (((self.high - self.low) / 2) ** 2 - self.fixed**2) / left if left > 0 else math.inf
+        """How many times as many trials would decide if the number stayed: 1 if decided.
+
+        NaN if nothing is known, infinite on a border or where `fixed` alone reaches it.
+        """
+        if not self.known:
+            return math.nan
+        factors = [1.0 if self.trials is None else max(FEWEST / max(self.trials, 1), 1.0)]
+        for border in self._crossed:
+            half = self.value - self.low if border < self.value else self.high - self.value
+            left = (self.value - border) ** 2 - self.fixed**2  # for the variance of the mean over trials
+            factors.append((half**2 - self.fixed**2) / left if left > 0 else math.inf)
+        return max(factors)
 
     def __str__(self) -> str:
         if not math.isfinite(self.value):
@@ -103,6 +117,8 @@ class Estimate:
             digits += 1  # an end that seems to lie on the border would hide what it decides
         value, low, high = (f"{number:z.{digits}f}" for number in (self.value, self.low, self.high))
         unclear = "no effect seen" if self.border == 0 else "not decided"
+        if self.verdict == UNDECIDED and self.border not in self._crossed and self.strong in self._crossed:
+            unclear = "weak or more"
         word = {IN_PART: ", weak", UNDECIDED: f", {unclear}"}.get(self.verdict, "")
         return f"{self.label}: {value} [{low}, {high}]{word}"
 
@@ -119,6 +135,9 @@ class Statement:
         BibTeX key of the source; section, figure or theorem in it.
     estimand, rule : str
         Which number decides, and how.
+    every : bool, default False
+        Whether it is said of every part, as a theorem is, or by a rule with "and": one part that refutes it
+        is enough.
     """
 
     text: str
@@ -126,6 +145,7 @@ class Statement:
     place: str = ""
     estimand: str = ""
     rule: str = ""
+    every: bool = False
 
 
 @dataclass(frozen=True)
@@ -161,11 +181,27 @@ class Claim:
 
     @property
     def trials_factor(self) -> float:
-        """How many times as many trials would decide every part, if the numbers stayed; 1 if all are."""
-        return max((part.trials_factor for part in self.estimates), default=1.0)
+        """How many times as many trials would decide every part that is open, if the numbers stayed."""
+        return max((part.trials_factor for part in self._open if part.known), default=1.0)
+
+    @property
+    def _open(self) -> list[Estimate]:
+        return [part for part in self.estimates if part.verdict == UNDECIDED]
+
+    def outlook(self, trials: int) -> str:
+        """Say what would decide an undecided claim, after so many trials; empty if decided or not known."""
+        if self.verdict != UNDECIDED or not self._open or not all(part.known for part in self._open):
+            return ""
+        factor = self.trials_factor
+        if any(part.fixed > 0 and math.isinf(part.trials_factor) for part in self._open):
+            return "more trials do not help"
+        if factor > _ON_BORDER:
+            return "lies on the border"
+        more = max(math.ceil(trials * (factor - 1)), 1)
+        return f"about {float(f'{more:.2g}'):,.0f} more trial{'s' if more > 1 else ''}"
 
 
-def judged(statement: str | Statement, parts: Sequence[Estimate], *, every: bool = False) -> Claim:
+def judged(statement: str | Statement, parts: Sequence[Estimate]) -> Claim:
     """Judge a claim by the estimates that it speaks of.
 
     Parameters
@@ -173,10 +209,7 @@ def judged(statement: str | Statement, parts: Sequence[Estimate], *, every: bool
     statement : Statement or str
         The claim, with source, estimand and rule; or its text alone.
     parts : sequence of Estimate
-        The cases it is made for, at least one. While one of them is not known, only a refutation of a claim
-        about every case can be said.
-    every : bool, default False
-        Whether it is said of every case, as a theorem is: then one case that refutes it is enough.
+        The cases it is made for, at least one.
 
     Examples
     --------
@@ -187,35 +220,46 @@ def judged(statement: str | Statement, parts: Sequence[Estimate], *, every: bool
     said = Statement(statement) if isinstance(statement, str) else statement
     if not parts:
         raise ValueError(f"claim {said.text!r}: no estimate to judge it by")
-    verdicts = [part.verdict for part in parts]
-    verdict = overall(verdicts)
-    if every and FAILS in verdicts:
-        verdict = FAILS
-    elif not all(math.isfinite(part.value) for part in parts):
-        verdict = UNDECIDED
+    verdict = overall([part.verdict for part in parts], every=said.every)
     return Claim(said.text, verdict, "; ".join(map(str, parts)), said, tuple(parts))
 
 
-def overall(verdicts: Sequence[Verdict]) -> Verdict:
-    """Sum up the verdicts on one claim in several cases.
+def overall(verdicts: Sequence[Verdict], *, every: bool = False) -> Verdict:
+    """Sum up the verdicts on one claim in several parts.
+
+    Parameters
+    ----------
+    every : bool, default False
+        Whether it is said of every part: then one that refutes it is enough.
 
     Returns
     -------
     str
-        It holds if it does in all cases, and in part if it does so in some; else it does not hold if a case
-        refutes it, and is undecided if none does.
+        It holds if it does in all parts, does not hold if it does in none, and holds in part otherwise.
+        Undecided while the open parts could still change that.
 
     Examples
     --------
-    >>> overall(["holds", "undecided"]), overall(["undecided", "does not hold"])
-    ('holds in part', 'does not hold')
+    >>> overall(["holds", "undecided"]), overall(["holds", "undecided", "does not hold"])
+    ('undecided', 'holds in part')
+    >>> overall(["holds", "does not hold", "undecided"], every=True)
+    'does not hold'
     """
     words = set(verdicts)
-    if words == {HOLDS}:
-        return HOLDS
-    if words & {HOLDS, IN_PART}:
-        return IN_PART
-    return FAILS if FAILS in words else UNDECIDED
+    ends = {_closed((words - {UNDECIDED}) | more, every) for more in _futures(UNDECIDED in words)}
+    return ends.pop() if len(ends) == 1 else UNDECIDED
+
+
+def _futures(is_open: bool) -> list[set[Verdict]]:
+    """Return what the open parts, if there are any, may come to."""
+    return [{HOLDS}, {IN_PART}, {FAILS}] if is_open else [set()]
+
+
+def _closed(words: set[Verdict], every: bool) -> Verdict:
+    """Sum up verdicts none of which is open."""
+    if every and FAILS in words:
+        return FAILS
+    return words.copy().pop() if len(words) == 1 else IN_PART
 
 
 def claims_of(study: "Study", results: xr.Dataset) -> list[Claim]:

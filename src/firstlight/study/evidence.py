@@ -6,6 +6,7 @@ by which version of its theory it was made.
 
 import json
 import math
+import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from os import PathLike
@@ -16,7 +17,7 @@ import xarray as xr
 
 from firstlight.maths.refusals import unknown
 from firstlight.study import registry
-from firstlight.study.claims import UNDECIDED, Claim, Estimate, Statement, claims_of
+from firstlight.study.claims import Claim, Estimate, Statement, claims_of, judged
 from firstlight.study.provenance import machine
 from firstlight.study.run import dataset
 from firstlight.study.store import Store
@@ -33,7 +34,9 @@ class Row:
     claim : Claim
     sizes : str
         What is varied, and the whole numbers that are fixed.
-    trials, seed : int
+    trials, planned : int
+        How many trials there are with a number, at the part of the claim that has fewest; and were asked for.
+    seed : int
     command : str
         What computes the numbers again.
     version : int
@@ -48,6 +51,7 @@ class Row:
     claim: Claim
     sizes: str
     trials: int
+    planned: int
     seed: int
     command: str
     version: int
@@ -55,12 +59,22 @@ class Row:
 
     @property
     def verdict(self) -> str:
-        """The verdict in words; where it is undecided, about how many more trials would decide."""
-        factor = self.claim.trials_factor
-        if self.claim.verdict != UNDECIDED or not math.isfinite(factor):
-            return self.claim.verdict
-        more = max(math.ceil(self.trials * (factor - 1)), 1)
-        return f"{self.claim.verdict}: about {float(f'{more:.2g}'):,.0f} more trials"
+        """The verdict in words; where it is undecided, what would decide."""
+        outlook = self.claim.outlook(self.trials)
+        return f"{self.claim.verdict}: {outlook}" if outlook else self.claim.verdict
+
+    @property
+    def counted(self) -> str:
+        """The number of trials in words.
+
+        Examples
+        --------
+        >>> Row("t", "t/s", "quick", judged("x", [Estimate("x", 1, 0, 2)]), "", 1, 3, 0, "", 1, 0.0).counted
+        '1 of 3 trials'
+        """
+        if self.trials != self.planned:
+            return f"{self.trials} of {self.planned} trials"
+        return f"{self.trials} trial{'' if self.trials == 1 else 's'}"
 
     def plain(self) -> dict[str, Any]:
         """Return it as plain values for JSON; numbers that are not finite become null."""
@@ -68,7 +82,7 @@ class Row:
         shown = {name: value for name, value in vars(self).items() if name != "claim"}
         return {
             "claim": self.claim.text, "source": said.source, "place": said.place, "estimand": said.estimand,
-            "rule": said.rule, "verdict": self.verdict, "evidence": self.claim.evidence,
+            "rule": said.rule, "every": said.every, "verdict": self.verdict, "evidence": self.claim.evidence,
             "estimates": [{k: _finite(v) for k, v in asdict(one).items()} for one in self.claim.estimates],
             **shown,
         }  # fmt: skip
@@ -85,6 +99,9 @@ def claimed(theory: str | None = None, scale: str = "quick") -> list[Study]:
     known = registry.theories()
     if theory is not None and theory not in known:
         raise unknown("theory", theory, known)
+    scales = {"quick", *(name for study in registry.studies().values() for name in study.scales)}
+    if scale not in scales:
+        raise unknown("scale", scale, sorted(scales))
     chosen = [theory] if theory is not None else list(known)
     prefixes = tuple(f"{known[name].slug}/" for name in chosen)
     return [
@@ -121,11 +138,11 @@ def rows(store: Store, studies: Iterable[Study] | None = None, scale: str = "qui
     ['does not hold']
     """
     seconds = {name: spent for name, (_, _, spent) in store.counts().items()}
-    judged = []
+    made: list[Row] = []
     for study in claimed(scale=scale) if studies is None else studies:
         chosen = study.at(scale)
-        judged += rows_of(chosen, dataset(chosen, store, scale=scale), seconds.get(study.name, 0) / 3600)
-    return judged
+        made += rows_of(chosen, dataset(chosen, store, scale=scale), seconds.get(study.name, 0) / 3600)
+    return made
 
 
 def rows_of(study: Study, results: xr.Dataset, hours: float = 0.0) -> list[Row]:
@@ -136,11 +153,20 @@ def rows_of(study: Study, results: xr.Dataset, hours: float = 0.0) -> list[Row]:
     made = version(study) if claims else 0
     return [
         Row(
-            theory, study.name, scale, claim, sizes(study), study.trials, study.seed, command, made,
-            round(hours, 3),
+            theory, study.name, scale, claim, sizes(study), _found(claim, results), study.trials, study.seed,
+            command, made, round(hours, 3),
         )
         for claim in claims
     ]  # fmt: skip
+
+
+def _found(claim: Claim, results: xr.Dataset) -> int:
+    """Count the trials behind a claim: what its estimates say, else those that went well at every point."""
+    counts = [part.trials for part in claim.estimates if part.trials is not None]
+    if counts:
+        return min(counts)
+    well = (results["status"] == "ok").transpose(..., "trial")
+    return int(well.values.reshape(-1, well.sizes["trial"]).any(axis=0).sum())
 
 
 def sizes(study: Study) -> str:
@@ -219,24 +245,53 @@ def _row(one: dict[str, Any]) -> Row:
         given: dict[str, Any] = {k: math.nan if v is None and k in numbers else v for k, v in part.items()}
         parts.append(Estimate(**given))
     text, verdict, evidence = one.pop("claim"), one.pop("verdict"), one.pop("evidence")
-    said = Statement(text, *(one.pop(name) for name in ("source", "place", "estimand", "rule")))
+    said = Statement(text, *(one.pop(name) for name in ("source", "place", "estimand", "rule", "every")))
     return Row(claim=Claim(text, verdict.split(":")[0], evidence, said, tuple(parts)), **one)
 
 
+def statements(study: Study) -> set[Statement]:
+    """Return what the module of a study's claims states, in variables and in dictionaries of its own.
+
+    Examples
+    --------
+    >>> said = statements(registry.study("unseen-classes/operator-norm"))
+    >>> "operator norms are of order √n + √d, whatever the mean" in {one.text for one in said}
+    True
+    """
+    if study.claims is None:
+        return set()
+    module = vars(sys.modules[registry.resolve(study.claims, "claims").__module__])
+    groups = [list(one.values()) if isinstance(one, dict) else [one] for one in list(module.values())]
+    return {one for group in groups for one in group if isinstance(one, Statement)}
+
+
 def stale(rows: Iterable[Row]) -> list[str]:
-    """Say which rows were made by another version of their theory, or by a study that is no more.
+    """Say which rows no longer speak of what is installed.
+
+    Each must have the version, the sizes and the number of trials of its study, a statement that its theory
+    makes, and the verdict that its own numbers give.
 
     Returns
     -------
     list of str
-        One line for each study; empty if the table speaks of what is installed.
+        One line for each study and reason; empty if the table speaks of what is installed.
     """
     known, lines = registry.studies(), dict[str, None]()
     for row in rows:
         if row.study not in known:
             lines[f"{row.study}: there is no such study"] = None
-        elif row.version != (now := version(known[row.study])):
-            lines[f"{row.study}: made by version {row.version}, it is {now}"] = None
+            continue
+        study = known[row.study].at(row.scale)
+        for what, kept, now in (
+            ("version", row.version, version(study)),
+            ("trials", row.planned, study.trials),
+            ("sizes", row.sizes, sizes(study)),
+            ("verdict", row.claim.verdict, judged(row.claim.statement, row.claim.estimates).verdict),
+        ):
+            if kept != now:
+                lines[f"{row.study}: made with {what} {kept}, it is {now}"] = None
+        if row.claim.statement not in statements(study):
+            lines[f"{row.study}: nothing states {row.claim.text!r} by that rule any more"] = None
     return list(lines)
 
 

@@ -18,6 +18,8 @@ _WORDS = {
     "similarity_recall": "|t| → Recall@1",
     "similarity_recall_change": "|t| → change of Recall@1",
     "alignment_recall": "alignment → Recall@1",
+    "similarity_raw_recall": "|t| → Recall@1 of inputs",
+    "alignment_raw_recall": "alignment → that of inputs",
 }
 _MOST_NAMES = 30
 _TITLES = {"alignment": "alignment (cosine)", "elasticity": "elasticity per neuron", "recall": "Recall@1"}

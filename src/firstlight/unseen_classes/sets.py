@@ -1,24 +1,31 @@
-"""Many training sets of one set of images: rank correlations over unseen classes, averaged with intervals."""
+"""Many training sets of one set of images: rank correlations over unseen classes, averaged with intervals.
+
+All sets share the same few classes: the intervals are for other classes (`over_classes`), not for other sets.
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import combinations
+from typing import ClassVar
 
 import numpy as np
 import xarray as xr
 
 from firstlight.data.cache import canonical_name
 from firstlight.data.unseen import UnseenData, image_classes, standardised
+from firstlight.maths.agreement import rank_agreement
 from firstlight.maths.checks import check_count
-from firstlight.maths.intervals import mean_interval
+from firstlight.maths.intervals import over_classes
 from firstlight.maths.refusals import check_instance
 from firstlight.maths.rng import RNGLike, SeedLike, generator
+from firstlight.measure.retrieval import recall_at_k
 from firstlight.study.problem import Cost
 from firstlight.unseen_classes.base import UnseenProblem, image_sizes
 from firstlight.unseen_classes.classes import predict_classes, simulate_classes
 from firstlight.unseen_classes.definitions.observables import RELATIONS
 
 _SCORES = ("alignment", "elasticity", "recall_before", "recall")
+_BASELINES = ("similarity_raw_recall", "alignment_raw_recall")
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -42,6 +49,8 @@ class SetsProblem(UnseenProblem):
     >>> predicted.spearman.dims, predicted.alignment.dims, predicted.sizes["train"]
     (('relation',), ('train', 'class'), 3)
     """
+
+    version: ClassVar[int] = 5
 
     images: str = "digits"
     sets: str = "pairs"
@@ -79,8 +88,9 @@ class SetsProblem(UnseenProblem):
         Returns
         -------
         Dataset
-            ``spearman`` by ``relation`` (see `RELATIONS`), the mean over the
-            sets, with the ends ``spearman_low`` and ``spearman_high`` of its 95 % bootstrap interval;
+            ``spearman_by_set`` by ``train`` and ``relation``: those of `RELATIONS`, and two with Recall@1 of
+            the inputs themselves (``similarity_raw_recall``, ``alignment_raw_recall``); ``spearman``, its
+            mean over the sets, with the ends ``spearman_low`` and ``spearman_high`` of its 95 % interval;
             ``alignment``, ``elasticity``, ``recall_before`` and ``recall`` by ``train`` and ``class``;
             ``raw_recall``, ``mean_recall_before`` and ``mean_recall``, means over the sets.
         """
@@ -96,18 +106,38 @@ class SetsProblem(UnseenProblem):
     ) -> xr.Dataset:
         tables = []
         for stream, classes in zip(generator(rng).spawn(len(self._sets)), self._sets, strict=True):
-            one = kind(self._draw(stream, classes), stream).drop_dims("other")
+            data = self._draw(stream, classes)
+            one = _with_baselines(kind(data, stream).drop_dims("other"), data, self)
             every = np.union1d(one["class"].values, np.array([int(name) for name in classes]))
             tables.append(one.reindex({"class": every}))
         together = xr.concat(tables, xr.Variable("train", [",".join(one) for one in self._sets]))
-        ranks = np.array([mean_interval(together[name].values) for name in RELATIONS])
-        parts = zip(("spearman", "spearman_low", "spearman_high"), ranks.T, strict=True)
+        names = [*RELATIONS, *_BASELINES]
+        ranks = together[names].to_dataarray("relation").transpose("train", "relation")
+        unseen = together["alignment"].notnull()
+        ends = np.array([over_classes(ranks.sel(relation=name), unseen, -1, 1) for name in names])
+        parts = zip(("spearman", "spearman_low", "spearman_high"), ends.T, strict=True)
         means = {name: together[name].mean() for name in ("raw_recall", "mean_recall_before", "mean_recall")}
-        relations = {name: ("relation", values) for name, values in parts}
-        result = together[list(_SCORES)].assign(means).assign(relations)
-        return result.assign_coords(relation=list(RELATIONS))
+        result = together[list(_SCORES)].assign(means).assign(spearman_by_set=ranks)
+        return result.assign({name: ("relation", values) for name, values in parts}).assign_coords(
+            relation=names
+        )
 
     def cost(self, kind: str, **options: object) -> Cost:
         """Work of one set times their number; the memory of one."""
         one = super().cost(kind, **options)
         return Cost(one.flops * len(self._sets), one.bytes)
+
+
+def _with_baselines(results: xr.Dataset, data: UnseenData, step: SetsProblem) -> xr.Dataset:
+    """Add how similarity and alignment rank with Recall@1 of the inputs, which no network has touched."""
+    raw = recall_at_k(data.unseen, data.unseen_labels, step.neighbours, step.metric).by_class
+    scores = {
+        "similarity_raw_recall": abs(results["similarity"]),
+        "alignment_raw_recall": results["alignment"],
+    }
+    return results.assign(
+        {
+            name: float(rank_agreement(score.values, raw, resamples=0)["spearman"])
+            for name, score in scores.items()
+        }
+    )

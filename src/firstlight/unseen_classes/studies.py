@@ -44,8 +44,8 @@ _LABELS = {
 _DEEP_LABELS = {**_LABELS, "mean_recall": "Recall@1 of unseen classes"}
 _COSINES = (-1.0, -0.6, -0.3, 0.0, 0.3, 0.6, 1.0)
 _SETS = (
-    "spearman", "spearman_low", "spearman_high", "alignment", "elasticity", "recall_before", "recall",
-    "raw_recall", "mean_recall_before", "mean_recall",
+    "spearman", "spearman_low", "spearman_high", "spearman_by_set", "alignment", "elasticity",
+    "recall_before", "recall", "raw_recall", "mean_recall_before", "mean_recall",
 )  # fmt: skip
 
 
