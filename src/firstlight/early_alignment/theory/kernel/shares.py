@@ -7,15 +7,23 @@ all one that shrinks: so w and c are projected on them.
 
 import numpy as np
 
-from firstlight.early_alignment.theory.kernel.state import ROUNDING, centre, compiled, dot, product, set_level
+from firstlight.early_alignment.theory.kernel.state import (
+    ROUNDING,
+    centre,
+    compiled,
+    dot,
+    product,
+    reordered,
+    set_level,
+)
 
 
 @compiled
 def settle(data, neuron, move, on_wall, count):  # type: ignore[no-untyped-def]
     """Find the shares of the data on attracting walls; return how many changed, appended to `changed`."""
     size, more, others = len(on_wall), 0, neuron.tally[0]
-    for i in on_wall:
-        others -= neuron.level[i] > 0
+    for k in range(size):
+        others -= neuron.level[on_wall[k]] > 0
     H, pull, share = np.empty((size, size)), np.empty(size), np.zeros(size)
     if size == 1 and others > 0:
         i = on_wall[0]
@@ -48,6 +56,16 @@ def _take_share(data, neuron, i, share, count):  # type: ignore[no-untyped-def]
 
 
 @compiled
+def find_sliding(side, found):  # type: ignore[no-untyped-def]
+    """Put into `found` the data on whose walls the neuron slides."""
+    k = 0
+    for i in range(len(side)):
+        if side[i] == 0 and k < len(found):
+            found[k] = i
+            k += 1
+
+
+@compiled
 def project(X, level, sliding, w, c):  # type: ignore[no-untyped-def]
     """Take from w and c what sticks out of the walls on which the neuron slides.
 
@@ -57,12 +75,14 @@ def project(X, level, sliding, w, c):  # type: ignore[no-untyped-def]
     for i in range(len(level)):
         if 0 < level[i] < 1:
             row = basis[size]
-            row[:] = X[i]
+            for d in range(len(row)):
+                row[d] = X[i, d]
             whole = dot(row, row)
             _take_out(basis[:size], row)
             rest = dot(row, row)
             if rest > 1e-20 * whole:  # not a copy of the others
-                row /= np.sqrt(rest)
+                for d in range(len(row)):
+                    row[d] /= np.sqrt(rest)
                 size += 1
     _take_out(basis[:size], w)
     _take_out(basis[:size], c)
@@ -71,10 +91,10 @@ def project(X, level, sliding, w, c):  # type: ignore[no-untyped-def]
 @compiled
 def _take_out(basis, vector):  # type: ignore[no-untyped-def]
     for _ in range(2):  # once more for what the first round leaves by rounding
-        for row in basis:
-            part = dot(row, vector)
+        for k in range(len(basis)):
+            part = dot(basis[k], vector)
             for d in range(len(vector)):
-                vector[d] -= part * row[d]
+                vector[d] -= part * basis[k, d]
 
 
 @compiled
@@ -96,12 +116,15 @@ def refresh(data, neuron):  # type: ignore[no-untyped-def]
 def _shares(H, pull, share):  # type: ignore[no-untyped-def]
     """Minimise ½ δᵀHδ - pullᵀδ with share + δ in [0, 1], in place on `share` (Stark & Parker 1995)."""
     size = len(share)
-    free = (share > 0) & (share < 1)
-    start, rest = share.copy(), pull.copy()
+    start, rest, free = np.empty(size), np.empty(size), np.empty(size, np.bool_)
+    for k in range(size):
+        start[k], free[k] = share[k], 0 < share[k] < 1
     for _ in range(100 * size + 100):
-        while free.any() and not _move_free(H, rest, share, free):
-            rest[:] = pull - H @ (share - start)
-        rest[:] = pull - H @ (share - start)
+        bounded = True
+        while bounded:
+            _pull_left(H, pull, start, share, rest)
+            bounded = _move_free(H, rest, share, free)
+        _pull_left(H, pull, start, share, rest)
         worst, who = 0.0, -1
         for k in range(size):
             wrong = rest[k] if share[k] == 0 else -rest[k]
@@ -112,27 +135,45 @@ def _shares(H, pull, share):  # type: ignore[no-untyped-def]
         free[who] = True
 
 
+@reordered
+def _pull_left(H, pull, start, share, rest):  # type: ignore[no-untyped-def]
+    """Write pull - Hδ."""
+    for k in range(len(rest)):
+        total = 0.0
+        for m in range(len(rest)):
+            total += H[k, m] * (share[m] - start[m])
+        rest[k] = pull[k] - total
+
+
 @compiled
 def _move_free(H, rest, share, free):  # type: ignore[no-untyped-def]
-    """Move the free shares to their minimum, or to the first bound on the way: False, and that is fixed."""
-    F = np.flatnonzero(free)
-    A, r = np.empty((len(F), len(F))), np.empty(len(F))
-    for k in range(len(F)):
+    """Move the free shares to their minimum, or to the first bound on the way: True, and that is fixed."""
+    F, size = np.empty(len(free), np.int64), 0
+    for k in range(len(free)):
+        F[size] = k
+        size += free[k]
+    if size == 0:
+        return False
+    A, B, r = np.empty((size, size)), np.empty((size, size)), np.empty(size)
+    for k in range(size):
         r[k] = rest[F[k]]
-        for m in range(len(F)):
-            A[k, m] = H[F[k], F[m]]
-    B = A + 1e-14 * np.diag(np.diag(A))  # two copies of one point may slide together
+        for m in range(size):
+            A[k, m] = B[k, m] = H[F[k], F[m]]
+        B[k, k] += 1e-14 * A[k, k]  # two copies of one point may slide together
     change = np.linalg.solve(B, r)
-    change += np.linalg.solve(B, r - A @ change)
+    for k in range(size):
+        r[k] -= dot(A[k], change)
+    more = np.linalg.solve(B, r)
     reach, who = 1.0, -1
-    for k in range(len(F)):
+    for k in range(size):
+        change[k] += more[k]
         aim = share[F[k]] + change[k]
         room = -share[F[k]] if aim < 0 else 1 - share[F[k]]
         if (aim < 0 or aim > 1) and room / change[k] < reach:
             reach, who = room / change[k], k
-    for k in range(len(F)):
+    for k in range(size):
         share[F[k]] += reach * change[k]
     if who >= 0:
         share[F[who]] = 0.0 if change[who] < 0 else 1.0
         free[F[who]] = False
-    return who < 0
+    return who >= 0

@@ -128,7 +128,8 @@ def _catch_up(position, velocity, rows, near, flips, move, walked, scale):  # ty
     size = len(position)
     for k in range(size):
         position[k] += move * walked * velocity[k]
-    near.turn[flips : flips + 3], near.place[flips : flips + 3], near.flipped[flips : flips + 3] = 0.0, 0.0, 0
+    for m in range(flips, flips + 3):
+        near.turn[m], near.place[m], near.flipped[m] = 0.0, 0.0, 0
     for m in range(0, flips, 4):
         r0, r1 = rows[near.flipped[m]], rows[near.flipped[m + 1]]
         r2, r3 = rows[near.flipped[m + 2]], rows[near.flipped[m + 3]]

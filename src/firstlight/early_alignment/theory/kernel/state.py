@@ -129,7 +129,8 @@ def set_level(data, neuron, i, new):  # type: ignore[no-untyped-def]
 @compiled
 def centre(X, y, level, c):  # type: ignore[no-untyped-def]
     """Form c = Σ level_i y_i x_i anew."""
-    c[:] = 0.0
+    for d in range(len(c)):  # in the kernel every array operation costs compile time, and slices much of it
+        c[d] = 0.0
     for i in range(len(level)):
         if level[i] > 0:
             for d in range(len(c)):

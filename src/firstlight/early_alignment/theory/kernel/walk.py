@@ -10,7 +10,7 @@ The norm of w is taken out at each event, so that no growth overflows.
 
 import numpy as np
 
-from firstlight.early_alignment.theory.kernel.shares import project, refresh, settle
+from firstlight.early_alignment.theory.kernel.shares import find_sliding, project, refresh, settle
 from firstlight.early_alignment.theory.kernel.sprint import sprint
 from firstlight.early_alignment.theory.kernel.state import (
     ALONG,
@@ -48,11 +48,12 @@ def trace(X, gram, y, W, Q, C, B, second, gain, until, numbers, which, counts, s
     it, both in that unit, new level) and ``which[j, r]`` the datum; several rows at one time are one event.
     The datum is -1 where none changes, and c is formed anew.
     """
-    n = len(y)
+    n, longest = len(y), 0.0
     norms = np.empty(n)
     for i in range(n):
         norms[i] = np.sqrt(dot(X[i], X[i]))
-    data = Data(X, gram, norms, norms.max(), y)
+        longest = max(longest, norms[i])
+    data = Data(X, gram, norms, longest, y)
     near = Near(
         np.empty(n + 1, np.int64), np.empty(n), np.empty(n), np.empty(n), np.empty(n), np.empty(n),
         np.empty(BURST + 4, np.int64), np.empty(BURST + 4), np.empty(BURST + 4), np.empty(n),
@@ -61,10 +62,12 @@ def trace(X, gram, y, W, Q, C, B, second, gain, until, numbers, which, counts, s
     met, changed, tally = np.empty(n, np.int64), np.empty(n, np.int64), np.zeros(3)
     for j in range(len(W)):
         neuron = Neuron(W[j], C[j], Q[j], B[j], level, side, ratio, met, changed, tally, near)
+        tally[0] = tally[1] = 0.0
         for i in range(n):
             level[i] = 1.0 if Q[j, i] > 0 else 0.0
             side[i] = 2 * level[i] - 1
-        tally[0], tally[1], tally[2] = level.sum(), 0.0, dot(level, norms) ** 2
+            tally[0] += level[i]
+        tally[2] = dot(level, norms) ** 2
         counts[j], status[j] = _walk(data, neuron, second[j], gain, until, numbers[j], which[j])
         fate[j] = _fate(level, y)
 
@@ -150,8 +153,11 @@ def _start_on_walls(data, neuron, move):  # type: ignore[no-untyped-def]
     """Let a start on attracting walls slide at once; on the wall of the dead region it is frozen."""
     if neuron.tally[0] == 0:
         return 0
-    on_wall = np.flatnonzero((neuron.q == 0) & (data.y * move < 0))
-    return settle(data, neuron, move, on_wall, NONE) if len(on_wall) else 0
+    size = 0
+    for i in range(len(data.y)):
+        neuron.met[size] = i
+        size += neuron.q[i] == 0 and data.y[i] * move < 0
+    return settle(data, neuron, move, neuron.met[:size], NONE) if size else 0
 
 
 @compiled
@@ -219,9 +225,12 @@ def _arrive(data, neuron, move, walls):  # type: ignore[no-untyped-def]
             met[joined] = i
             joined += 1
     if neuron.tally[1] > 0:
-        changes += settle(
-            data, neuron, move, np.append(np.flatnonzero(neuron.side == 0), met[:joined]), changes
-        )
+        size = int(neuron.tally[1])
+        on_wall = np.empty(size + joined, np.int64)
+        find_sliding(neuron.side, on_wall[:size])
+        for k in range(joined):
+            on_wall[size + k] = met[k]
+        changes += settle(data, neuron, move, on_wall, changes)
     elif joined > 0:
         changes += settle(data, neuron, move, met[:joined], changes)
     if changes == 0:  # what drove them to their walls is rounding; but the advance must be recorded
@@ -234,19 +243,19 @@ def _arrive(data, neuron, move, walls):  # type: ignore[no-untyped-def]
 @compiled
 def _vanish(neuron):  # type: ignore[no-untyped-def]
     changes = 0
-    for i in np.flatnonzero(neuron.level):
-        neuron.level[i] = 0.0
+    for i in range(len(neuron.level)):
         neuron.changed[changes] = i
-        changes += 1
+        changes += neuron.level[i] != 0
+        neuron.level[i] = 0.0
     return changes
 
 
 @compiled
 def _release(data, neuron):  # type: ignore[no-untyped-def]
     """Send each sliding datum to the side of its share: where v changes sign, its wall turns repelling."""
-    changes = 0
-    for i in np.flatnonzero(neuron.side == 0):
+    changes = int(neuron.tally[1])
+    find_sliding(neuron.side, neuron.changed[:changes])
+    for k in range(changes):
+        i = neuron.changed[k]
         set_level(data, neuron, i, 1.0 if neuron.level[i] >= 0.5 else 0.0)
-        neuron.changed[changes] = i
-        changes += 1
     return changes
