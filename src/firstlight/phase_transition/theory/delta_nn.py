@@ -223,7 +223,9 @@ class _Scan:
 
         def job(pair: tuple[int, float]) -> list[tuple[float, float]]:
             seed, delta = pair
-            path = held_path(self.labels, self.student, delta, training, steps, draws, seed, times)
+            path = held_path(
+                self.labels, self.student, delta, training, steps, draws, seed, times, overlaps=False
+            )
             if guard and path.stability(len(times) - 1) >= 1.9:
                 raise ValueError(
                     f"step_size = {training.step_size}: unstable at samples_per_dimension = {delta:.4g}; "

@@ -128,8 +128,12 @@ def held_path(
     rng: RNGLike | SeedLike,
     times: Sequence[int] | None = None,
     scrambles: int = 1,
+    overlaps: bool = True,
 ) -> DmftPath:
-    """Follow gradient descent with the hard overlaps held, from a label law that is known already."""
+    """Follow gradient descent with the hard overlaps held, from a label law that is known already.
+
+    Without `overlaps` their variance V(t) is left out, and the path the same.
+    """
     training = as_training(training)
     kept = _check(student, samples_per_dimension, training, steps, draws, scrambles, times)
     student.require_loss(labels.y, labels.name)
@@ -141,8 +145,9 @@ def held_path(
 
     start = np.zeros((student.width, labels.easy.shape[1]))
     path = _runs(
-        drawn, student, samples_per_dimension, training, steps, draws, scrambles, kept, start, generator(rng)
-    )
+        drawn, student, samples_per_dimension, training, steps, draws, scrambles, kept, start, generator(rng),
+        overlaps,
+    )  # fmt: skip
     runs = tuple(replace(run, unbounded=unbounded) for run in path.runs)
     return replace(path, unbounded=unbounded, runs=runs)
 
@@ -159,18 +164,16 @@ def _unbounded(student: Student, labels: LabelLaw) -> str:
 def _runs(
     drawn: Callable[[int, np.random.Generator], LabelSample], student: Student, samples_per_dimension: float,
     training: Training, steps: int, draws: int, scrambles: int, times: tuple[int, ...], start: np.ndarray,
-    rng: np.random.Generator,
+    rng: np.random.Generator, overlaps: bool = True,
 ) -> DmftPath:  # fmt: skip
     """Run independent scrambles, which share the samples, and join them."""
     runs = []
     for one in rng.spawn(scrambles):
         sample = drawn(max(draws // scrambles, 16), one)
         student.require_loss(sample.y, "this target")
-        runs.append(
-            Process(student, sample, float(samples_per_dimension), training, int(steps), start, one).path(
-                times
-            )
-        )
+        delta = float(samples_per_dimension)
+        process = Process(student, sample, delta, training, int(steps), start, one, overlaps)
+        runs.append(process.path(times))
     return joined(runs)
 
 

@@ -17,6 +17,7 @@ import numpy as np
 from scipy.linalg import solve_triangular
 
 from firstlight.phase_transition.theory.labels import LabelSample
+from firstlight.phase_transition.theory.rule import widened
 
 _DEPENDENT = 1e-6  # share of a force's square outside the earlier ones below which it is dropped
 _JITTER = 1e-10  # relative: combinations of what is known that hardly occur need no care
@@ -89,23 +90,32 @@ class Frame:
         """Pick what belongs to coordinates and normals, one per column, from a table (·, p) of `known`."""
         return np.concatenate([table[..., 1 : self.first], table[..., self.first + 1 :: 2]], axis=-1)
 
-    def add(self, psi: np.ndarray) -> np.ndarray:
-        """Take a force in, and return its factors on χ; a new direction appears unless it lies in the past.
+    def add(self, psi: np.ndarray, inner: np.ndarray) -> np.ndarray:
+        """Take forces ψ (m, n) in, and return their factors on χ, shape (m, number of χ).
 
-        Two passes of Gram and Schmidt; one leaves errors that grow.
+        A new direction appears for each force that does not lie in the past; `inner` (m, p) are averages of ψ
+        with all that is known. Two passes of Gram and Schmidt; one leaves errors that grow.
         """
-        weight, rest, factors = self.sample.weight, psi.copy(), np.zeros(len(self.forces))
-        for _ in range(2):
-            part = self.forces @ (weight * rest)
-            rest -= part @ self.forces
-            factors += part
-        square, whole = float(weight @ rest**2), float(weight @ psi**2)
-        if not square > _DEPENDENT * whole or self._full:
-            self.dropped = max(self.dropped, square / whole if whole else 0.0)
-            return factors
-        self._append(rest / square**0.5)
-        self._append(self._normal())
-        return np.append(factors, square**0.5)
+        weight, old = self.sample.weight, self.forces
+        first = inner[:, self.first :: 2]
+        rest = psi - first @ old
+        again = (weight * rest) @ old.T
+        rest -= again @ old
+        factors = widened(first + again, len(old) + len(psi))
+        for j, one in enumerate(rest):
+            new = self.forces[len(old) :]
+            for _ in range(2):
+                part = new @ (weight * one)
+                one -= part @ new
+                factors[j, len(old) : len(old) + len(new)] += part
+            square, whole = float(weight @ one**2), float(weight @ psi[j] ** 2)
+            if not square > _DEPENDENT * whole or self._full:
+                self.dropped = max(self.dropped, square / whole if whole else 0.0)
+                continue
+            factors[j, len(self.forces)] = square**0.5
+            self._append(one / square**0.5)
+            self._append(self._normal())
+        return factors[:, : len(self.forces)]
 
     def add_drawn(self, psi: np.ndarray, drawn: np.ndarray, share: float) -> np.ndarray:
         """Take in forces ψ (m, n) of a batch that is independent of the past; return their factors on χ.

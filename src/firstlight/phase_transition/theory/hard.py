@@ -68,22 +68,23 @@ class HardOverlaps:
         self.taken += len(psi)
         return self._spread(np.eye(len(psi), self.taken, self.taken - len(psi)))
 
-    def move(self, gradient: np.ndarray, rule: Rule, rows: Rows, new: list[int | None]) -> None:
-        """Move the overlaps as the rows were moved; `new` has each row's own new column, if any.
+    def move(self, gradient: np.ndarray, rule: Rule, rows: Rows, factors: np.ndarray, old: int) -> None:
+        """Move the overlaps as the rows were moved, by forces with these factors on χ; `old` χ are old.
 
-        A row without one lies in the span of the past, and so do its overlaps.
+        A row whose force brought no χ of its own lies in the span of the past, and so do its overlaps.
         """
         own = slice(-len(self.frame.forces) - self.m, None)
         rows = Rows(rows.position[:, own], rows.velocity[:, own])
         self.state = state = rule.moved(self.state, gradient)
         ahead, seen = rule.ahead(rows), rule.ahead(state)
-        for j, column in enumerate(new):
-            if column is None:
-                for part, row in zip(state, rows, strict=True):
-                    part[j] = np.tensordot(row[j], self.X[: row.shape[1]], 1)
-            else:
+        for j, factor in enumerate(factors):
+            if old < len(factor) and factor[old]:
+                column, old = self.m + old, old + 1
                 past = np.tensordot(ahead[j, :column], self.X[:column], 1)
                 self.X[column] = (seen[j] - past) / ahead[j, column]
+            else:
+                for part, row in zip(state, rows, strict=True):
+                    part[j] = np.tensordot(row[j], self.X[: row.shape[1]], 1)
 
     def _products(self, one: np.ndarray, others: np.ndarray) -> np.ndarray:
         """Return E[C one others], shape (h, h, number of others)."""

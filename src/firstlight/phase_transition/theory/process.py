@@ -8,7 +8,7 @@ from firstlight.phase_transition.theory.frame import Frame
 from firstlight.phase_transition.theory.hard import HardOverlaps
 from firstlight.phase_transition.theory.labels import LabelSample
 from firstlight.phase_transition.theory.path import DmftPath
-from firstlight.phase_transition.theory.rule import Rows, Rule, widened
+from firstlight.phase_transition.theory.rule import Rows, Rule
 
 
 class Process:
@@ -20,7 +20,7 @@ class Process:
 
     def __init__(
         self, student: Student, sample: LabelSample, delta: float, training: Training, steps: int,
-        start: np.ndarray, rng: np.random.Generator,
+        start: np.ndarray, rng: np.random.Generator, overlaps: bool = True,
     ) -> None:  # fmt: skip
         m, capacity, r = student.width, steps * student.width, student.init_scale
         self.start, self.training, self.delta, self.steps = student, training, delta, steps
@@ -36,7 +36,8 @@ class Process:
                 ("offset", np.array([student.offset])),
             )
         }  # fmt: skip
-        self.hard = HardOverlaps(self.frame, m, r, capacity) if sample.second.shape[1] else None
+        held = overlaps and sample.second.shape[1] > 0
+        self.hard = HardOverlaps(self.frame, m, r, capacity) if held else None
 
     def path(self, times: tuple[int, ...]) -> DmftPath:
         """Run all steps."""
@@ -118,9 +119,14 @@ class Process:
     def _move_rows(self, psi: np.ndarray, drawn: np.ndarray | None, rule: Rule) -> None:
         """Move the first layer by its forces ψ (m, n), and with it the hard overlaps."""
         frame, before = self.frame, len(self.frame.forces)
-        inner = frame.normals((self.sample.weight * psi) @ frame.known.T)
+        inner = (self.sample.weight * psi) @ frame.known.T
         drift = self.hard.drift(psi) if self.hard else 0.0
-        factors, new = self._taken_in(psi, drawn)
+        factors = (
+            frame.add_drawn(psi, drawn, self.training.batch)
+            if self.batches.averaged and drawn is not None
+            else frame.add(psi, inner)
+        )
+        inner = frame.normals(inner)
         state = self.state["rows"].widened(frame.columns)
         gradient = self.start.ridge * rule.ahead(state)
         gradient[:, : inner.shape[1]] += inner
@@ -133,19 +139,4 @@ class Process:
                 else self.hard.noise(factors)
             )
             pull = self.start.ridge * rule.ahead(self.hard.state) + drift + noise
-            self.hard.move(pull, rule, self.state["rows"], new)
-
-    def _taken_in(self, psi: np.ndarray, drawn: np.ndarray | None) -> tuple[np.ndarray, list[int | None]]:
-        """Take forces into the frame; return their factors on χ, and the column that each brought."""
-        frame, m = self.frame, self.start.width
-        before = len(frame.forces)
-        if self.batches.averaged and drawn is not None:
-            factors = frame.add_drawn(psi, drawn, self.training.batch)
-            grown = len(frame.forces) > before
-            return factors, [m + before + j if grown else None for j in range(m)]
-        places, new = [], []
-        for one in psi:
-            before = len(frame.forces)
-            places.append(frame.add(one))
-            new.append(m + before if len(frame.forces) > before else None)
-        return np.vstack([widened(one[None], len(frame.forces)) for one in places]), new
+            self.hard.move(pull, rule, self.state["rows"], factors, before)
