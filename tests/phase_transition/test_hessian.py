@@ -8,7 +8,9 @@ from firstlight import MultiIndex
 from firstlight.maths.losses import Loss
 from firstlight.phase_transition import SpectrumProblem
 from firstlight.phase_transition.definitions import Student
+from firstlight.phase_transition.theory.dmft import held_path
 from firstlight.phase_transition.theory.hessian import empirical_law, hessian_spectrum, initial_law
+from firstlight.phase_transition.theory.labels import label_law
 from firstlight.phase_transition.theory.law import CurvatureLaw, visible
 from firstlight.phase_transition.theory.resolvent import Bulk
 from firstlight.phase_transition.theory.stacks import eliminate, entries_first, inverse
@@ -83,6 +85,20 @@ def test_moments_of_the_resolvent_equation(m):
         change = bulk.moments(at + step)[0] - bulk.moments(at - step)[0]
         np.testing.assert_allclose(change.ravel() / 2, memory @ step.ravel(), atol=1e-12)
     assert bulk.moments(-P) is None
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+@pytest.mark.parametrize("step", [0, 4, 32])
+def test_the_edge_is_where_the_slack_ends_and_no_earlier(step, sign):
+    # rare negative curvatures of three neurons: a long step of the search leaves the branch with slack left
+    student = Student("tanh_squared", (1.0, -0.7, 0.3), 0.7)
+    law = held_path(label_law(TARGET), student, 1.8, 0.1, 32, 1 << 11, 0, (step,)).law(0, known=False)
+    bulk = Bulk(sign * law.D, law.weight, 1.8)
+    edge = bulk.left_edge()
+    assert abs(edge.point.slack) < 1e-6
+    for p in edge.point.p * np.array([0.98, 1.02]):  # the edge is the largest z of the branch
+        point = bulk.follow(float(p), edge.point.P)
+        assert point is None or point.z < edge.value
 
 
 def test_the_mean_of_the_density():

@@ -17,6 +17,7 @@ from firstlight.maths.solvers import bracketing_root
 from firstlight.phase_transition.theory.stacks import eliminate, entries_first, inverse
 
 _EDGE_TOLERANCE = 1e-10
+_FOLD = 1e-4  # slack below which a point is at the edge
 
 
 class BranchLost(RuntimeError):
@@ -125,7 +126,7 @@ class Bulk(Shown):
         unit = np.eye(m).ravel()
         P = start * (p * m / np.trace(start))
         moments = self.moments(P)
-        for _ in range(15):  # three or four are usual, unless there is no solution
+        for _ in range(10):  # three or four are usual
             if moments is None:
                 return None
             mean, memory = moments
@@ -140,7 +141,7 @@ class Bulk(Shown):
                 return None
             step, z = solution[:-1].reshape(m, m), float(solution[-1])
             step, share = 0.5 * (step + step.T), 1.0
-            while (moments := self.moments(P + share * step)) is None and share > 1e-6:
+            while (moments := self.moments(P + share * step)) is None and share > 1e-2:
                 share *= 0.5
             P = P + share * step
             if moments and np.abs(step).max() <= 1e-6 * abs(p):  # quadratic convergence: 1e-12 is left
@@ -160,39 +161,49 @@ class Bulk(Shown):
         return self.reach(p, half, depth + 1)
 
     def left_edge(self) -> Edge:
-        """Find the left edge of the bulk: where the memory's spectral radius reaches one."""
+        """Find the left edge of the bulk: where the memory's spectral radius reaches one.
+
+        The branch may be lost before, by too long a step: what is found there has slack, and is gone on from
+        in shorter steps.
+        """
         size = float(np.abs(self.D).max())
         if size == 0:
             raise ValueError("law: the curvature is zero everywhere, so the Hessian has no bulk")
-        good, bad = self._far_left(size), None
-        while good.p > 1e-9 * size:
-            bad_p = 0.6 * good.p
-            bad = self.follow(bad_p, good.P)
-            if bad is None or bad.slack <= 0:
-                break
-            good = bad
-        else:  # D is never negative, and fewer samples than dimensions: a kernel at zero
-            return Edge(0.0 if good.z > -1e-6 * size else good.z, good, True)
-        while bad is None and good.p - bad_p > 1e-12 * good.p:
-            middle = 0.5 * (good.p + bad_p)
-            trial = self.follow(middle, good.P)
-            if trial is not None and trial.slack > 0:
-                good = trial
-            else:
-                bad_p, bad = middle, trial
-        if bad is not None:
-            known: dict[float, Branch | None] = {bad.p: bad, good.p: good}
+        good = self._far_left(size)
+        for halvings in range(12):
+            good, beyond = self._descent(good, 0.75 ** (0.5**halvings), 1e-9 * size)
+            if not beyond:  # D is never negative, and fewer samples than dimensions: a kernel at zero
+                return Edge(0.0 if good.z > -1e-6 * size else good.z, good, True)
+            good = self._fold(good, beyond)
+            if good.slack < _FOLD:
+                return Edge(good.z, good, self.rare(good.P))
+        return Edge(good.z, good, True)
 
-            def slack_at(p: float) -> float:
-                nonlocal good
-                point = known[p] = known[p] if p in known else self.follow(p, good.P)
-                if point is not None and 0 < point.slack < good.slack:
-                    good = point
-                return -1.0 if point is None else point.slack
+    def _descent(
+        self, good: Branch, factor: float, least: float
+    ) -> tuple[Branch, dict[float, Branch | None]]:
+        """Go down in p as long as the branch is physical; return its last point, and what is found beyond."""
+        while good.p > least:
+            p = factor * good.p
+            point = self.follow(p, good.P)
+            if point is None or point.slack <= 0:
+                return good, {p: point}
+            good = point
+        return good, {}
 
-            root = bracketing_root(slack_at, bad.p, good.p, tolerance=_EDGE_TOLERANCE)
-            good = known[root.value] or good
-        return Edge(good.z, good, self.rare(good.P))
+    def _fold(self, good: Branch, beyond: dict[float, Branch | None]) -> Branch:
+        """Return the point before the one beyond where the slack vanishes, or the branch is lost."""
+        known, low = {**beyond, good.p: good}, min(beyond)
+
+        def slack_at(p: float) -> float:
+            nonlocal good
+            point = known[p] = known[p] if p in known else self.follow(p, good.P)
+            if point is not None and 0 < point.slack < good.slack:
+                good = point
+            return -1.0 if point is None else point.slack
+
+        root = bracketing_root(slack_at, low, good.p, tolerance=_EDGE_TOLERANCE)
+        return known[root.value] or good
 
     def _far_left(self, size: float) -> Branch:
         """Return a point of the physical branch: if P = p exceeded this start, no |A| would exceed 1/√δ."""
