@@ -161,10 +161,10 @@ def rows_of(study: Study, results: xr.Dataset, hours: float = 0.0) -> list[Row]:
 
 
 def _found(claim: Claim, results: xr.Dataset) -> int:
-    """Count the trials behind a claim: what its estimates say, else those that went well at every point."""
+    """Count the trials behind a claim: what its known estimates say, else those that went well somewhere."""
     counts = [part.trials for part in claim.estimates if part.trials is not None]
     if counts:
-        return min(counts)
+        return min([count for count in counts if count], default=0)
     well = (results["status"] == "ok").transpose(..., "trial")
     return int(well.values.reshape(-1, well.sizes["trial"]).any(axis=0).sum())
 
