@@ -103,7 +103,7 @@ def test_fluctuations_spread_as_the_whole_matrix_says(strength):
     rr, rg, gg = (strength * rng.uniform(size=shape) / 40 for shape in ((30, 30), (30, 20), (20, 20)))
     rr, gg = rr + rr.T, gg + gg.T
     pull, own = rng.normal(size=30), rng.normal(size=20)
-    x, t = spread(rr, rg, gg, pull, own)
+    x, t = spread(lambda x, t: (rr @ x + rg @ t, x @ rg + gg @ t), pull, own)
     # residuals of both lines; 1e-9: conjugate gradients stop at 1e-12 of the right-hand side
     np.testing.assert_allclose(x, pull + rr @ x + rg @ t, atol=1e-9)
     np.testing.assert_allclose(t, own + rg.T @ x + gg @ t, atol=1e-9)

@@ -12,7 +12,7 @@ Its derivatives in g are traces against the law of the features at κ, so they g
 each sample sees, and the way in which fluctuations of the read-out spread.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -123,32 +123,36 @@ class Determinants:
 
     def slope_in_r(self, gram: np.ndarray, inverse: np.ndarray) -> np.ndarray:
         """Return the derivative in r, shape (N,)."""
-        seen = self._left @ (gram @ inverse).reshape(len(inverse), -1).T
-        return np.asarray((seen * self.weights) @ self.multiples)
+        return self._along_left(gram @ inverse)
 
     def slope_in_g(self, a: np.ndarray, inverse: np.ndarray) -> np.ndarray:
         """Return the derivative in g, shape (K,)."""
-        return np.asarray(np.tensordot(self.multiples, inverse @ a, 1).ravel() @ self._right)
+        return self._along_right(inverse @ a)
 
     def bend(
-        self, middle: tuple[np.ndarray, np.ndarray, np.ndarray], in_r: np.ndarray, in_g: np.ndarray
-    ) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
-        """Yield parts of the second derivatives: minus those in r, (N, N), mixed, (N, K), minus those in g.
+        self, middle: tuple[np.ndarray, np.ndarray, np.ndarray], r: np.ndarray, g: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Apply the second derivatives to changes of r and g, all but the mixed ones with a minus.
 
-        Each is a square of a product of few columns. `in_r` and `in_g` are units of r (N,) and g (K,).
+        Each is a square of a product of few columns, so that no matrix of N or K rows need be formed.
         """
-        gram = middle[1]
-        for multiple, weight, a, inverse in zip(
-            self.multiples, self.weights.T, middle[0], middle[2], strict=True
-        ):
-            root = np.sqrt(np.sqrt(multiple))
-            rows, columns = (root * np.sqrt(weight * in_r))[:, None] * self.left, root * self.right
-            columns *= np.sqrt(in_g)
-            yield (
-                (rows @ (gram @ inverse) @ rows.T) ** 2,
-                (rows @ (inverse.T @ columns)) ** 2,
-                (columns.T @ (inverse @ a @ columns)) ** 2,
-            )
+        a, gram, inverse = middle
+        left = ((self.weights.T * r) @ self._left).reshape(a.shape)
+        right = (self._right @ g).reshape(gram.shape)
+        turned, other, back = gram @ inverse, inverse @ a, inverse.mT
+        return (
+            self._along_left(turned @ left @ turned.mT + back @ right @ inverse),
+            self._along_right(inverse @ left @ back + other @ right @ other.mT),
+        )
+
+    def _along_left(self, matrices: np.ndarray) -> np.ndarray:
+        """Sum multiple times weight times uᵀMu over the matrices, for each row u of U."""
+        seen = self._left @ matrices.reshape(len(matrices), -1).T
+        return np.asarray((seen * self.weights) @ self.multiples)
+
+    def _along_right(self, matrices: np.ndarray) -> np.ndarray:
+        """Sum multiple times vᵀMv over the matrices, for each column v of V."""
+        return np.asarray(np.tensordot(self.multiples, matrices, 1).ravel() @ self._right)
 
 
 class Functional:
@@ -256,38 +260,38 @@ class Functional:
         g = k.weights / u
         middle = self.middle(g, r)
         in_r, in_g = r * np.sqrt(count / k.width), np.sqrt(k.weights / m) / u
-        bent: list[np.ndarray] = [
-            np.zeros((count, count)),
-            in_r[:, None] * k.rest * (in_g / count),
-            np.zeros((u.size, u.size)),
-        ]
-        for part, solved in zip((self.slope, mean), middle, strict=True):
-            for bends in part.bend(solved, in_r, in_g):
-                for total, more in zip(bent, bends, strict=True):
-                    total += more
+
+        def bent(x: np.ndarray, t: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+            x, t = in_r * x, in_g * t
+            along, across = k.rest @ t / count, x @ k.rest / count
+            for part, solved in zip((self.slope, mean), middle, strict=True):
+                more = part.bend(solved, x, t)
+                along, across = along + more[0], across + more[1]
+            return in_r * along, in_g * across
+
         (a,), _, (inverse,) = middle[-1]
         residual = k.labels - mean.right.T @ (inverse @ (a @ (mean.right @ (g * k.labels))))
         pull = mean.weights[:, 0] * (mean.left @ (mean.right @ (g * residual))) ** 2
-        rr, rg, gg = bent
-        answer, test = spread(rr, rg, gg, in_r * pull, in_g * (residual**2 + noise))
-        _, noisy = spread(rr, rg, gg, np.zeros(count), in_g)
+        answer, test = spread(bent, in_r * pull, in_g * (residual**2 + noise))
+        _, noisy = spread(bent, np.zeros(count), in_g)
         # the square of the weights is the error at one more node, with Φ = k
         weight_square = k.width / count * float(in_r @ answer)
         return Errors(test / in_g, u, residual, weight_square, float(k.weights @ (noisy / in_g)))
 
 
 def spread(
-    rr: np.ndarray, rg: np.ndarray, gg: np.ndarray, pull: np.ndarray, own: np.ndarray
+    matrix: Callable[[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]],
+    pull: np.ndarray,
+    own: np.ndarray,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Solve x = pull + rr x + rg t, t = own + rgᵀ x + gg t, by conjugate gradients: they need few steps."""
+    """Solve (x, t) = (pull, own) + matrix(x, t), which is symmetric, by conjugate gradients: in few steps."""
     count, both = len(pull), np.concatenate([pull, own])
 
     def apply(z: np.ndarray) -> np.ndarray:
-        x, t = z[:count], z[count:]
-        return z - np.concatenate([rr @ x + rg @ t, x @ rg + gg @ t])
+        return z - np.concatenate(matrix(z[:count], z[count:]))
 
-    matrix = LinearOperator((both.size, both.size), apply, dtype=float)
-    solution, missed = cg(matrix, both, rtol=1e-12, maxiter=100)
+    operator = LinearOperator((both.size, both.size), apply, dtype=float)
+    solution, missed = cg(operator, both, rtol=1e-12, maxiter=100)
     if missed:
-        solution = np.linalg.solve(np.eye(both.size) - np.block([[rr, rg], [rg.T, gg]]), both)
+        solution = np.linalg.solve(operator @ np.eye(both.size), both)
     return solution[:count], solution[count:]
