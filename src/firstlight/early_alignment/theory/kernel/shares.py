@@ -154,16 +154,18 @@ def _move_free(H, rest, share, free):  # type: ignore[no-untyped-def]
         size += free[k]
     if size == 0:
         return False
-    A, B, r = np.empty((size, size)), np.empty((size, size)), np.empty(size)
+    A, B, order = np.empty((size, size)), np.empty((size, size)), np.empty(size, np.int64)
+    change, more = np.empty(size), np.empty(size)
     for k in range(size):
-        r[k] = rest[F[k]]
+        change[k] = rest[F[k]]
         for m in range(size):
             A[k, m] = B[k, m] = H[F[k], F[m]]
         B[k, k] += 1e-14 * A[k, k]  # two copies of one point may slide together
-    change = np.linalg.solve(B, r)
+    _factorise(B, order)
+    _solve(B, order, change)
     for k in range(size):
-        r[k] -= dot(A[k], change)
-    more = np.linalg.solve(B, r)
+        more[k] = rest[F[k]] - dot(A[k], change)
+    _solve(B, order, more)
     reach, who = 1.0, -1
     for k in range(size):
         change[k] += more[k]
@@ -177,3 +179,30 @@ def _move_free(H, rest, share, free):  # type: ignore[no-untyped-def]
         share[F[who]] = 0.0 if change[who] < 0 else 1.0
         free[F[who]] = False
     return who >= 0
+
+
+@compiled
+def _factorise(B, order):  # type: ignore[no-untyped-def]
+    """Replace B by its factors L and U, rows exchanged as `order` says; LAPACK takes seconds to compile."""
+    size = len(B)
+    for k in range(size):
+        order[k] = k
+        for i in range(k + 1, size):
+            order[k] = i if abs(B[i, k]) > abs(B[order[k], k]) else order[k]
+        for m in range(size):
+            B[k, m], B[order[k], m] = B[order[k], m], B[k, m]
+        for i in range(k + 1, size):
+            B[i, k] /= B[k, k]
+            for m in range(k + 1, size):
+                B[i, m] -= B[i, k] * B[k, m]
+
+
+@compiled
+def _solve(factors, order, x):  # type: ignore[no-untyped-def]
+    """Replace the right-hand side x by the solution."""
+    for k in range(len(x)):
+        x[k], x[order[k]] = x[order[k]], x[k]
+    for k in range(len(x)):
+        x[k] -= dot(factors[k, :k], x[:k])
+    for k in range(len(x) - 1, -1, -1):
+        x[k] = (x[k] - dot(factors[k, k + 1 :], x[k + 1 :])) / factors[k, k]
