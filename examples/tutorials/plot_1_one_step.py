@@ -10,14 +10,13 @@ the answer is not random any more, and it can be computed without training.
 **The formula.** Let :math:`\varphi(x) = \sigma(\hat F x)/\sqrt{k}` be the features after the step. Ridge regression minimises the mean
 squared error on :math:`m` samples plus :math:`\lambda |w|^2`. On new inputs it leaves the error
 
-.. math:: R = \frac{\mathbb{E}\,(y - \varphi^\top \bar w)^2}{1 - \gamma}, \qquad \bar w = (\Omega + \kappa I)^{-1} b, \qquad
-          \gamma = \frac{1}{m}\,\mathrm{tr}\,\Omega^2 (\Omega + \kappa I)^{-2} .
+.. math:: R = \frac{\mathbb{E}\,(y - \varphi^\top \bar w)^2}{1 - \gamma}, \qquad \bar w = (\Omega + \kappa I)^{-1} b .
 
 Here :math:`y` is the label of a new input :math:`x`, :math:`\sigma` the activation, :math:`k` the width and :math:`\hat F` the first layer after the
 step. :math:`\Omega = \mathbb{E}\,\varphi\varphi^\top` and :math:`b = \mathbb{E}\,y\varphi` are averages over all inputs. A finite sample acts
 like a larger penalty :math:`\kappa`, the solution of :math:`\lambda = \kappa\,(1 - \frac{1}{m}\mathrm{tr}\,\Omega(\Omega + \kappa I)^{-1})`;
-:math:`\bar w` is the read-out with that penalty. :math:`\gamma` is between 0 and 1 and says how much of the error comes from fitting
-noise: where it approaches one, the error peaks.
+:math:`\bar w` is the read-out with that penalty. :math:`\gamma = \frac{1}{m}\,\mathrm{tr}\,\Omega^2 (\Omega + \kappa I)^{-2}` is between 0 and 1
+and says how much of the error comes from fitting noise: where it approaches one, the error peaks.
 """
 
 # %%
