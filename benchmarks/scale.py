@@ -67,10 +67,10 @@ def store(records: int) -> Callable[[], object]:
 
 
 JOBS: dict[str, tuple[Callable[[int], Callable[[], object]], str, list[int]]] = {
-    "one_step trial": (one_step_trial, "n = k = m", [250, 500, 1000, 2000]),
+    "one_step trial": (one_step_trial, "n = k = m", [250, 500, 1000, 2000, 4000]),
     "one_step deterministic": (one_step_prediction, "n = k = m", [250, 500, 1000, 2000]),
     "one_step network-free": (network_free, "n = k = m", [1000, 10_000, 100_000]),
-    "descent, 20 steps": (descent, "dimension", [500, 1000, 2000, 4000]),
+    "descent, 20 steps": (descent, "dimension", [500, 1000, 2000, 4000, 8000]),
     "DMFT, 8192 samples": (dmft, "steps", [32, 64, 128, 256, 512]),
     "Recall@1, 100 columns": (recall, "rows", [2000, 4000, 8000, 16_000, 32_000]),
     "store: write and read": (store, "records", [10_000, 100_000, 1_000_000]),

@@ -62,6 +62,8 @@ class Theory:
     ...                 problems={"mean": "my_means:Mean"}, studies="my_means.studies:STUDIES")
     >>> theory.slug
     'my-means'
+    >>> theory
+    Theory(name='my_means', question='Which mean?', problems=['mean'])
     """
 
     name: str
@@ -96,6 +98,9 @@ class Theory:
                 raise refusal(name, given, "be a callable, or where it stands, module:name")
         for key, entry in self.references.items():
             check_instance(f"references.{key}", entry, Entry)
+
+    def __repr__(self) -> str:
+        return f"Theory(name={self.name!r}, question={self.question!r}, problems={list(self.problems)})"
 
     @property
     def slug(self) -> str:

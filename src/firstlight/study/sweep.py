@@ -13,6 +13,7 @@ import numpy as np
 
 from firstlight.maths.checks import check_count, check_number, check_positive
 from firstlight.maths.refusals import check_instance, check_names, refusal, unknown
+from firstlight.maths.shown import Shown
 from firstlight.study.problem import Problem, is_conditional
 from firstlight.study.registry import Reference, resolve
 from firstlight.study.spec import Arm, FigureSpec, Range, Refine, Scalar, Scale
@@ -31,7 +32,7 @@ def _default_arms() -> dict[str, Arm]:
 
 
 @dataclass(frozen=True)
-class Study:
+class Study(Shown):
     """A sweep over Problems of any theory: what is varied, what is measured, how often, and what is drawn.
 
     Parameters
