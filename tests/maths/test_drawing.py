@@ -50,6 +50,7 @@ def test_a_comparison_by_class_and_what_is_kept(ax):
     assert type(comparison.isel(trial=0)) is type(comparison)
     assert comparison.attrs["seed"] == 0
     assert comparison.plot(ax, observable="test_error_by_class").get_xlabel() == "class"
+    assert comparison.plot(Figure().subplots()).get_ylabel() == "test error"  # not the first, train_error
 
 
 def test_new_axes_are_made():

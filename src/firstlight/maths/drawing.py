@@ -59,10 +59,11 @@ class Comparison(xr.Dataset):
         ax : matplotlib Axes, optional
             Default: new ones.
         observable : str, optional
-            Default: the first.
+            Default: the test error if it is there, else the first.
         """
         known = [str(name)[: -len("_verdict")] for name in self.data_vars if str(name).endswith("_verdict")]
-        name = known[0] if observable is None else observable
+        default = "test_error" if "test_error" in known else known[0]
+        name = default if observable is None else observable
         if name not in known:
             raise ValueError(f"observable = {name!r}: must be one of {', '.join(known)}")
         theory = self[f"{name}_predicted"]
