@@ -78,6 +78,10 @@ def test_what_cannot_be_told_is_refused():
     # GELU on the base target finds nothing, whatever the number of samples
     nothing = onset(STEP, Student("gelu", 1.0, 0.8), 0.25, 60, 20, pilot_dimension=60, runs=8)
     assert "hardly a descent succeeds" in nothing.refused or "plateau" in nothing.refused
+    # the reason is named: even from a large overlap SiLU ends below the level
+    plateau = onset(STEP, Student("silu", 1.0, 0.8), 0.25, 60, 40, pilot_dimension=60, runs=8)
+    assert "a plateau below the level" in plateau.refused
+    assert plateau.details["plateau"] < 0.2
     for method in ("pilot", "theory"):
         never = onset("sign(z1*z2*z3)", Student("tanh_squared", 1.0, 0.8), 0.25, 100, 20, method=method)
         assert "no fast method" in never.refused

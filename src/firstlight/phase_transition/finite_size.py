@@ -22,6 +22,7 @@ from firstlight.phase_transition.theory.subspaces import complement, subspaces
 
 _STARTS = 4  # networks on each set of data
 _RESAMPLED = 40
+_MOST = 40.0  # times delta_alg: where success is looked for
 _FARTHEST = 30  # times the pilot's dimension
 _PLATEAU = 0.6  # overlap, as a share of the rows, from which a plateau is looked for
 _LAW = 0.05  # relative error of the law from a pilot to other sizes, as seen in ten models
@@ -200,6 +201,10 @@ class _Pilot:
             self.steps, level, starts=_STARTS, scale=self.student.init_scale, overlap=overlap, rng=self.rng,
         )  # fmt: skip
 
+    def end(self, delta: float) -> float:
+        """Return the squared cosine at which training from a large overlap ends."""
+        return float(np.median(self._train(delta, 2.0, _PLATEAU)[1]))
+
     def run(self, dimension: int, floor: float) -> Onset:
         """Search, run the pilot, fit the law and solve it for the dimension."""
         nu = self.freedom
@@ -214,9 +219,9 @@ class _Pilot:
             return _refused("pilot", nu, why)
         centre = self._centre(floor, wanted)
         if np.isnan(centre):
-            return _refused(
-                "pilot", nu, f"hardly a descent succeeds up to {40 * floor:.3g} samples per dimension"
-            )
+            end, why = self.end(_MOST * floor), f"hardly a descent succeeds up to {_MOST * floor:.3g}"
+            why = f"{why} samples per dimension" + (f": {_plateau(end)}" if end < self.level else "")
+            return _refused("pilot", nu, why, plateau=end)
         deltas = centre * np.array([0.76, 0.88, 1.0, 1.14, 1.3])
         table = np.array([self.successes(float(delta), self.sets) for delta in deltas])
         needed = np.log(2 * median / (nu * dimension))
@@ -224,10 +229,10 @@ class _Pilot:
         details = {
             "deltas": deltas.tolist(), "successes": table.sum(axis=1).tolist(), "runs": _STARTS * self.sets
         }  # fmt: skip
-        plateau = float(np.median(self._train(value, 2.0, _PLATEAU)[1])) if np.isfinite(value) else np.nan
         if np.isnan(value):
             why = "success does not rise steadily with the samples over the pilot's range; take more runs"
             return _refused("pilot", nu, why, **details)
+        plateau = self.end(value)
         if plateau < self.level:
             return _refused("pilot", nu, _plateau(plateau), **details)
         again = [
@@ -242,7 +247,7 @@ class _Pilot:
 
     def _centre(self, floor: float, wanted: float) -> float:
         """Find about where the wanted share succeeds, from a few descents at growing samples."""
-        before, grid = 0.0, floor * np.geomspace(1.0, 40.0, 14)
+        before, grid = 0.0, floor * np.geomspace(1.0, _MOST, 14)
         for i, delta in enumerate(grid):
             share = self.successes(float(delta), 3).mean() / _STARTS
             if share >= wanted:

@@ -7,7 +7,6 @@ creeps to zero.
 """
 
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -16,6 +15,7 @@ from firstlight.data.multi_index import MultiIndex
 from firstlight.maths.checks import check_count
 from firstlight.maths.rng import RNGLike, SeedLike, generator
 from firstlight.maths.solvers import Solved
+from firstlight.maths.workers import Workers
 from firstlight.phase_transition.definitions import Student, Training, as_student, as_training
 from firstlight.phase_transition.theory.alg import conditional_threshold
 from firstlight.phase_transition.theory.conditional import as_informative, as_target
@@ -27,7 +27,6 @@ from firstlight.phase_transition.theory.labels import LabelLaw, draw, label_law
 from firstlight.phase_transition.theory.resolvent import Bulk
 from firstlight.phase_transition.theory.static import half_width, static_margins, static_threshold
 
-_WORKERS = 2
 _SCRAMBLES = 8  # of the static route; the dynamic one takes the first two
 _REACH = 40.0  # how far above delta_alg the threshold is looked for
 
@@ -125,12 +124,13 @@ def delta_nn(
     if np.isinf(floor):
         return NetworkThreshold(np.inf, np.inf, 0, True, "nothing to find", none, none, none, np.nan, floor)
     scan = _Scan(student, labels, criterion, floor, rng)
-    if criterion == "bbp+sign" and (given is None or (given.full_batch and given.only_rows)):
-        limit = static_threshold(student, labels, floor, max(draws // 2, 1 << 11), scan.seeds)
-        if limit is not None:
-            value, error, good = limit
-            return NetworkThreshold(value, error, _SCRAMBLES, good, "static", none, none, none, np.nan, floor)
-    return scan.dynamic(given, steps, draws)
+    with Workers():  # BLAS keeps to one thread all the time
+        if criterion == "bbp+sign" and (given is None or (given.full_batch and given.only_rows)):
+            limit = static_threshold(student, labels, floor, max(draws // 2, 1 << 11), scan.seeds)
+            if limit is not None:
+                found = (*limit[:2], _SCRAMBLES, limit[2])
+                return NetworkThreshold(*found, "static", none, none, none, np.nan, floor)
+        return scan.dynamic(given, steps, draws)
 
 
 class _Scan:
@@ -236,8 +236,8 @@ class _Scan:
             return [outlier_margin(law, delta, ridge, self.criterion) for law in laws]
 
         jobs = [(seed, float(delta)) for seed in seeds for delta in grid]
-        with ThreadPoolExecutor(_WORKERS) as pool:
-            rows = np.array(list(pool.map(job, jobs)))
+        with Workers() as workers:
+            rows = np.array(workers.map(job, jobs))
         rows = rows.reshape(len(seeds), len(grid), len(times), 2)
         return rows[..., 0], rows[..., 1]
 

@@ -1,12 +1,12 @@
 """Where gradient descent ends, straight away: the static equations, valid while the bulk stays positive."""
 
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
 from scipy.stats import t as student_t
 
+from firstlight.maths.workers import Workers
 from firstlight.phase_transition.definitions import Student
 from firstlight.phase_transition.theory.criterion import last_crossing, margin
 from firstlight.phase_transition.theory.labels import LabelLaw, LabelSample, draw
@@ -14,7 +14,6 @@ from firstlight.phase_transition.theory.resolvent import Branch, Bulk, slack
 from firstlight.phase_transition.theory.stacks import inverse, lowest
 
 _TOLERANCE = 1e-8
-_WORKERS = 2
 _ENDLESS = 1e4  # times delta_alg: as good as infinitely many samples
 _REACH = 40.0  # times delta_alg: where thresholds usually lie
 _COARSE = 1 << 11  # samples that find the region
@@ -121,8 +120,8 @@ def static_margins(
     first = at(drawn[0])
     if np.isnan(first):
         return np.full(len(drawn), np.nan)
-    with ThreadPoolExecutor(_WORKERS) as pool:
-        return np.array([first, *pool.map(at, drawn[1:])])
+    with Workers() as workers:
+        return np.array([first, *workers.map(at, drawn[1:])])
 
 
 def half_width(margins: np.ndarray) -> float:
