@@ -96,7 +96,7 @@ def test_csv_details(folder):
 CSV = {
     "a,b,y\n1,2,u\n3,v\n": r"Row #3: Expected 3 columns, got 2",
     "a,b,y\n1,2,u\n3,4,5,v\n": r"Row #3: Expected 3 columns, got 4",
-    "a,b,y\n1,nan,u\n3,4,v\n": r"1 values are missing or infinite; first nan at row 1, column 'b'",
+    "a,b,y\n1,nan,u\n3,4,v\n": r"1 value is missing or infinite; first nan at row 1, column 'b'",
     "a,b,y\n1,2,u\n,4,v\n": r"first nan at row 2, column 'a'",
     "a,b,y\n1,2,u\n3,inf,v\n": r"first inf at row 2, column 'b'",
     "a,b,y\n1,2,u\n3,cat,v\n": r"column 'b', row 2: 'cat' is not a number",
@@ -109,7 +109,7 @@ CSV = {
     "a,y\n": r"no rows",
     "a,a,y\n1,2,u\n3,4,v\n": r"names must differ",
     "a,column 1,\n1,2,u\n3,4,v\n": r"no column for the labels.*it has a, column 1, column 3",
-    "a,b,y\n1,NA,u\n3,4,v\n": r"1 values are missing or infinite; first nan at row 1, column 'b'",
+    "a,b,y\n1,NA,u\n3,4,v\n": r"1 value is missing or infinite; first nan at row 1, column 'b'",
     "a,b,c,y\n1,yes,2020-01-01,u\n3,no,2020-01-02,v\n": r"'yes' is not a number; .*\(without\): b, c",
     "a,b,y\n1,true,u\n3,,v\n": r"column 'b', row 2: the value is missing",
     "y\nu\nv\n": r"no column besides the labels",

@@ -70,7 +70,7 @@ def test_a_lone_member_zeros_and_constants(tmp_path):
     np.savez(tmp_path / "odd.npz", X=x, y=y)
     results = run(str(tmp_path / "odd.npz"), "--labels", "y", "--classes", "0,1")
     assert results.exit_code == 2
-    assert "1 values are missing or infinite" in results.output
+    assert "1 value is missing or infinite" in results.output
 
 
 def test_json(file):
