@@ -200,7 +200,8 @@ def check_features(array: np.ndarray, names: list[str] | None) -> np.ndarray:
         place = f"column {names[column]!r}" if names else f"column {column + 1}"
         raise Refusal(
             f"{len(bad)} {'value is' if len(bad) == 1 else 'values are'} missing or infinite; "
-            f"first {features[row, column]} at row {row + 1}, {place}; fill them in, or leave out rows or columns"
+            f"first {features[row, column]} at row {row + 1}, {place}; "
+            "fill them in, or leave out rows or columns"
         )
     return features
 
