@@ -571,3 +571,11 @@ def test_bad_input(call, message):
 def test_nothing_to_find():
     limit = delta_nn("sign(z1*z2*z3)", BASE)
     assert (limit.value, limit.route) == (np.inf, "nothing to find")
+
+
+def test_a_threshold_is_never_negative():
+    # what eight steps tend to is negative here: nothing is claimed then
+    target, rng = "tanh(0.5*z1 + 1.5*(z2**2 - 1))", np.random.default_rng(0)
+    result = delta_nn(target, Student("tanh_squared"), steps=8, draws=1 << 9, rng=rng)
+    assert (result.route, result.converged, result.residual) == ("not found", False, np.inf)
+    assert np.isnan(result.value)

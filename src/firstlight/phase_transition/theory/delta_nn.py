@@ -156,13 +156,15 @@ class _Scan:
                 training = Training(0.5 * training.step_size)
         else:
             raise ValueError("step_size: no stable step was found; give one")
+        unknown = replace(threshold, value=np.nan, residual=np.inf, converged=False)
+        if threshold.value <= 0:  # too few steps to extrapolate from
+            return replace(unknown, route="not found")
         if not (training.full_batch and training.only_rows):
             return threshold
         if threshold.route == "extrapolated" and np.isfinite(threshold.value):
             coarse = [draw(self.labels, self.student.width, 1 << 11, seed) for seed in self.seeds[:4]]
             above = static_margins(self.student, coarse, 1.1 * threshold.value, 400)
             if above.mean() > half_width(above):  # the bulk ends above zero there, and so does the outlier
-                unknown = replace(threshold, value=np.nan, residual=np.inf, converged=False)
                 return replace(unknown, route="contradicted")
         return threshold
 
