@@ -4,7 +4,7 @@ import pickle
 
 import numpy as np
 import pytest
-from scipy.stats import spearmanr, truncnorm
+from scipy.stats import norm, spearmanr, truncnorm
 
 import firstlight
 from firstlight import unseen_classes as uc
@@ -16,11 +16,13 @@ from firstlight.data.unseen import (
     split_classes,
     standardised,
 )
+from firstlight.maths.activations import activation
 from firstlight.maths.intervals import mean_bounds, pair_bounds
 from firstlight.references import cite
 from firstlight.study.problem import cost_of
 from firstlight.study.record import address
 from firstlight.study.registry import studies
+from firstlight.unseen_classes.definitions.covariance import mean_slope
 from firstlight.unseen_classes.definitions.observables import RELATIONS
 from firstlight.unseen_classes.problem import ClassProblem, ImageProblem, RotationProblem, SideProblem
 
@@ -353,3 +355,30 @@ def test_the_public_door_checks_its_steps_and_heads():
     assert uc.simulate_classes(data, step, 0).sizes["class"] == 2
     with pytest.raises(ValueError, match="head: shape"):
         uc.spiked_kernel(data.unseen, None, np.ones(4), 0.5, "relu", head=np.ones((6, 2)))
+
+
+def clipped(z):
+    return np.clip(z, -1, 1)
+
+
+def jumping(z):
+    return np.maximum(z, 0) + 0.1 * (z > 0.5)
+
+
+@pytest.mark.parametrize("sigma", ["step", activation(clipped), activation(jumping)])
+def test_activations_whose_slope_does_not_follow_them_are_refused(sigma):
+    # the first jumps and has no gradient, the second has kinks that were not named, the third a small jump
+    with pytest.raises(ValueError, match=r"activation = .*by its derivative"):
+        uc.Problem(activation=sigma, dimension=16, samples=16, width=16).predict()
+
+
+def test_named_kinks_are_no_reason_to_refuse():
+    assert mean_slope(activation(clipped, kinks=[-1, 1])) == pytest.approx(
+        norm.cdf(1) - norm.cdf(-1), abs=1e-9
+    )
+
+
+def test_the_gradient_of_a_linear_network_has_no_bulk():
+    results = uc.GradientProblem(activation="linear", dimension=8).predict(rng=12)
+    assert float(results.operator_error) == pytest.approx(0, abs=1e-12)
+    assert float(results.frobenius_error) == pytest.approx(0, abs=1e-7)  # the root of a rounding

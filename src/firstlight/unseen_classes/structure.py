@@ -88,7 +88,7 @@ class GradientProblem(ByValue):
         x, y = self._sample(stream)
         sigma, n = as_activation(self.activation), self.dimension
         slope = mean_slope(sigma)
-        spread = float(sigma.dual_derivative(1, 1, 1)) - slope**2
+        spread = max(float(sigma.dual_derivative(1, 1, 1)) - slope**2, 0.0)  # a linear one's is rounding
         spike = float((label_covariance(x, residual=y) ** 2).sum())
         bulk = spread / slope**2 * float((x**2).sum()) / n**2
         scale = 1 / np.sqrt(n) if self.head_scale is None else self.head_scale

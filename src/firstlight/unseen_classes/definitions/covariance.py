@@ -12,6 +12,7 @@ from firstlight.maths.activations import activation as as_activation
 from firstlight.maths.checks import check_columns, check_matrix
 from firstlight.maths.refusals import check_choice
 
+_SAME = 1e-3  # relative gap of two integrals that numerical ones of smooth functions stay far below
 Loss = Literal["square", "logistic", "softmax"]
 
 
@@ -113,7 +114,7 @@ def slope(activation: Activation, q: ArrayLike) -> np.ndarray:
 
 
 def mean_slope(activation: Activation) -> float:
-    """c_1 = E σ'(g), or a refusal of an activation for which the step has no first-order direction.
+    """c_1 = E σ'(g), or a refusal of an activation whose gradient does not follow it, or has no such part.
 
     Examples
     --------
@@ -123,4 +124,11 @@ def mean_slope(activation: Activation) -> float:
     value = float(slope(activation, 1.0))
     if abs(value) < 1e-8:
         raise ValueError(f"activation = {activation.name!r}: c_1 = E σ'(g) is 0, so no step goes along β")
+    square = max(float(activation.dual_derivative(1.0, 1.0, 0.0)), 0.0)
+    if abs(value**2 - square) > _SAME * value**2:
+        raise ValueError(
+            f"activation = {activation.name!r}: E σ'(g) is {abs(value):.3g} by parts and "
+            f"{np.sqrt(square):.3g} by its derivative: it jumps, or has kinks that were not named, as "
+            "activation(f, kinks=[...]) does"
+        )
     return value
