@@ -11,6 +11,7 @@ from firstlight.data.structured import structured_data
 from firstlight.maths.activations import activation
 from firstlight.one_step import DegreeWarning, Problem
 from firstlight.one_step.theory.reduced import reduced_law
+from firstlight.one_step.theory.scores import misclassification
 
 SQUARE = {"dimension": 120, "width": 120, "samples": 120}
 FREE = {"method": "asymptotic", "draws": 4, "nodes": 128}
@@ -160,3 +161,17 @@ def test_predictions_with_and_without_a_network_agree_over_random_problems():
         free = problem.predict(rng=1, method="asymptotic")
         error = 4 * np.hypot(given.std(ddof=1) / 4, float(free.test_error_sem)) + 0.02 * given.mean()
         np.testing.assert_allclose(free.test_error, given.mean(), rtol=0, atol=error, err_msg=sigma)
+
+
+def test_one_draw_says_that_it_knows_no_error():
+    problem = Problem.scaled(dimension=12, width=10, samples=20, alpha=0.5, beta=0.5)
+    one, two = (problem.predict(0, method="asymptotic", draws=draws, nodes=64) for draws in (1, 2))
+    assert np.isnan(one.test_error_sem)
+    assert one.attrs["note"] == "one draw: its standard error is not known"
+    assert np.isfinite(two.test_error_sem)
+    assert "note" not in two.attrs
+
+
+def test_no_share_of_wrong_classes_without_an_error():
+    half, values, centres = np.full(2, 0.5), np.array([1.0, -1.0]), [np.zeros(1), np.zeros(1)]
+    assert np.isnan(misclassification(half, values, np.array([1.0, np.inf]), centres))  # and no warning

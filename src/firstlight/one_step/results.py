@@ -86,11 +86,13 @@ def averaged(tables: list[xr.Dataset]) -> xr.Dataset:
     Returns
     -------
     xarray.Dataset
-        Converged where every draw is, and the test error is large enough to be told (`RESOLVED`).
+        Converged where every draw is, and the test error is large enough to be told (`RESOLVED`). One draw
+        tells no standard error: ``attrs["note"]`` says so.
     """
     whole = xr.concat(tables, "draw", join="override", coords="minimal", compat="override")
     together = whole.drop_vars(["converged", "label_variance"])
     mean = together.mean("draw", skipna=False).assign(standard_errors(together, "draw"))
     good = whole.converged.all("draw") & ~(mean.relative_test_error < RESOLVED)
     mean = mean.where(good).assign(converged=good, label_variance=tables[0].label_variance)
-    return mean.assign_attrs(tables[0].attrs)
+    note = {} if len(tables) > 1 else {"note": "one draw: its standard error is not known"}
+    return mean.assign_attrs(tables[0].attrs | note)

@@ -55,6 +55,7 @@ def misclassification(
     Returns
     -------
     float
+        NaN if a mean squared error is not finite.
 
     Examples
     --------
@@ -63,6 +64,8 @@ def misclassification(
     >>> misclassification(half, values, np.ones(2), [np.zeros(1), np.zeros(1)])
     0.5000
     """
+    if not np.isfinite(by_class).all():
+        return float("nan")
     total = 0.0
     for c, centre in enumerate(centres):
         spread = np.sqrt(max(float(by_class[c] - np.mean((values[c] - centre) ** 2)), 0.0))
