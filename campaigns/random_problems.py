@@ -34,7 +34,8 @@ from firstlight.study.registry import resolve, theories
 from firstlight.unseen_classes.definitions.observables import RELATIONS
 
 # NaN and infinity with a meaning, as docstrings have it
-_CLASSES = {"separability", "snr", "spearman", "spearman_low", "spearman_high", *RELATIONS}
+_RANKS = {"spearman", "spearman_by_set", "spearman_low", "spearman_high", "kendall_w"}  # of constant scores
+_CLASSES = {"separability", "snr", *_RANKS, *RELATIONS}
 _COSINES = {f"cosine_{sign}{end}" for sign in ("plus", "minus") for end in ("", "_min")}  # no neuron is left
 _WHEN = {"escape_time", "hidden_eigenvalue", "delta_nn", "delta_over_alg"}  # never, none, or not measured
 MEANT: dict[str, set[str]] = {
