@@ -90,7 +90,8 @@ class SetsProblem(UnseenProblem):
         Dataset
             ``spearman_by_set`` by ``train`` and ``relation``: those of `RELATIONS`, and two with Recall@1 of
             the inputs themselves (``similarity_raw_recall``, ``alignment_raw_recall``), NaN where one of both
-            is constant; ``spearman``, its mean over the sets, with the ends ``spearman_low`` and ``spearman_high`` of its 95 % interval;
+            is constant; ``spearman``, its mean over the sets, with the ends ``spearman_low`` and
+            ``spearman_high`` of its 95 % interval;
             ``alignment``, ``elasticity``, ``recall_before`` and ``recall`` by ``train`` and ``class``;
             ``raw_recall``, ``mean_recall_before`` and ``mean_recall``, means over the sets.
         """
