@@ -23,6 +23,7 @@ from firstlight.study.problem import Cost
 from firstlight.unseen_classes.base import UnseenProblem, image_sizes
 from firstlight.unseen_classes.classes import predict_classes, simulate_classes
 from firstlight.unseen_classes.definitions.observables import RELATIONS
+from firstlight.unseen_classes.theory.retrieval import recall_from_gram
 
 _SCORES = ("alignment", "elasticity", "recall_before", "recall")
 _BASELINES = ("similarity_raw_recall", "alignment_raw_recall")
@@ -95,20 +96,31 @@ class SetsProblem(UnseenProblem):
             ``alignment``, ``elasticity``, ``recall_before`` and ``recall`` by ``train`` and ``class``;
             ``raw_recall``, ``mean_recall_before`` and ``mean_recall``, means over the sets.
         """
-        return self._over_sets(rng, lambda data, _: predict_classes(data, self))
+
+        def one(data: UnseenData, stream: np.random.Generator) -> xr.Dataset:
+            raw = recall_from_gram(
+                data.unseen @ data.unseen.T, data.unseen_labels, self.neighbours, self.metric
+            )
+            return _with_baselines(predict_classes(data, self), raw.recall_by_class)
+
+        return self._over_sets(rng, one)
 
     def simulate(self, rng: RNGLike | SeedLike = None, *, steps: int = 1) -> xr.Dataset:
         """Train one network for every set; the observables of `predict`."""
         check_count("steps", steps, 1)
-        return self._over_sets(rng, lambda data, stream: simulate_classes(data, self, stream, steps))
+
+        def one(data: UnseenData, stream: np.random.Generator) -> xr.Dataset:
+            raw = recall_at_k(data.unseen, data.unseen_labels, self.neighbours, self.metric)
+            return _with_baselines(simulate_classes(data, self, stream, steps), raw.by_class)
+
+        return self._over_sets(rng, one)
 
     def _over_sets(
         self, rng: RNGLike | SeedLike, kind: Callable[[UnseenData, np.random.Generator], xr.Dataset]
     ) -> xr.Dataset:
         tables = []
         for stream, classes in zip(generator(rng).spawn(len(self._sets)), self._sets, strict=True):
-            data = self._draw(stream, classes)
-            one = _with_baselines(kind(data, stream).drop_dims("other"), data, self)
+            one = kind(self._draw(stream, classes), stream).drop_dims("other")
             every = np.union1d(one["class"].values, np.array([int(name) for name in classes]))
             tables.append(one.reindex({"class": every}))
         together = xr.concat(tables, xr.Variable("train", [",".join(one) for one in self._sets]))
@@ -129,9 +141,8 @@ class SetsProblem(UnseenProblem):
         return Cost(one.flops * len(self._sets), one.bytes)
 
 
-def _with_baselines(results: xr.Dataset, data: UnseenData, step: SetsProblem) -> xr.Dataset:
+def _with_baselines(results: xr.Dataset, raw: np.ndarray) -> xr.Dataset:
     """Add how similarity and alignment rank with Recall@1 of the inputs, which no network has touched."""
-    raw = recall_at_k(data.unseen, data.unseen_labels, step.neighbours, step.metric).by_class
     scores = {
         "similarity_raw_recall": abs(results["similarity"]),
         "alignment_raw_recall": results["alignment"],
