@@ -19,6 +19,8 @@ def said(folder):
     (folder / "a.csv").write_text("a,b,y\n" + "".join(f"{i % 7},red,{i % 2}\n" for i in range(30)))
     for options in (["--labels", "y"], ["--labels", "yy"]):
         yield CliRunner().invoke(app, ["diagnose", str(folder / "a.csv"), *options]).output
+    (folder / "gaps.csv").write_text("a,b,y\n1,,0\n2,3,1\n")
+    yield CliRunner().invoke(app, ["diagnose", str(folder / "gaps.csv"), "--labels", "y"]).output
     x = np.random.default_rng(0).normal(size=(60, 3)) * [1, 1, 1e5]
     yield from user_data(np.column_stack([np.arange(60), x[:, :2]]), x[:, 0]).notes
     yield from user_data(x, np.arange(60) % 12).notes
@@ -35,5 +37,5 @@ def test_the_page_quotes_the_program(tmp_path):
     table = PAGE.split("| you see | do |")[1].split("\n\n")[0]
     quotes = re.findall(r'"([^"]+)"', table)
     words = re.sub(r"\s+", " ", " ".join(said(tmp_path)))
-    assert len(quotes) == 10
+    assert len(quotes) == 11
     assert [one for one in quotes if one not in words] == []
