@@ -148,7 +148,9 @@ def test_the_shell_completes_our_commands(tmp_path):
     code = "import sys; sys.argv[0] = 'firstlight'\nfrom firstlight.cli import main; main()"
     variables = {**os.environ, "HOME": str(tmp_path), "COMP_WORDS": "firstlight stu", "COMP_CWORD": "1"}
     command = [sys.executable, "-c", code]
-    subprocess.run([*command, "--install-completion", "bash"], env=variables, check=True, capture_output=True)
+    install = [*command, "--install-completion", "bash"]
+    done = subprocess.run(install, env=variables, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
     assert "_FIRSTLIGHT_COMPLETE=complete_bash" in (tmp_path / ".bash_completions/firstlight.sh").read_text()
     asked = {**variables, "_FIRSTLIGHT_COMPLETE": "complete_bash"}
     assert subprocess.run(command, env=asked, capture_output=True, text=True).stdout.split() == ["study"]
