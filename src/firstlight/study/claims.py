@@ -125,7 +125,7 @@ class Estimate:
 
 @dataclass(frozen=True)
 class Statement:
-    """What was published, where, and by which number and rule it is judged; written before looking.
+    """What was published, where, and by which number and rule it is judged.
 
     Attributes
     ----------

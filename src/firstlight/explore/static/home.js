@@ -11,7 +11,7 @@ export async function home(main, about) {
   const waiting = h("ul", {});
   const more = h("details", { hidden: true }, h("summary", {}), waiting);
   const table = h("section", { class: "card claims" }, h("h2", {}, "Published claims, judged by the records at hand"),
-    h("p", { class: "quiet" }, "Each has a rule that was fixed before looking. ", h("code", {}, "firstlight claims"), " computes what is missing and judges all."),
+    h("p", { class: "quiet" }, "Each has a stated rule. ", h("code", {}, "firstlight claims"), " computes what is missing and judges all."),
     h("table", { hidden: true }, h("thead", {}, h("tr", {}, ["verdict", "claim", "study"].map((one) => h("th", { scope: "col" }, one)))), claims), more);
   main.replaceChildren(h("article", { class: "home" },
     h("header", { class: "opening" }, h("h1", {}, "When, and what, does a network learn first?"),
