@@ -148,7 +148,8 @@ def test_the_shell_completes_our_commands(tmp_path):
     code = "import sys; sys.argv[0] = 'firstlight'\nfrom firstlight.cli import main; main()"
     variables = {**os.environ, "HOME": str(tmp_path), "COMP_WORDS": "firstlight stu", "COMP_CWORD": "1"}
     command = [sys.executable, "-c", code]
-    install = [*command, "--install-completion", "bash"]
+    # which shell it is for is seen from the parent process, which must be bash, whatever runs the tests
+    install = ["bash", "-c", '"$@"; exit $?', "bash", *command, "--install-completion", "bash"]
     done = subprocess.run(install, env=variables, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert "_FIRSTLIGHT_COMPLETE=complete_bash" in (tmp_path / ".bash_completions/firstlight.sh").read_text()
