@@ -39,22 +39,24 @@ def _options(
     """Hold the options that come before any command."""
 
 
-app.command()(cite)
-app.command()(claims)
-app.command()(diagnose)
-app.command()(explore)
-app.command()(report)
-app.command()(theories)
+app.command("cite")(cite)
+app.command("claims")(claims)
+app.command("diagnose")(diagnose)
+app.command("explore")(explore)
+app.command("report")(report)
+app.command("theories")(theories)
 app.add_typer(data_app, name="data")
 app.add_typer(study_app, name="study")
+_taken = {*(one.name for one in app.registered_commands), *(one.name for one in app.registered_groups)}
 
 
 def _add_commands(theory: registry.Theory) -> None:
     """Put a theory's commands beside those that are there; a second one of the same name would hide it."""
     own = cast(typer.Typer, registry.resolve(theory.commands or "", "commands"))
-    for name in typer.main.get_group(own).commands:
-        if name in typer.main.get_group(app).commands:
-            raise ValueError(f"the command {name!r} is there already")
+    names = typer.main.get_group(own).commands
+    if doubled := [name for name in names if name in _taken]:
+        raise ValueError(f"the command {doubled[0]!r} is there already")
+    _taken.update(names)
     app.add_typer(own)
 
 
