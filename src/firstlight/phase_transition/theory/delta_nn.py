@@ -8,6 +8,7 @@ creeps to zero.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -24,6 +25,7 @@ from firstlight.phase_transition.theory.dmft import held_path
 from firstlight.phase_transition.theory.extrapolation import extrapolate, trusted, window
 from firstlight.phase_transition.theory.hessian import starting_law
 from firstlight.phase_transition.theory.labels import LabelLaw, draw, label_law
+from firstlight.phase_transition.theory.law import CurvatureLaw
 from firstlight.phase_transition.theory.resolvent import Bulk
 from firstlight.phase_transition.theory.static import half_width, static_margins, static_threshold
 
@@ -133,6 +135,14 @@ def delta_nn(
         return scan.dynamic(given, steps, draws)
 
 
+class _Crossings(NamedTuple):
+    """Where the margin turns negative for the last time, and the bulk's edge there: (seeds, steps)."""
+
+    deltas: np.ndarray
+    edges: np.ndarray
+    beyond: bool  # whether the margin is still positive at the largest delta and the last step
+
+
 class _Scan:
     """One search; holds what all its runs share."""
 
@@ -181,10 +191,10 @@ class _Scan:
         grid = grid[[self._right_edge(x) < largest for x in grid]]  # few samples bend the loss more
         if grid.size < 2:
             raise ValueError(f"step_size = {eta}: unstable at the start; take a smaller one")
-        margins, _ = self._table(
+        coarse = self._crossings(
             grid, training, early, times, max(draws // 4, 1 << 10), self.seeds[:1], False
         )
-        roots = [last_crossing(grid, row) for row in margins[0].T]
+        roots = coarse.deltas[0]
         if not np.isfinite(roots).any():
             empty = np.full(len(times), np.nan)
             return NetworkThreshold(
@@ -194,13 +204,11 @@ class _Scan:
         times = sorted({0, *window(steps)})
         for _ in range(3):
             grid = np.geomspace(low, high, 8)
-            margins, edges = self._table(grid, training, steps, times, draws // 2, self.seeds[:2], True)
-            curves = np.array([[last_crossing(grid, row) for row in half.T] for half in margins])
-            late = curves[:, -3:]
-            if np.isfinite(late).all():
+            found = self._crossings(grid, training, steps, times, draws // 2, self.seeds[:2], True)
+            if np.isfinite(found.deltas[:, -3:]).all():
                 break
-            low, high = (low, 1.4 * high) if (margins[:, -1, -1] > 0).any() else (0.75 * low, high)
-        threshold = self._limit(np.array(times), grid, curves, edges, eta)
+            low, high = (low, 1.4 * high) if found.beyond else (0.75 * low, high)
+        threshold = self._limit(np.array(times), grid.size, found, eta)
         threshold.curve[0], threshold.edges[0] = self._at_start()
         return threshold
 
@@ -217,13 +225,13 @@ class _Scan:
         near, _ = crossing(self.floor * np.geomspace(1.0, _REACH, 16), 1 << 10)
         return crossing(near * np.linspace(0.92, 1.08, 7), 1 << 13) if np.isfinite(near) else (near, near)
 
-    def _table(
+    def _crossings(
         self, grid: np.ndarray, training: Training, steps: int, times: Sequence[int], draws: int,
         seeds: Sequence[int], guard: bool,
-    ) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
-        """Margins and left edges, each (seeds, deltas, times)."""
+    ) -> _Crossings:  # fmt: skip
+        """Find where the margin turns negative at each of some steps, for each of some seeds."""
 
-        def job(pair: tuple[int, float]) -> list[tuple[float, float]]:
+        def follow(pair: tuple[int, float]) -> list[CurvatureLaw]:
             seed, delta = pair
             path = held_path(
                 self.labels, self.student, delta, training, steps, draws, seed, times, overlaps=False
@@ -233,24 +241,28 @@ class _Scan:
                     f"step_size = {training.step_size}: unstable at samples_per_dimension = {delta:.4g}; "
                     "take a smaller one"
                 )
-            ridge = self.student.ridge
-            laws = (path.law(i, known=False) for i in range(len(times)))
-            return [outlier_margin(law, delta, ridge, self.criterion) for law in laws]
+            return [path.law(at, known=False) for at in range(len(times))]
 
-        jobs = [(seed, float(delta)) for seed in seeds for delta in grid]
+        def cross(pair: tuple[int, int]) -> tuple[float, float, float]:
+            """Go down from the largest delta, and no further than one point below the last crossing."""
+            half, at = pair
+            margins, edges = np.zeros((2, grid.size))
+            for i in reversed(range(grid.size)):
+                law = laws[half * grid.size + i][at]
+                margins[i], edges[i] = outlier_margin(law, float(grid[i]), self.student.ridge, self.criterion)
+                if i + 2 < grid.size and margins[i + 1] > 0 >= margins[i + 2]:
+                    break
+            value = last_crossing(grid[i:], margins[i:])
+            return value, float(np.interp(np.log(value), np.log(grid[i:]), edges[i:])), margins[-1]
+
         with Workers() as workers:
-            rows = np.array(workers.map(job, jobs))
-        rows = rows.reshape(len(seeds), len(grid), len(times), 2)
-        return rows[..., 0], rows[..., 1]
+            laws = workers.map(follow, [(seed, float(delta)) for seed in seeds for delta in grid])
+            pairs = [(half, at) for half in range(len(seeds)) for at in range(len(times))]
+            table = np.array(workers.map(cross, pairs)).reshape(len(seeds), len(times), 3)
+        return _Crossings(table[..., 0], table[..., 1], bool((table[:, -1, 2] > 0).any()))
 
-    def _limit(
-        self, times: np.ndarray, grid: np.ndarray, curves: np.ndarray, edges: np.ndarray, eta: float
-    ) -> NetworkThreshold:
-        at = np.full(curves.shape, np.nan)
-        for half, (curve, table) in enumerate(zip(curves, edges, strict=True)):
-            for i, value in enumerate(curve):
-                if np.isfinite(value):
-                    at[half, i] = np.interp(np.log(value), np.log(grid), table[:, i])
+    def _limit(self, times: np.ndarray, points: int, found: _Crossings, eta: float) -> NetworkThreshold:
+        curves, at = found.deltas, found.edges
         ends = [extrapolate(times, curve, edge) for curve, edge in zip(curves, at, strict=True)]
         value = float(np.mean([end[0] for end in ends]))
         scatter = abs(ends[0][0] - ends[1][0]) / 2
@@ -259,7 +271,7 @@ class _Scan:
         error = float(np.hypot(scatter, np.mean([end[1] for end in ends])) + 0.1 * abs(value - last))
         error = error if np.isfinite(error) else np.inf
         good = trusted(value, error, last)
-        runs = grid.size * len(curves)
+        runs = points * len(curves)
         return NetworkThreshold(
             value, error, runs, good, ends[0][2], times, curves.mean(axis=0), at.mean(axis=0), eta, self.floor
         )
