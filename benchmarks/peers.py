@@ -116,7 +116,7 @@ def lowest_eigenpairs() -> Iterator[Row]:
     X = rng.standard_normal((n, d))
     y = np.sign(np.abs(X[:, 0]) - 1.4820733)
     W = np.linalg.qr(rng.standard_normal((d, 2)))[0]
-    operator = hessian_operator(X, y, W, a, "tanh_squared")
+    operator = hessian_operator(X, y, W.T, a, "tanh_squared")
     t = np.tanh(X @ W)
     slope, bend = 2 * a * t * (1 - t**2), 2 * a * (1 - t**2) * (1 - 3 * t**2)
     miss = t**2 @ a - y

@@ -134,7 +134,7 @@ _ONE = "firstlight.one_step.experiment.trial"
 _LAYER = "firstlight.network.two_layer.TwoLayer"
 _EARLY = "firstlight.early_alignment.runs.integrate"
 _EQUATIONS = "firstlight.early_alignment.experiment.equations.Equations"
-_DESCENT = "firstlight.phase_transition.experiment.network.Network.gradient"
+_DESCENT = f"{_LAYER}.gradient"
 _PHASE = "firstlight.phase_transition.problem"
 
 MUTATIONS = [

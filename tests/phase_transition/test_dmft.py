@@ -10,8 +10,7 @@ from firstlight import MultiIndex
 from firstlight.measure.hessian import extreme_eigenpairs, hessian_operator
 from firstlight.phase_transition.definitions import Student, Training
 from firstlight.phase_transition.experiment.descent import descend as train
-from firstlight.phase_transition.experiment.descent import orthogonal_start
-from firstlight.phase_transition.experiment.network import Network
+from firstlight.phase_transition.experiment.descent import hessian_of, orthogonal_start
 from firstlight.phase_transition.theory.criterion import last_crossing, outlier_margin
 from firstlight.phase_transition.theory.delta_nn import delta_nn
 from firstlight.phase_transition.theory.dmft import dmft, held_path
@@ -57,13 +56,13 @@ def descend(target, student, delta, step_size, steps, d, rng, hold=True):
 def test_against_gradient_descent():
     delta, steps, d = 3.0, 64, 2000
     path = dmft(TARGET, BASE, delta, 0.25, steps, 1 << 13)
-    network, losses, norms = Network(BASE.sigma, BASE.a, BASE.penalty), [], []
+    losses, norms = [], []
     for seed in range(3):
         rng = np.random.default_rng(seed)
         drawn = TARGET.sample(round(delta * d), d, rng)
         start, few = orthogonal_start(d, 1, 0.8, rng), (drawn.X[:2], drawn.y[:2])
         data = (drawn.X, drawn.y)
-        run = train(network, data, few, start, drawn.directions, 0.25, steps, held=drawn.directions)
+        run = train(BASE, data, few, start, drawn.directions, 0.25, steps, held=drawn.directions)
         losses.append(run.train_loss)
         norms.append(run.gram[:, 0, 0])
     # the promised accuracy; six runs agree to 0.04 % and 1.7 %
@@ -158,7 +157,7 @@ def test_outliers_along_the_weights_after_training():
         values, overlaps = [], []
         for seed in range(3):
             run, drawn = descend(TARGET, BASE, 7.606, 0.1, steps, 500, np.random.default_rng(seed))
-            H = hessian_operator(drawn.X, drawn.y, run[-1][0], [1.0], "tanh_squared")
+            H = hessian_operator(drawn.X, drawn.y, run[-1][0].T, [1.0], "tanh_squared")
             low = extreme_eigenpairs(H, 1, 2)
             part = low.overlap(np.linalg.qr(np.hstack([W for W, _ in run]))[0]).sum(axis=1)
             values.append(low.values[np.argmax(part)])
@@ -189,14 +188,10 @@ def test_the_hessian_after_other_trainings(target, student, delta, step_size, st
     for seed in range(2):
         rng, d = np.random.default_rng(seed), 300
         drawn = target.sample(round(delta * d), d, rng)
-        network = Network(student.sigma, student.a, student.penalty, student.ridge, student.offset)
         data, start = (drawn.X, drawn.y), orthogonal_start(d, student.width, 0.8, rng)
-        run = train(network, data, data, start, drawn.directions, step_size, steps, times=[steps],
+        run = train(student, data, data, start, drawn.directions, step_size, steps, times=[steps],
                     held=drawn.directions)  # fmt: skip
-        H = hessian_operator(
-            drawn.X, drawn.y, run.weights[-1], student.a, student.sigma, student.penalty,
-            ridge=student.ridge, offset=student.offset,
-        )  # fmt: skip
+        H = hessian_of(student, run.networks[-1], *data)
         low = extreme_eigenpairs(H, student.width, 1)
         values.append(low.values[0])
         overlaps.append(low.overlap(drawn.directions).sum())
@@ -292,7 +287,7 @@ def test_with_an_easy_direction_the_static_sign_is_what_descent_ends_with():
     for delta, seen in ((5.5, 0.028), (14.0, -0.056)):
         point = static_point(student, sample, delta)
         run, drawn = descend(target, student, delta, 0.6, 48, 500, np.random.default_rng(0))
-        H = hessian_operator(drawn.X, drawn.y, run[-1][0], [1.0], "gelu")
+        H = hessian_operator(drawn.X, drawn.y, run[-1][0].T, [1.0], "gelu")
         low = extreme_eigenpairs(H, 1, 1)
         assert point.valid
         assert np.sign(point.margin) == np.sign(seen) == np.sign(low.values[0])
@@ -438,7 +433,7 @@ def test_some_networks_never_learn():
     limit = delta_nn(TARGET, student)
     assert (limit.value, limit.route, limit.converged) == (np.inf, "static", True)
     run, drawn = descend(TARGET, student, 6.0, 0.4, 60, 300, np.random.default_rng(0))
-    H = hessian_operator(drawn.X, drawn.y, run[-1][0], [1.0], "gelu")
+    H = hessian_operator(drawn.X, drawn.y, run[-1][0].T, [1.0], "gelu")
     low = extreme_eigenpairs(H, 1, 1)
     assert low.values[0] > 0.05  # 0.111 at d = 300
     assert low.overlap(drawn.directions)[0, 0] > 0.3

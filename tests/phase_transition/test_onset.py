@@ -9,7 +9,6 @@ from typer.testing import CliRunner
 from firstlight import MultiIndex
 from firstlight.phase_transition import Student, Training, dmft, escape_time, onset
 from firstlight.phase_transition.commands import app
-from firstlight.phase_transition.experiment.network import Network
 from firstlight.phase_transition.experiment.pilot import escape_steps
 from firstlight.phase_transition.theory.escape import _grown, escape_of, freedom_of, median_share
 
@@ -56,12 +55,10 @@ def test_onset_grows_as_the_logarithm_of_the_dimension():
 def test_half_succeed_at_the_onset():
     # a pilot at the size itself needs no law: half of other descents must succeed there
     result = onset(STEP, BASE, 0.25, 60, 60, pilot_dimension=60, runs=120)
-    network, law = Network(BASE.sigma, BASE.a, BASE.penalty), MultiIndex(STEP)
-    rng, size = np.random.default_rng(1), (round(result.value * 60), 60)
+    law, rng = MultiIndex(STEP), np.random.default_rng(1)
+    size = round(result.value * 60), 60
     wins = [
-        np.isfinite(
-            escape_steps(network, law, np.eye(1), Training(0.25), size, 60, 0.2, scale=0.8, rng=rng)[0]
-        )[0]
+        np.isfinite(escape_steps(BASE, law, np.eye(1), Training(0.25), size, 60, 0.2, rng=rng)[0])[0]
         for _ in range(200)
     ]
     # 200 runs: 3.5 %, and the pilot's own error in n/d of some 3 % is 8 % of the runs

@@ -10,7 +10,6 @@ from scipy.special import ndtr
 from firstlight import MultiIndex
 from firstlight.phase_transition import Problem, Student, Training, dmft, gradient_flow, rank
 from firstlight.phase_transition.experiment.descent import descend, orthogonal_start
-from firstlight.phase_transition.experiment.network import Network
 from firstlight.phase_transition.theory.delta_nn import NetworkThreshold
 
 STEP = "sign(abs(z1) - 1.4820733)"
@@ -153,17 +152,16 @@ def trained(target, student, delta, training, steps, d, seed):
     rng = np.random.default_rng([d, seed])
     drawn = target.sample(round(delta * d), d, rng)
     fresh = target.sample(500, d, rng, drawn.directions)
-    network = Network(student.sigma, student.a, student.penalty, student.ridge, student.offset)
     W = orthogonal_start(d, student.width, student.init_scale, rng)
-    W -= drawn.directions @ (drawn.directions.T @ W)  # no overlap at the start, and the same lengths
-    W *= student.init_scale / np.linalg.norm(W, axis=0)
+    W -= (W @ drawn.directions) @ drawn.directions.T  # no overlap at the start, and the same lengths
+    W *= student.init_scale / np.linalg.norm(W, axis=1, keepdims=True)
 
     def supply(count):
         more = target.sample(count, d, rng, drawn.directions)
         return more.X, more.y
 
     path = descend(
-        network, (drawn.X, drawn.y), (fresh.X, fresh.y), W, drawn.directions, training, steps,
+        student, (drawn.X, drawn.y), (fresh.X, fresh.y), W, drawn.directions, training, steps,
         times=(steps,), supply=supply, rng=rng,
     )  # fmt: skip
     return np.array([path.train_loss[0], path.test_loss[0], path.gram[0, 0, 0], *path.overlap[0, 0],

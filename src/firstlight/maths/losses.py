@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import partial
+from typing import Protocol
 
 import numpy as np
 from scipy.special import expit, softmax
@@ -12,6 +13,14 @@ from firstlight.maths.equality import ByValue
 from firstlight.maths.refusals import check_choice, check_instance, refusal, shown
 
 Pairwise = Callable[[np.ndarray, np.ndarray], np.ndarray]
+
+
+class Differentiable(Protocol):
+    """A loss l(y, f) that can be descended: its derivative in the output f is known."""
+
+    def first(self, y: np.ndarray, f: np.ndarray, /) -> np.ndarray:
+        """Return the derivative of each sample's loss in f."""
+        ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,15 +109,18 @@ def loss(name: "str | Loss") -> Loss:
     return LOSSES[name]
 
 
-def slope(name: str, y: np.ndarray, f: np.ndarray) -> np.ndarray:
-    """Return the derivative of each sample's loss in f; for ``softmax``, cross-entropy of one-hot rows y.
+class Softmax:
+    """Cross-entropy of one-hot rows y and the outputs' softmax.
 
     Examples
     --------
-    >>> slope("softmax", np.array([[1.0, 0.0]]), np.zeros((1, 2))).tolist()
+    >>> Softmax().first(np.array([[1.0, 0.0]]), np.zeros((1, 2))).tolist()
     [[-0.5, 0.5]]
     """
-    return softmax(f, axis=1) - y if name == "softmax" else LOSSES[name].first(y, f)
+
+    def first(self, y: np.ndarray, f: np.ndarray) -> np.ndarray:
+        """Return the derivative of each sample's loss in f, shape (n, classes)."""
+        return softmax(f, axis=1) - y
 
 
 @dataclass(frozen=True, eq=False)

@@ -112,7 +112,7 @@ class EigenPairs:
 def hessian_operator(
     X: ArrayLike,
     y: ArrayLike,
-    weights: ArrayLike,
+    first_layer: ArrayLike,
     second_layer: ArrayLike,
     activation_: str | Activation,
     loss_: str | Loss = "square",
@@ -129,8 +129,8 @@ def hessian_operator(
         Inputs, in double or single precision (products are then good to about 1e-6).
     y : array_like of shape (n,)
         Labels.
-    weights : array_like of shape (d, m)
-        First layer, one column per neuron.
+    first_layer : array_like of shape (m, d)
+        W, one row per neuron.
     second_layer : array_like of shape (m,)
         a.
     activation_, loss_
@@ -149,18 +149,18 @@ def hessian_operator(
     Examples
     --------
     >>> X, y = np.eye(3), np.array([1.0, -1.0, 1.0])
-    >>> H = hessian_operator(X, y, np.zeros((3, 1)), [1.0], "quadratic")  # D = 2(f - y) at f = 0
+    >>> H = hessian_operator(X, y, np.zeros((1, 3)), [1.0], "quadratic")  # D = 2(f - y) at f = 0
     >>> print(H @ np.ones(3))
     [-0.667  0.667 -0.667]
     """
     check_number("ridge", ridge, 0)
     check_number("offset", offset, -1e300, 1e300)
-    X, W = check_matrix("X", X), check_matrix("weights", weights)
+    X, W = check_matrix("X", X), check_matrix("first_layer", first_layer)
     y, a = np.asarray(y), np.atleast_1d(second_layer)
-    if y.shape != X.shape[:1] or W.shape != (X.shape[1], a.size) or a.ndim != 1:
+    if y.shape != X.shape[:1] or W.shape != (a.size, X.shape[1]) or a.ndim != 1:
         raise ValueError(
-            f"X, y, weights, second_layer: shapes {X.shape}, {y.shape}, {W.shape}, {a.shape}; "
-            "expected (n, d), (n,), (d, m), (m,)"
+            f"X, y, first_layer, second_layer: shapes {X.shape}, {y.shape}, {W.shape}, {a.shape}; "
+            "expected (n, d), (n,), (m, d), (m,)"
         )
     X = X if X.dtype == np.float32 else X.astype(float, copy=False)
     y, a = (check_matrix(name, v[:, None])[:, 0].astype(float) for name, v in (("y", y), ("second_layer", a)))
@@ -169,7 +169,7 @@ def hessian_operator(
         raise ValueError(
             f"activation = {sigma.name}: has kinks, so its Hessian has point masses; use a smooth one"
         )
-    h = (X @ W.astype(X.dtype, copy=False)).astype(float) + _bias(bias, a.size)
+    h = (X @ W.T.astype(X.dtype, copy=False)).astype(float) + _bias(bias, a.size)
     f = offset + sigma(h) @ a
     slope = a * sigma.derivative(h)
     bend = penalty.first(y, f)[:, None] * a * sigma.second_derivative(h)

@@ -1,167 +1,104 @@
-"""Gradient descent on a two-layer ReLU network, full-batch or in mini-batches, observed on the way."""
+"""Gradient descent of a two-layer network: the one loop that trains it, and the batches it is given."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from numbers import Integral
-from typing import Protocol
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
-from firstlight.maths.checks import check_count, check_positive
-from firstlight.maths.refusals import refusal
-from firstlight.maths.rng import RNGLike, SeedLike, generator
+from firstlight.network.two_layer import Parameters, TwoLayer
+
+Data = tuple[np.ndarray, np.ndarray]
 
 
-class Differentiable(Protocol):
-    """A loss ℓ(y, f) whose derivative in the output f is known."""
-
-    def first(self, y: np.ndarray, f: np.ndarray) -> np.ndarray:
-        """Return the derivative of each datum's loss in f."""
-        ...
-
-
-Observe = Callable[[np.ndarray, np.ndarray, np.ndarray], Mapping[str, float | np.ndarray]]
-
-
-def iterations(steps: int, observations: int | Sequence[int] | np.ndarray) -> np.ndarray:
-    """Return the iterations to observe: as many as asked for, evenly from 0 to `steps`, or those given.
-
-    Examples
-    --------
-    >>> iterations(100, 5).tolist(), iterations(100, [30, 7, 7]).tolist()
-    ([0, 25, 50, 75, 100], [7, 30])
-    """
-    check_count("steps", steps)
-    if isinstance(observations, Integral):
-        if isinstance(observations, bool) or observations < 2:
-            raise refusal("observations", observations, "be at least 2, for the start and the end")
-        return np.unique(np.linspace(0, steps, int(observations)).round().astype(int))
-    try:
-        marks = np.asarray(observations)
-    except ValueError:  # rows of unequal length
-        marks = np.empty((0, 0))
-    known = marks.ndim == 1 and len(marks) > 0 and marks.dtype.kind in "iuf"
-    if not known or not ((marks >= 0) & (marks < 2**53) & (marks == np.floor(marks))).all():
-        raise refusal("observations", observations, "be their number, or whole numbers of at least 0")
-    return np.unique(marks.astype(int))
-
-
-def train(
-    X: np.ndarray,
-    y: np.ndarray,
-    first_layer: np.ndarray,
-    second_layer: np.ndarray,
+def follow(
+    network: TwoLayer,
+    batches: Iterator[Data],
+    steps: int,
+    step_sizes: tuple[float, float, float, float],
     *,
-    loss: Differentiable,
-    step_size: float,
-    record: Sequence[int] | np.ndarray,
-    observe: Observe,
-    batch_size: int | None = None,
-    train_second: bool = True,
-    rng: RNGLike | SeedLike = None,
-) -> tuple[list[Mapping[str, float | np.ndarray]], np.ndarray, np.ndarray]:
-    """Minimise the mean loss of f(x) = Σⱼ vⱼ relu(⟨wⱼ, x⟩) by plain gradient descent.
+    momentum: float = 0.0,
+    nesterov: bool = False,
+    factors: Sequence[float] | np.ndarray | None = None,
+    held: np.ndarray | None = None,
+) -> Iterator[tuple[int, TwoLayer, Data]]:
+    """Yield step, network and coming batch: at the start, and after each of the steps.
+
+    V ← β V - η Γ, W ← W + V with the gradient Γ at W, or at W + β V with Nesterov's rule.
 
     Parameters
     ----------
-    X, y : ndarray of shape (n, D) and (n,)
-        Data and labels.
-    first_layer, second_layer : ndarray of shape (h, D) and (h,)
-        The start; it is not changed. Rows have entries of at least 1e-290, and the outputs are finite.
-    loss : Differentiable
-        Anything with ``first(y, f)``, the derivative of each datum's loss in the output.
-    step_size : float
-        η > 0.
-    record : sequence of int
-        Iterations at which to observe, increasing; the last one ends the run. 0 is the start.
-    observe : callable
-        ``observe(first_layer, second_layer, f)``, with f the outputs on all of X; returns named values.
-    batch_size, rng : int and SPEC 7 rng, optional
-        Size b of the mini-batches; default: all data. Each pass puts the data in a new random order and cuts
-        it into ⌊n/b⌋ batches. The n mod b data at its end sit this pass out, so that all steps average over
-        the same number of data, and each datum counts equally often in the long run.
-    train_second : bool, default True
-        Whether the second layer moves.
-
-    Returns
-    -------
-    observed : list
-        What `observe` returned, one for each of `record`.
-    first_layer, second_layer : ndarray
-        The trained network.
+    network : TwoLayer
+        The start; it is not changed.
+    batches : iterator of (X, y)
+        Samples of each step.
+    steps : int
+    step_sizes : four floats
+        η of first layer, second layer, bias and offset; 0 leaves them as they are.
+    momentum, nesterov : float and bool, default 0 and False
+        β, and where gradients are taken.
+    factors : sequence of float, optional
+        Factor on all step sizes at each step.
+    held : ndarray of shape (n, ·), optional
+        Orthonormal directions along which rows and their velocities are kept at zero.
 
     Examples
     --------
-    >>> from firstlight.maths.losses import margin_loss
-    >>> seen, W, v = train(np.eye(2), np.array([1.0, -1.0]), np.eye(2), np.array([0.1, -0.1]),
-    ...     loss=margin_loss("exp"), step_size=0.1, record=[0, 100], observe=lambda W, v, f: {"f": f[0]})
-    >>> [float(one["f"]) for one in seen]
-    [0.10, 3.03]
+    >>> from itertools import repeat
+    >>> from firstlight.maths.activations import activation
+    >>> network = TwoLayer(np.eye(2), np.array([0.1, -0.1]), activation("relu"), 1.0)
+    >>> data = repeat((np.eye(2), np.array([1.0, -1.0])))
+    >>> *_, (_, trained, _) = follow(network, data, 100, (0.1, 0.1, 0.0, 0.0))
+    >>> trained(np.eye(2)).tolist()
+    [0.99, -0.99]
     """
-    marks = _check(record, step_size, batch_size, len(X))
-    W, v = _check_start(X, first_layer, second_layer)
-    batches = _batches(X, y, batch_size, generator(rng))
-    wanted, seen = set(marks.tolist()), []
-    for iteration in range(int(marks[-1]) + 1):
-        if iteration in wanted:
-            seen.append(observe(W, v, np.maximum(X @ W.T, 0) @ v))
-        if iteration < marks[-1]:
-            points, labels = next(batches)
-            hidden = np.maximum(points @ W.T, 0)
-            pull = loss.first(labels, hidden @ v) * (-step_size / len(labels))
-            # relu'(0) = 0, as everywhere in this theory.
-            step = ((hidden > 0) * pull[:, None]).T @ points * v[:, None]
-            if train_second:
-                v += pull @ hidden
-            W += step
-    return seen, W, v
+    moving = [bool(size) for size in step_sizes[1:]]
+    velocity: Parameters | None = None
+    for t in range(steps + 1):
+        batch = next(batches)
+        yield t, network, batch
+        if t == steps:
+            return
+        factor = -1.0 if factors is None else -float(factors[t])
+        ahead = velocity.times(*(momentum,) * 4) if velocity is not None and momentum else None
+        where = network.moved(ahead) if ahead is not None and nesterov else network
+        gradient = where.gradient(*batch, *moving)
+        velocity = gradient.times(*(factor * size for size in step_sizes))
+        if ahead is not None:
+            velocity = ahead.plus(velocity)
+        network = network.moved(velocity)
+        if held is not None:
+            for rows in (network.first_layer, velocity.first_layer):
+                rows -= (rows @ held) @ held.T
 
 
-def _check(
-    record: Sequence[int] | np.ndarray, step_size: float, batch_size: int | None, samples: int
-) -> np.ndarray:
-    """Return the iterations to observe, or say which argument is wrong."""
-    marks = np.asarray(record)
-    known = marks.ndim == 1 and len(marks) > 0 and marks.dtype.kind in "iu"
-    if not known or marks[0] < 0 or (marks[1:] <= marks[:-1]).any():
-        raise ValueError(f"record = {record!r}: must be increasing iterations, the first at least 0")
-    check_positive("step_size", step_size)
-    if batch_size is not None:
-        known = isinstance(batch_size, Integral) and not isinstance(batch_size, bool)
-        if not known or not 1 <= batch_size <= samples:
-            raise ValueError(f"batch_size = {batch_size!r}: must be an integer from 1 to {samples}")
-    return marks
+def passes(X: np.ndarray, y: np.ndarray, size: int, rng: np.random.Generator) -> Iterator[Data]:
+    """Yield batches of `size`, pass after pass, each in a new random order.
 
-
-def _check_start(
-    X: np.ndarray, first_layer: np.ndarray, second_layer: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return a copy of the start, or say that it cannot be trained in floating-point numbers."""
-    W, v = np.array(first_layer, dtype=float), np.array(second_layer, dtype=float)
-    sizes = np.abs(W).max(axis=1)
-    row = int(np.argmin(sizes))
-    if sizes[row] < 1e-290:
-        raise ValueError(
-            f"first_layer[{row}]: its largest entry is {sizes[row]:.3g}, must be at least 1e-290: "
-            "numbers lose their digits there"
-        )
-    with np.errstate(over="ignore", invalid="ignore"):
-        finite = np.isfinite(np.maximum(X @ W.T, 0) @ v).all()
-    if not finite:
-        raise ValueError(
-            f"first_layer, second_layer: entries up to {sizes.max():.3g} and {np.abs(v).max():.3g}, "
-            "must be small enough for finite outputs"
-        )
-    return W, v
-
-
-def _batches(
-    X: np.ndarray, y: np.ndarray, size: int | None, rng: np.random.Generator
-) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    The n mod size samples at the end of a pass sit it out, so that all steps average over the same number of
+    samples, and each sample counts equally often in the long run.
+    """
     while True:
-        if size is None:
-            yield X, y
-            continue
         order = rng.permutation(len(X))
         for first in range(0, len(X) - size + 1, size):
             rows = order[first : first + size]
             yield X[rows], y[rows]
+
+
+def cyclic(X: np.ndarray, y: np.ndarray, count: int, rng: np.random.Generator) -> Iterator[Data]:
+    """Yield the batches of one random division of the data into `count`, in turn."""
+    parts = np.array_split(rng.permutation(len(y)), count)
+    while True:
+        for rows in parts:
+            yield X[rows], y[rows]
+
+
+def fresh(X: np.ndarray, y: np.ndarray, size: int, rng: np.random.Generator) -> Iterator[Data]:
+    """Yield batches of `size`, each chosen at random from all data."""
+    while True:
+        rows = rng.choice(len(y), size, replace=False)
+        yield X[rows], y[rows]
+
+
+def one_pass(draw: Callable[[int], Data], size: int) -> Iterator[Data]:
+    """Yield batches of `size` new samples, which `draw` draws."""
+    while True:
+        yield draw(size)

@@ -1,37 +1,60 @@
-"""The two-layer network f(x) = s wᵀσ(F x), its gradient in the first layer, and the ridge read-out."""
+"""The two-layer network f(x) = c + s wᵀσ(F x + b) that every experiment trains, and the ridge read-out."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
-from typing import Any
+from operator import add, mul
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import linalg
 from scipy.linalg import blas
 
 from firstlight.maths.activations import Activation
-from firstlight.maths.losses import slope
+from firstlight.maths.losses import LOSSES, Differentiable
 from firstlight.maths.workers import blocks
 
 Each = Callable[[Callable[[Any], Any], Iterable[Any]], Iterable[Any]]
 
 
+class Parameters(NamedTuple):
+    """What training may move, or the change of it: arrays shaped like those of the network, or numbers."""
+
+    first_layer: Any
+    second_layer: Any
+    bias: Any
+    offset: Any
+
+    def times(self, *factors: float) -> "Parameters":
+        """Return each of them times its factor."""
+        return Parameters(*map(mul, factors, self))
+
+    def plus(self, other: "Parameters") -> "Parameters":
+        """Return the sums with others."""
+        return Parameters(*map(add, self, other))
+
+
 @dataclass(frozen=True, eq=False)
 class TwoLayer:
-    """A network with one hidden layer: f(x) = s wᵀ σ(F x).
+    """A network with one hidden layer: f(x) = c + s wᵀ σ(F x + b), and what its training descends.
+
+    Several networks that are trained side by side on the same data have leading axes in all parameters.
 
     Parameters
     ----------
-    first_layer : ndarray, shape (k, n)
+    first_layer : ndarray, shape (..., k, n)
         F, one row per neuron.
-    second_layer : ndarray, shape (k,) or (k, outputs)
+    second_layer : ndarray, shape (..., k), or (k, outputs)
         w.
     activation : Activation
         σ.
     output_scale : float, optional
         s; default k^(-1/2).
-    loss : {"square", "logistic", "softmax"}, default "square"
-        What steps descend, averaged over samples: half the squared error, log(1 + exp(-y f)) for y = ±1, or
-        cross-entropy of one-hot y.
+    loss : Differentiable
+        What steps descend, averaged over samples; default half the squared error.
+    bias, offset : ndarray of shapes (..., k) and (...), or float, default 0
+        b and c.
+    ridge : float, default 0
+        λ of the penalty (λ/2) Σ F_ij², descended too.
 
     Examples
     --------
@@ -45,7 +68,10 @@ class TwoLayer:
     second_layer: np.ndarray
     activation: Activation
     output_scale: float | None = None
-    loss: str = "square"
+    loss: Differentiable = LOSSES["square"]
+    bias: np.ndarray | float = 0.0
+    offset: np.ndarray | float = 0.0
+    ridge: float = 0.0
 
     @classmethod
     def draw(
@@ -63,51 +89,74 @@ class TwoLayer:
         return cls(first, rng.standard_normal((width, *outputs)) / np.sqrt(width), activation)
 
     @property
-    def scale(self) -> float:
-        """The scale s."""
-        return 1 / np.sqrt(len(self.second_layer)) if self.output_scale is None else self.output_scale
+    def parameters(self) -> Parameters:
+        """All that training may move."""
+        return Parameters(self.first_layer, self.second_layer, self.bias, self.offset)
 
     @property
     def head(self) -> np.ndarray:
         """The second layer with its scale, s w."""
         if self.output_scale is None:
-            return self.second_layer / np.sqrt(len(self.second_layer))
+            return self.second_layer / np.sqrt(self.first_layer.shape[-2])
         return self.output_scale * self.second_layer
 
     def hidden(self, x: np.ndarray) -> np.ndarray:
-        """Return σ(F x) at the rows of x, shape (count, k)."""
-        return self.activation(x @ self.first_layer.T)
+        """Return σ(F x + b) at the rows of x, shape (count, ..., k)."""
+        return self.activation(self._inner(x))
 
     def __call__(self, x: np.ndarray) -> np.ndarray:
-        """Return f at the rows of x, shape (count,) or (count, outputs)."""
-        return self.hidden(x) @ self.head
+        """Return f at the rows of x, shape (count, ...) or (count, outputs)."""
+        return np.concatenate([self._output(self.hidden(x[rows])) for rows in _cached(x)])
 
     def residual(self, x: np.ndarray, y: np.ndarray) -> np.ndarray:
         """Return minus the derivative of each sample's loss in the outputs; y is shaped like them."""
-        return -slope(self.loss, y, self(x))
+        return -self.loss.first(y, self(x))
+
+    def moved(self, change: Parameters) -> "TwoLayer":
+        """Return the network with a change added to its parameters."""
+        return replace(self, **self.parameters.plus(change)._asdict())
+
+    def gradient(
+        self, x: np.ndarray, y: np.ndarray, second: bool = True, bias: bool = True, offset: bool = True
+    ) -> Parameters:
+        """Return the gradient of the mean loss on (x, y), with the penalty, in the parameters asked for.
+
+        Each block of rows is used twice while it is in the cache: one pass over x, which is what the time of
+        a narrow network goes into. What is not asked for is 0.
+        """
+        total = None
+        for rows in _cached(x):
+            force, hidden, pull = self._force(self._inner(x[rows]), y[rows], 1 / len(y))
+            part = Parameters(
+                (force.reshape(len(force), -1).T @ x[rows]).reshape(self.first_layer.shape),
+                self._pulled(hidden, pull) if second else 0.0,
+                force.sum(axis=0) if bias else 0.0,
+                pull.sum(axis=0) if offset else 0.0,
+            )
+            total = part if total is None else total.plus(part)
+        assert total is not None
+        if self.ridge:
+            total = total._replace(first_layer=total.first_layer + self.ridge * self.first_layer)
+        return total
 
     def descent_direction(
         self, x: np.ndarray, y: np.ndarray, factor: float = 1.0, each: Each = map
     ) -> np.ndarray:
-        """Return `factor` times minus the gradient in F of the mean loss on (x, y): (k, n).
+        """Return `factor` times minus the gradient in F of the mean loss, of a wide network: (k, n).
 
-        `each(job, blocks)` runs a job on blocks of samples: `map`, or a pool's.
+        `each(job, blocks)` runs a job on blocks of samples, and then of neurons: `map`, or a pool's.
         """
-        outer = self.head
-        pull = np.empty((len(x), len(self.first_layer)))
+        force = np.empty((len(x), len(self.first_layer)))
 
-        def turn(block: slice) -> None:
-            mine, target = pull[block], y[block]
+        def push(block: slice) -> None:
+            mine, labels = force[block], y[block]
             np.matmul(x[block], self.first_layer.T, out=mine)
             for rows in chunks(mine):
-                down = -slope(self.loss, target[rows], self.activation(mine[rows]) @ outer)
-                down *= factor / len(y)
-                share = down[:, None] * outer if outer.ndim == 1 else down @ outer.T
-                np.multiply(self.activation.derivative(mine[rows]), share, out=mine[rows])
+                mine[rows] = self._force(mine[rows] + self.bias, labels[rows], -factor / len(y))[0]
 
-        list(each(turn, blocks(len(x))))
+        list(each(push, blocks(len(x))))
         gradient = np.empty(self.first_layer.shape)
-        list(each(lambda rows: np.matmul(pull.T[rows], x, out=gradient[rows]), blocks(len(gradient))))
+        list(each(lambda rows: np.matmul(force.T[rows], x, out=gradient[rows]), blocks(len(gradient))))
         return gradient
 
     def step(self, x: np.ndarray, y: np.ndarray, step_size: float, each: Each = map) -> "TwoLayer":
@@ -118,8 +167,39 @@ class TwoLayer:
 
     def sgd(self, x: np.ndarray, y: np.ndarray, step_size: float) -> "TwoLayer":
         """Return the network after one gradient step of both layers."""
-        second = self.hidden(x).T @ self.residual(x, y) * (step_size * self.scale / len(x))
-        return replace(self.step(x, y, step_size), second_layer=self.second_layer + second)
+        return self.moved(self.gradient(x, y).times(-step_size, -step_size, 0.0, 0.0))
+
+    def _inner(self, x: np.ndarray) -> np.ndarray:
+        """Return F x + b."""
+        first = self.first_layer
+        if first.ndim == 2:
+            return x @ first.T + self.bias
+        return (x @ first.reshape(-1, x.shape[1]).T).reshape(len(x), *first.shape[:-1]) + self.bias
+
+    def _output(self, hidden: np.ndarray) -> np.ndarray:
+        return (hidden @ self.head if hidden.ndim == 2 else (hidden * self.head).sum(axis=-1)) + self.offset
+
+    def _force(
+        self, inner: np.ndarray, y: np.ndarray, weight: float
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return `weight` times the derivative of each sample's loss in F x + b; σ(F x + b); that in f."""
+        hidden, head = self.activation(inner), self.head
+        f = self._output(hidden)
+        labels = y if y.ndim == f.ndim else y[:, None]  # several networks have the same labels
+        pull = self.loss.first(labels, f) * weight
+        shared = pull @ head.T if head.ndim == self.first_layer.ndim else pull[..., None] * head
+        return self.activation.derivative(inner) * shared, hidden, pull
+
+    def _pulled(self, hidden: np.ndarray, pull: np.ndarray) -> np.ndarray:
+        """Return the gradient in w."""
+        scale = 1 / np.sqrt(hidden.shape[-1]) if self.output_scale is None else self.output_scale
+        return scale * (hidden.T @ pull if hidden.ndim == 2 else (pull[..., None] * hidden).sum(axis=0))
+
+
+def _cached(x: np.ndarray) -> list[slice]:
+    """Cut the rows of x into blocks of about 1 MB."""
+    rows = max(8, (1 << 17) // x.shape[1])
+    return [slice(first, first + rows) for first in range(0, len(x), rows)]
 
 
 def features(

@@ -12,7 +12,6 @@ from firstlight.maths.refusals import check_choice
 from firstlight.maths.rng import RNGLike, SeedLike, generator
 from firstlight.maths.shown import Shown
 from firstlight.phase_transition.definitions import Student, Training, as_student, as_training
-from firstlight.phase_transition.experiment.network import Network
 from firstlight.phase_transition.experiment.pilot import escape_steps
 from firstlight.phase_transition.theory.alg import conditional_threshold
 from firstlight.phase_transition.theory.conditional import as_informative, as_target
@@ -189,7 +188,6 @@ class _Pilot:
         self.law, self.student, self.training, self.hard = law, student, training, hard
         self.d, self.steps, self.level, self.rng = dimension, steps, level, rng
         self.sets, self.freedom = -(-runs // _STARTS), float(hard.shape[1])
-        self.network = Network(student.sigma, student.a, student.penalty, student.ridge, student.offset)
 
     def successes(self, delta: float, sets: int) -> np.ndarray:
         """Return how many of the starts succeed on each set of data."""
@@ -197,8 +195,8 @@ class _Pilot:
 
     def _train(self, delta: float, level: float, overlap: float = 0.0) -> tuple[np.ndarray, np.ndarray]:
         return escape_steps(
-            self.network, self.law, self.hard, self.training, (max(round(delta * self.d), 1), self.d),
-            self.steps, level, starts=_STARTS, scale=self.student.init_scale, overlap=overlap, rng=self.rng,
+            self.student, self.law, self.hard, self.training, (max(round(delta * self.d), 1), self.d),
+            self.steps, level, starts=_STARTS, overlap=overlap, rng=self.rng,
         )  # fmt: skip
 
     def end(self, delta: float) -> float:

@@ -13,7 +13,6 @@ from firstlight.maths.equality import ByValue
 from firstlight.maths.losses import Loss
 from firstlight.maths.refusals import refusal
 from firstlight.phase_transition.definitions import Student, Training
-from firstlight.phase_transition.experiment.network import Network
 from firstlight.phase_transition.experiment.pilot import escape_steps
 from firstlight.phase_transition.theory.conditional import far_labels
 from firstlight.phase_transition.theory.relevant import relevant_directions
@@ -129,12 +128,6 @@ class Model(ByValue):
         )
 
     @cached_property
-    def network(self) -> Network:
-        """The network as it is trained."""
-        student = self.student
-        return Network(student.sigma, student.a, student.penalty, self.ridge, self.offset)
-
-    @cached_property
     def directions(self) -> Directions:
         """Which directions are easy and which hard: part of the question, so that both sides mean the same.
 
@@ -216,7 +209,7 @@ class TrainedModel(Model):
     def found_at(self, delta: float, d: int, steps: int, rng: np.random.Generator) -> float:
         """Train one network; return the step at which it has found the hard directions, or NaN."""
         times, _ = escape_steps(
-            self.network, self.law, self.directions.hard, self.training, (round(delta * d), d), steps,
-            SUCCESS, scale=self.init_scale, rng=rng,
+            self.student, self.law, self.directions.hard, self.training, (round(delta * d), d), steps,
+            SUCCESS, rng=rng,
         )  # fmt: skip
         return float(times[0])

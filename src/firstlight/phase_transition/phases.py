@@ -7,10 +7,9 @@ import numpy as np
 import xarray as xr
 
 from firstlight.maths.rng import RNGLike, SeedLike, generator
-from firstlight.measure.hessian import extreme_eigenpairs, hessian_operator
+from firstlight.measure.hessian import extreme_eigenpairs
 from firstlight.phase_transition.definitions import default_times
-from firstlight.phase_transition.experiment.descent import descend, orthogonal_start
-from firstlight.phase_transition.experiment.network import Parameters
+from firstlight.phase_transition.experiment.descent import descend, hessian_of, orthogonal_start
 from firstlight.phase_transition.problem import Problem
 
 
@@ -57,20 +56,16 @@ class PhasesProblem(Problem):
         W = orthogonal_start(self.dimension, self.student.width, self.init_scale, rng)
         data = drawn.X, drawn.y
         path = descend(
-            self.network, data, data, W, drawn.directions, self.training, self.steps,
+            self.student, data, data, W, drawn.directions, self.training, self.steps,
             times=default_times(self.steps), supply=self.supply(drawn, rng), rng=rng,
         )  # fmt: skip
-        size = np.einsum("tdm,tdm->t", path.weights, path.weights)
+        size = np.einsum("tmm->t", path.gram)
         rows = []
-        for i, W in enumerate(path.weights):
-            at = Parameters(W, path.second_layer[i], path.biases[i], path.offset[i])
-            H = hessian_operator(
-                *data, W, at.second_layer, self.student.sigma, self.student.penalty, ridge=self.ridge,
-                offset=float(at.offset), bias=at.bias,
-            )  # fmt: skip
+        for network, overlap in zip(path.networks, path.overlap, strict=True):
+            H = hessian_of(self.student, network, *data)
             low = extreme_eigenpairs(H, self.student.width, 1, tolerance=1e-4).values[0]
-            gradient = np.linalg.norm(self.network.gradient(*data, at).rows)
-            along = (((path.overlap[i] @ basis) ** 2).sum() for basis in self.directions)
+            gradient = np.linalg.norm(network.gradient(*data).first_layer)
+            along = (((overlap @ basis) ** 2).sum() for basis in self.directions)
             rows.append((gradient, low, *along))
         gradients, lowest, easy, hard = np.array(rows).T
         columns = {

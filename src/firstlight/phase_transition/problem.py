@@ -11,9 +11,9 @@ from firstlight.data.multi_index import MultiIndexSample
 from firstlight.maths.refusals import check_flag
 from firstlight.maths.rng import RNGLike, SeedLike, generator
 from firstlight.maths.scales import with_scales
-from firstlight.measure.hessian import extreme_eigenpairs, hessian_operator
+from firstlight.measure.hessian import extreme_eigenpairs
 from firstlight.phase_transition.definitions import Training, default_times
-from firstlight.phase_transition.experiment.descent import DescentPath, descend, orthogonal_start
+from firstlight.phase_transition.experiment.descent import DescentPath, descend, hessian_of, orthogonal_start
 from firstlight.phase_transition.model import TrainedModel
 from firstlight.phase_transition.theory.dmft import SCRAMBLES, dmft, memory_bytes
 from firstlight.phase_transition.theory.escape import freedom_of
@@ -161,7 +161,7 @@ class Problem(TrainedModel):
         W = orthogonal_start(self.dimension, self.student.width, self.init_scale, rng)
         hard = drawn.directions @ self.directions.hard
         path = descend(
-            self.network, (drawn.X, drawn.y), (fresh.X, fresh.y), W, drawn.directions, self.training,
+            self.student, (drawn.X, drawn.y), (fresh.X, fresh.y), W, drawn.directions, self.training,
             self.steps, times=default_times(self.steps), held=hard if self.hold_hard else None,
             supply=self.supply(drawn, rng), rng=rng,
         )  # fmt: skip
@@ -175,14 +175,11 @@ class Problem(TrainedModel):
     def _measured_spectra(self, path: DescentPath, drawn: MultiIndexSample) -> dict[str, Any]:
         rows, m = [], self.student.width
         hard, easy = drawn.directions @ self.directions.hard, drawn.directions @ self.directions.easy
-        for W, a, bias, offset in zip(path.weights, path.second_layer, path.biases, path.offset, strict=True):
-            H = hessian_operator(
-                drawn.X, drawn.y, W, a, self.student.sigma, self.student.penalty, ridge=self.ridge,
-                offset=float(offset), bias=bias,
-            )  # fmt: skip
+        for network in path.networks:
+            H = hessian_of(self.student, network, drawn.X, drawn.y)
             low = extreme_eigenpairs(H, m, min(_LOWEST, m * self.dimension - 1), tolerance=1e-4)
             high = extreme_eigenpairs(H, m, 1, "right", tolerance=1e-4)
-            hidden = low.lowest_along(hard, np.column_stack([W, easy]))
+            hidden = low.lowest_along(hard, np.column_stack([network.first_layer.T, easy]))
             rows.append((low.values[0], high.values[0], *hidden))
         return _spectra(rows)
 

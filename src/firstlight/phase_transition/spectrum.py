@@ -8,8 +8,8 @@ import xarray as xr
 
 from firstlight.maths.checks import check_count, check_number
 from firstlight.maths.rng import RNGLike, SeedLike, generator
-from firstlight.measure.hessian import EigenPairs, hessian_operator
-from firstlight.phase_transition.experiment.descent import orthogonal_start
+from firstlight.measure.hessian import EigenPairs
+from firstlight.phase_transition.experiment.descent import as_network, hessian_of, orthogonal_start
 from firstlight.phase_transition.model import Model, check_samples
 from firstlight.phase_transition.theory.hessian import hessian_spectrum
 from firstlight.phase_transition.theory.resolvent import BranchLost
@@ -109,14 +109,11 @@ class SpectrumProblem(Model):
         drawn = self.law.sample(round(self.samples_per_dimension * self.dimension), self.dimension, rng)
         m = self.student.width
         W = orthogonal_start(self.dimension, m, self.init_scale, rng)
-        H = hessian_operator(
-            drawn.X, drawn.y, W, self.student.a, self.student.sigma, self.student.penalty,
-            ridge=self.ridge, offset=self.offset,
-        )  # fmt: skip
+        H = hessian_of(self.student, as_network(self.student, W), drawn.X, drawn.y)
         values, vectors = np.linalg.eigh(H.dense())
         few = min(12, values.size)
         low = EigenPairs(values[:few], vectors[:, :few].T.reshape(few, m, self.dimension), np.zeros(few))
-        known = np.column_stack([W, drawn.directions @ self.directions.easy])
+        known = np.column_stack([W.T, drawn.directions @ self.directions.easy])
         hidden = low.lowest_along(drawn.directions @ self.directions.hard, known)
         density = np.histogram(values, self._edges)[0] / (values.size * np.diff(self._edges))
         return self._dataset(density, values[0], values[-1], hidden)

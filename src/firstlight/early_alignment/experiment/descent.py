@@ -1,6 +1,8 @@
 """Gradient descent as the paper runs it, observed under the names of the flow."""
 
 from collections.abc import Mapping, Sequence
+from itertools import repeat
+from numbers import Integral
 
 import numpy as np
 import xarray as xr
@@ -9,11 +11,13 @@ from firstlight.data.separable import two_classes
 from firstlight.early_alignment.definitions.start import polar
 from firstlight.early_alignment.definitions.tables import one_by_one, stack, table
 from firstlight.early_alignment.definitions.trajectory import Observer
-from firstlight.maths.checks import check_array, check_neurons
+from firstlight.maths.activations import activation
+from firstlight.maths.checks import check_array, check_count, check_neurons, check_positive
 from firstlight.maths.losses import margin_loss
-from firstlight.maths.refusals import check_flag
-from firstlight.maths.rng import RNGLike, SeedLike
-from firstlight.network.descent import iterations, train
+from firstlight.maths.refusals import check_flag, refusal
+from firstlight.maths.rng import RNGLike, SeedLike, generator
+from firstlight.network.descent import follow, passes
+from firstlight.network.two_layer import TwoLayer
 
 
 def descent(
@@ -70,19 +74,64 @@ def descent(
     W, _ = check_neurons(first_layer, None, X.shape[1], name="first_layer")
     v = check_array("second_layer", second_layer, W.shape[:1])
     chosen = margin_loss(loss)
-    see = Observer(X, y, chosen.log_value, chosen.log_slope, mean=True, step_size=step_size)
+    network = TwoLayer(W, v, activation("relu"), 1.0, chosen)
+    _check_start(network, X)
+    size = check_positive("step_size", step_size)
+    if batch_size is not None:
+        check_count("batch_size", batch_size, 1, len(X))
     record = iterations(steps, observations)
+    see = Observer(X, y, chosen.log_value, chosen.log_slope, mean=True, step_size=step_size)
 
-    def observe(W: np.ndarray, v: np.ndarray, f: np.ndarray) -> Mapping[str, float | np.ndarray]:
-        if not np.isfinite(f).all():
+    def observe(network: TwoLayer) -> Mapping[str, float | np.ndarray]:
+        if not np.isfinite(network(X)).all():
             return {}
-        rows, log_norms, ratios = polar(W, v)
+        rows, log_norms, ratios = polar(network.first_layer, network.second_layer)
         return {**see(rows, log_norms, ratios), **(one_by_one(rows, log_norms) if neurons else {})}
 
+    batches = repeat((X, y)) if batch_size is None else passes(X, y, batch_size, generator(rng))
+    path = follow(network, batches, int(record[-1]), (size, size * train_second, 0.0, 0.0))
+    wanted = set(record.tolist())
     with np.errstate(over="ignore", invalid="ignore"):  # steps that are too long end in NaN, which is told
-        seen, _, _ = train(
-            X, y, W, v, loss=chosen, step_size=step_size, record=record, observe=observe,
-            batch_size=batch_size, train_second=train_second, rng=rng,
-        )  # fmt: skip
+        seen = [observe(network) for t, network, _ in path if t in wanted]
     results = table(step_size * record, stack(seen)).assign_coords(iteration=("time", record))
     return results.assign(converged=bool(seen[-1]))
+
+
+def iterations(steps: int, observations: int | Sequence[int] | np.ndarray) -> np.ndarray:
+    """Return the iterations to observe: as many as asked for, evenly from 0 to `steps`, or those given.
+
+    Examples
+    --------
+    >>> iterations(100, 5).tolist(), iterations(100, [30, 7, 7]).tolist()
+    ([0, 25, 50, 75, 100], [7, 30])
+    """
+    check_count("steps", steps)
+    if isinstance(observations, Integral):
+        count = check_count("observations", observations, 2)  # the start and the end
+        return np.unique(np.linspace(0, steps, count).round().astype(int))
+    try:
+        marks = np.asarray(observations)
+    except ValueError:  # rows of unequal length
+        marks = np.empty((0, 0))
+    known = marks.ndim == 1 and len(marks) > 0 and marks.dtype.kind in "iuf"
+    if not known or not ((marks >= 0) & (marks < 2**53) & (marks == np.floor(marks))).all():
+        raise refusal("observations", observations, "be their number, or whole numbers of at least 0")
+    return np.unique(marks.astype(int))
+
+
+def _check_start(network: TwoLayer, X: np.ndarray) -> None:
+    """Refuse a start that cannot be trained in floating-point numbers."""
+    sizes = np.abs(network.first_layer).max(axis=1)
+    row = int(np.argmin(sizes))
+    if sizes[row] < 1e-290:
+        raise ValueError(
+            f"first_layer[{row}]: its largest entry is {sizes[row]:.3g}, must be at least 1e-290: "
+            "numbers lose their digits there"
+        )
+    with np.errstate(over="ignore", invalid="ignore"):
+        finite = np.isfinite(network(X)).all()
+    if not finite:
+        raise ValueError(
+            f"first_layer, second_layer: entries up to {sizes.max():.3g} and "
+            f"{np.abs(network.second_layer).max():.3g}, must be small enough for finite outputs"
+        )

@@ -2,13 +2,17 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import repeat
+from typing import Any
 
 import numpy as np
 
 from firstlight.maths.checks import check_count, check_matrix, check_number, check_orthonormal
 from firstlight.maths.rng import RNGLike, SeedLike, generator
-from firstlight.phase_transition.definitions import Training, as_training
-from firstlight.phase_transition.experiment.network import Network, Parameters
+from firstlight.measure.hessian import HessianOperator, hessian_operator
+from firstlight.network import descent
+from firstlight.network.two_layer import TwoLayer
+from firstlight.phase_transition.definitions import Student, Training, as_training
 
 Data = tuple[np.ndarray, np.ndarray]
 
@@ -25,15 +29,15 @@ class DescentPath:
     train_error, test_error : ndarray of shape (r,)
         Shares of samples with sign f ≠ sign y.
     gram : ndarray of shape (r, m, m)
-        WᵀW.
+        WWᵀ.
     overlap : ndarray of shape (r, m, k)
         w_j·θ_a.
     second_layer, biases : ndarray of shape (r, m)
         a, and the first layer's biases.
     offset : ndarray of shape (r,)
         The output's offset.
-    weights : ndarray of shape (r, d, m)
-        W.
+    networks : tuple of TwoLayer
+        The networks themselves.
     """
 
     times: np.ndarray
@@ -46,16 +50,16 @@ class DescentPath:
     second_layer: np.ndarray
     biases: np.ndarray
     offset: np.ndarray
-    weights: np.ndarray
+    networks: tuple[TwoLayer, ...]
 
 
 def orthogonal_start(dimension: int, width: int, scale: float, rng: RNGLike | SeedLike = None) -> np.ndarray:
-    """Draw W of shape (dimension, width) with orthogonal columns of length `scale`, uniformly.
+    """Draw a first layer (width, dimension) with orthogonal rows of length `scale`, uniformly.
 
     Examples
     --------
     >>> W = orthogonal_start(5, 2, 0.5, rng=0)
-    >>> bool(np.allclose(W.T @ W, 0.25 * np.eye(2)))
+    >>> bool(np.allclose(W @ W.T, 0.25 * np.eye(2)))
     True
     """
     check_count("dimension", dimension)
@@ -64,11 +68,28 @@ def orthogonal_start(dimension: int, width: int, scale: float, rng: RNGLike | Se
     if width > dimension:
         raise ValueError(f"width = {width}: at most dimension = {dimension} rows can be orthogonal")
     q, r = np.linalg.qr(generator(rng).standard_normal((dimension, width)))
-    return scale * q * np.sign(np.diag(r))
+    return np.ascontiguousarray((scale * q * np.sign(np.diag(r))).T)
+
+
+def as_network(student: Student, first_layer: np.ndarray) -> TwoLayer:
+    """Return the network that is trained, without biases, or several with first layers (..., m, d)."""
+    shape = first_layer.shape[:-1]
+    return TwoLayer(
+        first_layer, np.broadcast_to(student.a, shape), student.sigma, 1.0, student.penalty,
+        np.zeros(shape), np.full(shape[:-1], student.offset), student.ridge,
+    )  # fmt: skip
+
+
+def hessian_of(student: Student, network: TwoLayer, X: np.ndarray, y: np.ndarray) -> HessianOperator:
+    """Return the Hessian of the mean loss in the first layer of a student's network."""
+    W, a, bias, offset = network.parameters
+    return hessian_operator(
+        X, y, W, a, student.sigma, student.penalty, ridge=student.ridge, offset=float(offset), bias=bias
+    )
 
 
 def descend(
-    network: Network,
+    student: Student,
     train: Data,
     test: Data,
     start: np.ndarray,
@@ -79,67 +100,61 @@ def descend(
     times: Sequence[int] | None = None,
     held: np.ndarray | None = None,
     supply: Callable[[int], Data] | None = None,
-    until: Callable[[np.ndarray], bool] | None = None,
     rng: RNGLike | SeedLike = None,
 ) -> DescentPath:
     """Train the network.
 
     Parameters
     ----------
-    network : Network
+    student : Student
         What is trained.
     train, test : (X, y)
         Samples to train on, and to test on.
-    start, directions : ndarray of shape (d, m) and (d, k)
+    start, directions : ndarray of shape (m, d) and (d, k)
         Initial first layer; hidden directions Θ, for the record only.
     training : Training or float
         The algorithm; a number is the step size of plain gradient descent.
     steps, times : int, and sequence of int, optional
-        Number of steps, and those to record; by default all. Empty only with `until`.
+        Number of steps, and those to record; by default all.
     held : ndarray of shape (d, ·), optional
-        Orthonormal directions along which W is kept at zero.
+        Orthonormal directions along which the rows are kept at zero.
     supply : callable, optional
         Draws so many new samples (X, y); needed for one pass, which never looks at `train` itself.
-    until : callable, optional
-        Asked of W at each step; the descent ends where it holds. Its last step is then always recorded.
     rng : SPEC 7 rng, optional
         Draws the batches.
 
     Examples
     --------
-    >>> from firstlight import MultiIndex, activation
-    >>> from firstlight.maths.losses import loss
+    >>> from firstlight import MultiIndex
     >>> drawn = MultiIndex("sign(abs(z1) - 1.48)").sample(60, 20, rng=0)
-    >>> network = Network(activation("tanh_squared"), np.ones(1), loss("square"))
-    >>> W = orthogonal_start(20, 1, 0.8, rng=1)
-    >>> path = descend(network, (drawn.X, drawn.y), (drawn.X, drawn.y), W, drawn.directions, 0.25, 20)
+    >>> data, W = (drawn.X, drawn.y), orthogonal_start(20, 1, 0.8, rng=1)
+    >>> path = descend(Student("tanh_squared"), data, data, W, drawn.directions, 0.25, 20)
     >>> bool(path.train_loss[-1] < path.train_loss[0])
     True
     """
     training = as_training(training)
     check_count("steps", steps, 0)
-    kept = set(range(steps + 1)) if times is None else _kept(times, steps, until is None)
+    kept = set(range(steps + 1)) if times is None else _kept(times, steps)
     W, directions = check_matrix("start", start).copy(), check_matrix("directions", directions)
-    shape = len(W), np.size(network.second_layer)
-    if W.shape != shape or len(directions) != len(W):
-        raise ValueError(f"start: shape {W.shape}, directions: {directions.shape}; expected {shape}, (d, k)")
-    train, test = _samples("train", train, len(W)), _samples("test", test, len(W))
+    m, d = student.width, W.shape[1]
+    if len(W) != m or len(directions) != d:
+        raise ValueError(f"start: shape {W.shape}, directions: {directions.shape}; expected ({m}, d), (d, k)")
+    train, test = _samples("train", train, d), _samples("test", test, d)
     if held is not None:
-        held = check_orthonormal("held", held, (len(W), np.size(held) // len(W)))
-        W -= held @ (held.T @ W)
-    record, last = [], False
-    for t, at, batch in follow(network, train, W, training, steps, held=held, supply=supply, rng=rng):
-        last = t == steps or (until is not None and until(at.rows))
-        if t in kept or (last and until is not None):
+        held = check_orthonormal("held", held, (d, np.size(held) // d))
+        W -= (W @ held) @ held.T
+    record = []
+    for t, network, batch in follow(student, train, W, training, steps, held=held, supply=supply, rng=rng):
+        if t in kept:
             seen = batch if training.one_pass else train
-            record.append((t, *_observe(network, seen, test, at, directions)))
-        if last:
-            break
-    return DescentPath(*(np.array(column) for column in zip(*record, strict=True)))
+            record.append((t, *_observe(student, network, seen, test, directions), network))
+    *columns, networks = zip(*record, strict=True)
+    values: list[Any] = [*map(np.array, columns), networks]
+    return DescentPath(*values)
 
 
 def follow(
-    network: Network,
+    student: Student,
     train: Data,
     start: np.ndarray,
     training: Training,
@@ -148,64 +163,38 @@ def follow(
     held: np.ndarray | None = None,
     supply: Callable[[int], Data] | None = None,
     rng: RNGLike | SeedLike = None,
-) -> Iterator[tuple[int, Parameters, Data]]:
-    """Yield step, parameters and coming batch of one network, or of several with starts (d, ..., m)."""
-    batches, factors = _batches(train, training, supply, generator(rng)), training.factors(steps)
-    at = network.start(start)
-    velocity = at.times(0.0)
-    for t in range(steps + 1):
-        batch = next(batches)
-        yield t, at, batch
-        if t == steps:
-            return
-        velocity = _push(network, batch, training, float(factors[t]), at, velocity)
-        at = at.plus((1.0,) * 4, velocity)
-        if held is not None:
-            for part in (at.rows, velocity.rows):
-                part -= held @ (held.T @ part)
-        if not np.abs(at.rows).max() < 1e6:
-            raise ValueError(f"step_size = {training.step_size}: gradient descent diverges at step {t + 1}")
-
-
-def _push(
-    network: Network, batch: Data, training: Training, factor: float, at: Parameters, velocity: Parameters
-) -> Parameters:
-    """Return the next velocity."""
-    where = at.plus((training.momentum,) * 4, velocity) if training.nesterov else at
-    steps = training.step_size, training.second_layer_step, training.bias_step, training.offset_step
-    down = network.gradient(*batch, where)
-    return velocity.times(training.momentum).plus(tuple(-factor * step for step in steps), down)
+) -> Iterator[tuple[int, TwoLayer, Data]]:
+    """Yield step, network and coming batch, of one network or of several with starts (..., m, d)."""
+    sizes = training.step_size, training.second_layer_step, training.bias_step, training.offset_step
+    for t, network, batch in descent.follow(
+        as_network(student, start), _batches(train, training, supply, generator(rng)), steps, sizes,
+        momentum=training.momentum, nesterov=training.nesterov, factors=training.factors(steps), held=held,
+    ):  # fmt: skip
+        if t and not np.abs(network.first_layer).max() < 1e6:
+            raise ValueError(f"step_size = {training.step_size}: gradient descent diverges at step {t}")
+        yield t, network, batch
 
 
 def _batches(
     train: Data, training: Training, supply: Callable[[int], Data] | None, rng: np.random.Generator
 ) -> Iterator[Data]:
-    """Yield the samples of each step."""
-    X, y = train
-    size = training.batch_size(len(y))
+    """Return the samples of each step."""
+    size = training.batch_size(len(train[1]))
     if training.one_pass:
         if supply is None:
             raise ValueError("supply = None: one pass needs a function that draws new samples")
-        while True:
-            yield supply(size)
+        return descent.one_pass(supply, size)
+    if training.full_batch:
+        return repeat(train)
     if training.batches == "cyclic":
-        parts = np.array_split(rng.permutation(len(y)), training.cycle)
-    t = 0
-    while True:
-        if training.full_batch:
-            yield X, y
-        else:
-            cyclic = training.batches == "cyclic"
-            rows = parts[t % len(parts)] if cyclic else rng.choice(len(y), size, replace=False)
-            yield X[rows], y[rows]
-        t += 1
+        return descent.cyclic(*train, training.cycle, rng)
+    return descent.fresh(*train, size, rng)
 
 
-def _kept(times: Sequence[int], steps: int, some: bool) -> set[int]:
+def _kept(times: Sequence[int], steps: int) -> set[int]:
     at = np.asarray(times)
-    integers = at.ndim == 1 and (at.dtype.kind in "iu" if at.size else not some)
-    if not integers or not ((at >= 0) & (at <= steps)).all():
-        raise ValueError(f"times = {times!r}: must be integers in 0 .. {steps}; none only with until")
+    if at.ndim != 1 or at.dtype.kind not in "iu" or not ((at >= 0) & (at <= steps)).all():
+        raise ValueError(f"times = {times!r}: must be integers in 0 .. {steps}")
     return set(at.tolist())
 
 
@@ -216,9 +205,9 @@ def _samples(name: str, data: tuple[np.ndarray, np.ndarray], d: int) -> tuple[np
     return X, check_matrix(f"{name} labels", y[:, None])[:, 0]
 
 
-def _observe(network: Network, train: Data, test: Data, at: Parameters, directions: np.ndarray) -> tuple:
-    outputs = [(y, network.output(X, at)) for X, y in (train, test)]
-    losses = [float(network.loss.value(y, f).mean()) for y, f in outputs]
+def _observe(student: Student, network: TwoLayer, train: Data, test: Data, directions: np.ndarray) -> tuple:
+    outputs = [(y, network(X)) for X, y in (train, test)]
+    losses = [float(student.penalty.value(y, f).mean()) for y, f in outputs]
     errors = [float((np.sign(f) != np.sign(y)).mean()) for y, f in outputs]
-    W = at.rows
-    return *losses, *errors, W.T @ W, W.T @ directions, at.second_layer, at.bias, float(at.offset), W.copy()
+    W, a, bias, offset = network.parameters
+    return *losses, *errors, W @ W.T, W @ directions, a, bias, float(offset)

@@ -3,13 +3,12 @@
 import numpy as np
 
 from firstlight.data.multi_index import MultiIndex
-from firstlight.phase_transition.definitions import Training
+from firstlight.phase_transition.definitions import Student, Training
 from firstlight.phase_transition.experiment.descent import follow, orthogonal_start
-from firstlight.phase_transition.experiment.network import Network
 
 
 def escape_steps(
-    network: Network,
+    student: Student,
     law: MultiIndex,
     hard: np.ndarray,
     training: Training,
@@ -18,7 +17,6 @@ def escape_steps(
     level: float,
     *,
     starts: int = 1,
-    scale: float = 1.0,
     overlap: float = 0.0,
     rng: np.random.Generator,
 ) -> tuple[np.ndarray, np.ndarray]:
@@ -26,7 +24,7 @@ def escape_steps(
 
     Parameters
     ----------
-    network, law : Network and MultiIndex
+    student, law : Student and MultiIndex
         What is trained, and the target.
     hard : ndarray of shape (k, h)
         Hard directions, among the hidden ones.
@@ -40,8 +38,8 @@ def escape_steps(
         Squared cosine with the hard directions that counts as having found them; above 1 all steps are done.
     starts : int, default 1
         Networks, from independent starts on the same data.
-    scale, overlap : float, default 1 and 0
-        Length of the rows at the start, and its share along the hard directions; with 0 what chance gives.
+    overlap : float, default 0
+        Share of the rows' length at the start along the hard directions; with 0 what chance gives.
 
     Returns
     -------
@@ -50,30 +48,28 @@ def escape_steps(
 
     Examples
     --------
-    >>> from firstlight import activation
-    >>> from firstlight.maths.losses import loss
-    >>> network = Network(activation("tanh_squared"), np.ones(1), loss("square"))
-    >>> law, rng = MultiIndex("sign(abs(z1) - 1.48)"), np.random.default_rng(0)
+    >>> student, law = Student("tanh_squared"), MultiIndex("sign(abs(z1) - 1.48)")
+    >>> rng = np.random.default_rng(0)
     >>> sizes = (600, 60), 80  # samples and dimensions, steps
-    >>> times, _ = escape_steps(network, law, np.eye(1), Training(0.25), *sizes, 0.2, starts=4, rng=rng)
+    >>> times, _ = escape_steps(student, law, np.eye(1), Training(0.25), *sizes, 0.2, starts=4, rng=rng)
     >>> bool(np.isfinite(times).sum() >= 3)
     True
     """
     n, d = size
-    drawn, m = law.sample(n, d, rng), np.size(network.second_layer)
+    drawn = law.sample(n, d, rng)
     along = drawn.directions @ hard
-    W = np.stack([orthogonal_start(d, m, scale, rng) for _ in range(starts)], axis=1)
+    W = np.stack([orthogonal_start(d, student.width, student.init_scale, rng) for _ in range(starts)])
     if overlap:
-        W = _turned(W, along, overlap, scale)
+        W = _turned(W, along, overlap, student.init_scale)
 
     def supply(count: int) -> tuple[np.ndarray, np.ndarray]:
         new = law.sample(count, d, rng, drawn.directions)
         return new.X, new.y
 
     times = np.full(starts, np.nan)
-    for t, at, _ in follow(network, (drawn.X, drawn.y), W, training, steps, supply=supply, rng=rng):
-        components = np.tensordot(along, at.rows, (0, 0))
-        cosine = (components**2).sum(axis=(0, 2)) / (at.rows**2).sum(axis=(0, 2))
+    for t, network, _ in follow(student, (drawn.X, drawn.y), W, training, steps, supply=supply, rng=rng):
+        rows = network.first_layer
+        cosine = ((rows @ along) ** 2).sum(axis=(1, 2)) / (rows**2).sum(axis=(1, 2))
         times[np.isnan(times) & (cosine >= level)] = t
         if np.isfinite(times).all():
             break
@@ -82,6 +78,5 @@ def escape_steps(
 
 def _turned(W: np.ndarray, along: np.ndarray, overlap: float, scale: float) -> np.ndarray:
     """Give rows a share of their length along the hard directions, and the rest across them."""
-    d, _, m = W.shape
-    across = W - np.tensordot(along, np.tensordot(along, W, (0, 0)), 1)
-    return across * (1 - overlap**2) ** 0.5 + overlap * scale * np.resize(along.T, (m, d)).T[:, None, :]
+    across = W - (W @ along) @ along.T
+    return across * (1 - overlap**2) ** 0.5 + overlap * scale * np.resize(along.T, W.shape[1:])

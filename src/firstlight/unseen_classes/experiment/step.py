@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from firstlight.maths.activations import Activation
+from firstlight.maths.losses import LOSSES, Softmax
 from firstlight.network.two_layer import TwoLayer
 
 Loss = Literal["square", "logistic", "softmax"]
@@ -57,4 +58,5 @@ def draw_network(
         heads = np.asarray(head, float)
         if heads.shape != shape or not np.isfinite(heads).all():
             raise ValueError(f"head: shape {heads.shape}; given heads must be finite, of shape {shape}")
-    return TwoLayer(weights.T, heads, activation, head_scale, loss)
+    descended = Softmax() if loss == "softmax" else LOSSES[loss]
+    return TwoLayer(weights.T, heads, activation, head_scale, descended)
