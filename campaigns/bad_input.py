@@ -41,7 +41,8 @@ from firstlight.one_step.families import by_share, by_width, images
 from firstlight.study.demo import Exponential
 from firstlight.study.spec import Arm, FigureSpec, Range, Refine, Scale
 from firstlight.study.sweep import Study
-from firstlight.unseen_classes.problem import ClassProblem, ImageProblem, RotationProblem, SideProblem
+from firstlight.unseen_classes.images import ImageProblem
+from firstlight.unseen_classes.problem import ClassProblem, RotationProblem, SideProblem
 from firstlight.unseen_classes.theory.kernel import predicted_movement
 
 SECONDS = 10.0

@@ -16,7 +16,8 @@ import pytest
 
 import firstlight
 from firstlight import early_alignment, one_step, phase_transition, unseen_classes
-from firstlight.unseen_classes.problem import ClassProblem, ImageProblem, RotationProblem, SideProblem
+from firstlight.unseen_classes.images import ImageProblem
+from firstlight.unseen_classes.problem import ClassProblem, RotationProblem, SideProblem
 
 SOURCE = Path(firstlight.__file__).parent
 SHARED = {"network": "experiment", "measure": "experiment"}  # the sides of what all theories share

@@ -11,7 +11,8 @@ from firstlight.measure.elasticity import elasticity, local_elasticity
 from firstlight.measure.similarity import alignment
 from firstlight.unseen_classes.definitions.step import step_size_from_tau
 from firstlight.unseen_classes.experiment.step import draw_network
-from firstlight.unseen_classes.problem import ImageProblem, RotationProblem, SideProblem
+from firstlight.unseen_classes.images import ImageProblem
+from firstlight.unseen_classes.problem import RotationProblem, SideProblem
 from firstlight.unseen_classes.theory.bulk import bulk_covariance, step_bulk
 from firstlight.unseen_classes.theory.kernel import predicted_movement
 

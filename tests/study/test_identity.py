@@ -6,7 +6,8 @@ import pytest
 from firstlight import early_alignment, one_step, phase_transition, unseen_classes
 from firstlight.maths.rng import stream
 from firstlight.study.record import address
-from firstlight.unseen_classes.problem import ClassProblem, ImageProblem, RotationProblem, SideProblem
+from firstlight.unseen_classes.images import ImageProblem
+from firstlight.unseen_classes.problem import ClassProblem, RotationProblem, SideProblem
 
 
 def one_step_problem(labels):

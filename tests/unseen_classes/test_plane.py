@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from firstlight.unseen_classes import Problem
-from firstlight.unseen_classes.plane import PlaneProblem
+from firstlight.unseen_classes.problem import PlaneProblem
 
 SIZES = {"dimension": 40, "samples": 40, "unseen_samples": 10}
 

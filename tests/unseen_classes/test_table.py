@@ -5,7 +5,7 @@ import pytest
 from sklearn.datasets import load_digits
 
 from firstlight.data.kept import keep, kept
-from firstlight.unseen_classes.problem import ImageProblem
+from firstlight.unseen_classes.images import ImageProblem
 from firstlight.unseen_classes.table import TableProblem
 
 

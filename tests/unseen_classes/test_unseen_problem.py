@@ -24,7 +24,8 @@ from firstlight.study.record import address
 from firstlight.study.registry import studies
 from firstlight.unseen_classes.definitions.covariance import mean_slope
 from firstlight.unseen_classes.definitions.observables import RELATIONS
-from firstlight.unseen_classes.problem import ClassProblem, ImageProblem, RotationProblem, SideProblem
+from firstlight.unseen_classes.images import ImageProblem
+from firstlight.unseen_classes.problem import ClassProblem, RotationProblem, SideProblem
 
 SMALL = {"dimension": 48, "samples": 48, "unseen_samples": 15, "width": 128}
 PROBLEMS = {

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from firstlight.unseen_classes.deep import DeepProblem
     from firstlight.unseen_classes.definitions.covariance import label_covariance
     from firstlight.unseen_classes.definitions.step import Step
+    from firstlight.unseen_classes.images import SetsProblem
     from firstlight.unseen_classes.problem import Problem
-    from firstlight.unseen_classes.sets import SetsProblem
     from firstlight.unseen_classes.structure import GradientProblem, NormProblem
     from firstlight.unseen_classes.theory.classes import class_alignment, class_elasticity
     from firstlight.unseen_classes.theory.emergence import emergence
@@ -37,7 +37,7 @@ _NAMES = {
     "unseen_classes.definitions.step": ["Step"],
     "unseen_classes.classes": ["predict_classes", "simulate_classes"],
     "unseen_classes.problem": ["Problem"],
-    "unseen_classes.sets": ["SetsProblem"],
+    "unseen_classes.images": ["SetsProblem"],
     "unseen_classes.structure": ["GradientProblem", "NormProblem"],
     "unseen_classes.theory.classes": ["class_alignment", "class_elasticity"],
     "unseen_classes.theory.emergence": ["emergence"],
@@ -80,10 +80,10 @@ THEORY = Theory(
         "cosine": "firstlight.unseen_classes.problem:ClassProblem",
         "sides": "firstlight.unseen_classes.problem:SideProblem",
         "rotations": "firstlight.unseen_classes.problem:RotationProblem",
-        "plane": "firstlight.unseen_classes.plane:PlaneProblem",
+        "plane": "firstlight.unseen_classes.problem:PlaneProblem",
         "spikes": "firstlight.unseen_classes.spikes:SpikesProblem",
-        "images": "firstlight.unseen_classes.problem:ImageProblem",
-        "sets": "firstlight.unseen_classes.sets:SetsProblem",
+        "images": "firstlight.unseen_classes.images:ImageProblem",
+        "sets": "firstlight.unseen_classes.images:SetsProblem",
         "table": "firstlight.unseen_classes.table:TableProblem",
         "gradient": "firstlight.unseen_classes.structure:GradientProblem",
         "norm": "firstlight.unseen_classes.structure:NormProblem",

@@ -85,17 +85,6 @@ class UnseenProblem(Step):
         )
 
 
-def image_sizes(images: str, per_class: int, trained: int) -> tuple[int, int, int]:
-    """Sizes of a problem on images of ten classes.
-
-    Examples
-    --------
-    >>> image_sizes("digits", 50, 2)
-    (100, 64, 400)
-    """
-    return per_class * trained, 64 if images == "digits" else 784, per_class * (10 - trained)
-
-
 def _verdict(name: str, holds: bool, detail: str) -> Assumption:
     return Assumption(name, "holds" if holds else "fails", detail)
 

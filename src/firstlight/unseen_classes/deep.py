@@ -16,11 +16,11 @@ from firstlight.measure.retrieval import recall_at_k
 from firstlight.measure.similarity import alignment
 from firstlight.measure.step import class_means
 from firstlight.study.problem import Assumption, Cost
-from firstlight.unseen_classes.base import image_sizes
 from firstlight.unseen_classes.classes import predict_classes
 from firstlight.unseen_classes.definitions.covariance import label_covariance
 from firstlight.unseen_classes.definitions.step import Step
 from firstlight.unseen_classes.experiment.deep import Training, embeddings_along_training
+from firstlight.unseen_classes.images import image_sizes
 
 _RELATIONS = ("similarity_alignment", "similarity_recall", "alignment_recall")
 

@@ -49,12 +49,12 @@ def _fields(values: Values, each: int) -> tuple[str, dict[str, Any]]:
         "loss": values["loss"],
     }  # fmt: skip
     if values["source"] == "digits":
-        return "problem:ImageProblem", {**step, "classes": ",".join(values["train"]), "per_class": each}
+        return "images:ImageProblem", {**step, "classes": ",".join(values["train"]), "per_class": each}
     if values["source"] == "file":
         return "table:TableProblem", {**step, **values["file"], "per_class": each}
     sizes = {"dimension": values["dimension"], "samples": values["samples"], "unseen_samples": each}
     means = [list(row) for row in values["means"]]
-    return "plane:PlaneProblem", {**step, **sizes, "means": means, "train_norm": values["train_norm"]}
+    return "problem:PlaneProblem", {**step, **sizes, "means": means, "train_norm": values["train_norm"]}
 
 
 def _problem(values: Values, each: int | None = None) -> Any:

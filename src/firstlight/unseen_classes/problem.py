@@ -1,4 +1,4 @@
-"""The problems: classes of normals, pairs on two sides, the papers' set-ups, and images."""
+"""The problems on drawn inputs: classes of normals, pairs on two sides, the papers' set-ups."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -6,23 +6,65 @@ from typing import Literal
 import numpy as np
 import xarray as xr
 
-from firstlight.data.cache import canonical_name, check_classes
 from firstlight.data.unseen import (
     UnseenData,
     around,
     gaussian_classes,
-    image_classes,
     paper_training,
     rotation,
-    standardised,
 )
 from firstlight.maths.checks import check_count, check_number, check_numbers
 from firstlight.maths.refusals import check_choice, refusal
-from firstlight.unseen_classes.base import UnseenProblem, image_sizes, over_two_classes
+from firstlight.unseen_classes.base import UnseenProblem, over_two_classes
+
+_LARGEST = 1e150  # its square is a number
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Problem(UnseenProblem):
+class GaussianProblem(UnseenProblem):
+    """Two training classes N(±μ, I) and unseen classes N(m, I): what the problems below share.
+
+    Parameters
+    ----------
+    dimension, samples : int, default 256
+        d and n.
+    train_norm : float, default 2
+        |μ|.
+    unseen_samples : int, default 100
+        Samples of each unseen class, at least 2.
+    **step
+        The fields of `Step`.
+    """
+
+    dimension: int = 256
+    samples: int = 256
+    train_norm: float = 2.0
+    unseen_samples: int = 100
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_count("dimension", self.dimension, max(4, self._means().shape[1]))
+        for name in ("samples", "unseen_samples"):
+            check_count(name, getattr(self, name), 2)
+        check_number("train_norm", self.train_norm, 0, _LARGEST)
+
+    def _means(self) -> np.ndarray:
+        """Return the unseen means, one row each, in the frame (μ/|μ|, e_2, e_3, ...)."""
+        raise NotImplementedError
+
+    @property
+    def sizes(self) -> tuple[int, int, int]:
+        """Training samples, input dimension, unseen samples."""
+        return self.samples, self.dimension, self.unseen_samples * len(self._means())
+
+    def sample(self, rng: np.random.Generator) -> UnseenData:
+        """Draw training and unseen samples."""
+        means, each = self._means(), self.unseen_samples
+        return gaussian_classes(rng, self.dimension, self.samples, self.train_norm, means, each)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Problem(GaussianProblem):
     """Two training classes N(±μ, I) and unseen classes N(m, I) at given angles to μ.
 
     Parameters
@@ -46,36 +88,19 @@ class Problem(UnseenProblem):
     True
     """
 
-    dimension: int = 256
-    samples: int = 256
-    train_norm: float = 2.0
     unseen_norm: float = 4.0
     cosines: tuple[float, ...] = (0.0, 0.25, 0.5, 0.75, 1.0)
-    unseen_samples: int = 100
 
     def __post_init__(self) -> None:
-        super().__post_init__()
         object.__setattr__(self, "cosines", check_numbers("cosines", self.cosines, -1, 1))
-        _check_sizes(self)
         if len(self.cosines) < 2:
             raise ValueError(f"cosines = {self.cosines}: at least two numbers in [-1, 1]")
-        if len(self.cosines) >= self.dimension:
-            raise ValueError(
-                f"dimension = {self.dimension}: must exceed the {len(self.cosines)} unseen classes"
-            )
+        check_number("unseen_norm", self.unseen_norm, 0, _LARGEST)
+        super().__post_init__()
 
-    @property
-    def sizes(self) -> tuple[int, int, int]:
-        """Training samples, input dimension, unseen samples."""
-        return self.samples, self.dimension, self.unseen_samples * len(self.cosines)
-
-    def sample(self, rng: np.random.Generator) -> UnseenData:
-        """Draw training and unseen samples."""
+    def _means(self) -> np.ndarray:
         along = np.array(self.cosines)
-        means = np.hstack([along[:, None], np.diag(np.sqrt(1 - along**2))]) * self.unseen_norm
-        return gaussian_classes(
-            rng, self.dimension, self.samples, self.train_norm, means, self.unseen_samples
-        )
+        return np.hstack([along[:, None], np.diag(np.sqrt(1 - along**2))]) * self.unseen_norm
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -108,21 +133,59 @@ class ClassProblem(Problem):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class SideProblem(UnseenProblem):
-    """Two unseen classes of fixed norm and separation, on opposite sides of the training boundary or on the
-    same.
+class PlaneProblem(GaussianProblem):
+    """Unseen classes whose means are given one by one: along the training direction, and away from it.
+
+    Parameters
+    ----------
+    means : sequence of (float, float)
+        Of each unseen class: its mean's part along μ/|μ|, and the rest, at right angles to μ and to the rest
+        of all other classes.
+    **problem
+        The fields of `GaussianProblem`.
+
+    Examples
+    --------
+    >>> problem = PlaneProblem(means=[(3, 1), (0, 3)], dimension=64, samples=64, unseen_samples=20)
+    >>> predicted = problem.predict(0)
+    >>> bool(predicted.alignment[0] > predicted.alignment[1])
+    True
+    """
+
+    means: tuple[tuple[float, float], ...] = ((3.0, 1.0), (1.5, 2.5), (0.0, 3.0), (-2.0, 2.0))
+    dimension: int = 128
+    samples: int = 128
+    unseen_samples: int = 60
+
+    def __post_init__(self) -> None:
+        need = "be two or more pairs of numbers within ±1e6"
+        if not isinstance(self.means, (list, tuple)) or len(self.means) < 2:
+            raise refusal("means", self.means, need)
+        for row in self.means:
+            if not isinstance(row, (list, tuple)) or len(row) != 2:
+                raise refusal("means", row, need)
+        rows = tuple(tuple(check_number("means", one, -1e6, 1e6) for one in row) for row in self.means)
+        object.__setattr__(self, "means", rows)
+        super().__post_init__()
+
+    def _means(self) -> np.ndarray:
+        given = np.array(self.means)
+        return np.hstack([given[:, :1], np.diag(given[:, 1])])
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class SideProblem(GaussianProblem):
+    """Two unseen classes of fixed norm and separation, on both sides of the training boundary or on one.
 
     Parameters
     ----------
     along : float
         Component of the unseen means along μ/|μ|: +along and -along, or +along twice.
     side : {"opposite", "same"}
-    dimension, samples, train_norm, unseen_norm, unseen_samples
-        As in `Problem`.
-    half_separation : float, default 2
-        Half the distance of the two means.
-    **step
-        The fields of `Step`.
+    unseen_norm, half_separation : float, default 4 and 2
+        Length of the unseen means, and half their distance.
+    **problem
+        The fields of `GaussianProblem`.
 
     Examples
     --------
@@ -133,16 +196,12 @@ class SideProblem(UnseenProblem):
 
     along: float
     side: Literal["opposite", "same"]
-    dimension: int = 256
-    samples: int = 256
-    train_norm: float = 2.0
     unseen_norm: float = 4.0
     half_separation: float = 2.0
     unseen_samples: int = 150
 
     def __post_init__(self) -> None:
-        super().__post_init__()
-        _check_sizes(self)
+        check_number("unseen_norm", self.unseen_norm, 0, _LARGEST)
         check_choice("side", self.side, ("opposite", "same"))
         if check_number("half_separation", self.half_separation, 0) > self.unseen_norm:
             raise refusal(
@@ -153,27 +212,18 @@ class SideProblem(UnseenProblem):
             raise refusal(
                 "along", self.along, f"be at most {most:.6g}, by side, half_separation, unseen_norm"
             )
+        super().__post_init__()
 
     @property
     def _rest(self) -> float:
         return float(np.sqrt(max(self.unseen_norm**2 - self.half_separation**2, 0)))
 
-    @property
-    def sizes(self) -> tuple[int, int, int]:
-        """Training samples, input dimension, unseen samples."""
-        return self.samples, self.dimension, 2 * self.unseen_samples
-
-    def sample(self, rng: np.random.Generator) -> UnseenData:
-        """Draw training and unseen samples."""
+    def _means(self) -> np.ndarray:
         a, h, rest = self.along, self.half_separation, self._rest
         if self.side == "opposite":
             across = np.sqrt(h**2 - a**2)
-            means = np.array([[a, across, rest], [-a, -across, rest]])
-        else:
-            means = np.array([[a, h, np.sqrt(rest**2 - a**2)], [a, -h, np.sqrt(rest**2 - a**2)]])
-        return gaussian_classes(
-            rng, self.dimension, self.samples, self.train_norm, means, self.unseen_samples
-        )
+            return np.array([[a, across, rest], [-a, -across, rest]])
+        return np.array([[a, h, np.sqrt(rest**2 - a**2)], [a, -h, np.sqrt(rest**2 - a**2)]])
 
     def summarised(self, results: xr.Dataset) -> xr.Dataset:
         """Return means over the two classes, which mirror each other."""
@@ -241,62 +291,3 @@ class RotationProblem(UnseenProblem):
     def summarised(self, results: xr.Dataset) -> xr.Dataset:
         """Return means over the two classes, which mirror each other."""
         return over_two_classes(results)
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class ImageProblem(UnseenProblem):
-    """Train on some classes of a set of images; the others are unseen.
-
-    Parameters
-    ----------
-    images : str, default "digits"
-        "digits", "mnist" or "fashion-mnist"; see `firstlight.data.load_images`.
-    classes : str, default "0,1"
-        The classes to train on, separated by commas.
-    per_class : int, default 100
-        Samples of each class.
-    **step
-        The fields of `Step`.
-
-    Examples
-    --------
-    >>> predicted = ImageProblem(classes="3,8", per_class=20).predict(0)
-    >>> predicted.sizes["class"], int(predicted.alignment.notnull().sum())
-    (10, 8)
-    """
-
-    images: str = "digits"
-    classes: str = "0,1"
-    per_class: int = 100
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_count("per_class", self.per_class, 2)
-        canonical_name(self.images, "images")
-        check_classes("classes", self.classes)
-
-    @property
-    def _classes(self) -> list[str]:
-        return [str(one) for one in check_classes("classes", self.classes)]
-
-    @property
-    def sizes(self) -> tuple[int, int, int]:
-        """Training samples, input dimension, unseen samples."""
-        return image_sizes(self.images, self.per_class, len(self._classes))
-
-    def sample(self, rng: np.random.Generator) -> UnseenData:
-        """Draw training and unseen samples, centred and scaled."""
-        return standardised(image_classes(rng, self.images, self._classes, self.per_class))
-
-    def summarised(self, results: xr.Dataset) -> xr.Dataset:
-        """Return all classes, the trained ones without values: so training sets can be laid side by side."""
-        trained = np.array([int(name) for name in self._classes])
-        every = np.union1d(results["class"].values, trained)
-        return results.reindex({"class": every, "other": every})
-
-
-def _check_sizes(problem: "Problem | SideProblem") -> None:
-    for name, least in (("dimension", 4), ("samples", 2), ("unseen_samples", 2)):
-        check_count(name, getattr(problem, name), least)
-    for name in ("train_norm", "unseen_norm"):
-        check_number(name, getattr(problem, name), 0, 1e150)  # its square is a number

@@ -1,4 +1,4 @@
-"""Many training sets of one set of images: rank correlations over unseen classes, averaged with intervals.
+"""Images: train on some of their classes, the others are unseen; and on one set of classes after another.
 
 All sets share the same few classes: the intervals are for other classes (`over_classes`), not for other sets.
 """
@@ -11,7 +11,7 @@ from typing import ClassVar
 import numpy as np
 import xarray as xr
 
-from firstlight.data.cache import canonical_name
+from firstlight.data.cache import canonical_name, check_classes
 from firstlight.data.unseen import UnseenData, image_classes, standardised
 from firstlight.maths.agreement import rank_agreement
 from firstlight.maths.checks import check_count
@@ -20,7 +20,7 @@ from firstlight.maths.refusals import check_instance
 from firstlight.maths.rng import RNGLike, SeedLike, generator
 from firstlight.measure.retrieval import recall_at_k
 from firstlight.study.problem import Cost
-from firstlight.unseen_classes.base import UnseenProblem, image_sizes
+from firstlight.unseen_classes.base import UnseenProblem
 from firstlight.unseen_classes.classes import predict_classes, simulate_classes
 from firstlight.unseen_classes.definitions.observables import RELATIONS
 from firstlight.unseen_classes.theory.retrieval import recall_from_gram
@@ -29,8 +29,88 @@ _SCORES = ("alignment", "elasticity", "recall_before", "recall")
 _BASELINES = ("similarity_raw_recall", "alignment_raw_recall")
 
 
+def image_sizes(images: str, per_class: int, trained: int) -> tuple[int, int, int]:
+    """Sizes of a problem on images of ten classes.
+
+    Examples
+    --------
+    >>> image_sizes("digits", 50, 2)
+    (100, 64, 400)
+    """
+    return per_class * trained, 64 if images == "digits" else 784, per_class * (10 - trained)
+
+
 @dataclass(frozen=True, eq=False, kw_only=True)
-class SetsProblem(UnseenProblem):
+class _Images(UnseenProblem):
+    """Samples of a set of images; fields as below."""
+
+    images: str = "digits"
+    per_class: int = 100
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_count("per_class", self.per_class, 2)
+        canonical_name(self.images, "images")
+
+    @property
+    def _classes(self) -> list[str]:
+        """The classes to train on."""
+        raise NotImplementedError
+
+    @property
+    def sizes(self) -> tuple[int, int, int]:
+        """Training samples, input dimension, unseen samples."""
+        return image_sizes(self.images, self.per_class, len(self._classes))
+
+    def sample(self, rng: np.random.Generator) -> UnseenData:
+        """Draw training and unseen samples, centred and scaled."""
+        return self._draw(rng, self._classes)
+
+    def _draw(self, rng: np.random.Generator, classes: list[str]) -> UnseenData:
+        return standardised(image_classes(rng, self.images, classes, self.per_class))
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ImageProblem(_Images):
+    """Train on some classes of a set of images; the others are unseen.
+
+    Parameters
+    ----------
+    images : str, default "digits"
+        "digits", "mnist" or "fashion-mnist"; see `firstlight.data.load_images`.
+    classes : str, default "0,1"
+        The classes to train on, separated by commas.
+    per_class : int, default 100
+        Samples of each class.
+    **step
+        The fields of `Step`.
+
+    Examples
+    --------
+    >>> predicted = ImageProblem(classes="3,8", per_class=20).predict(0)
+    >>> predicted.sizes["class"], int(predicted.alignment.notnull().sum())
+    (10, 8)
+    """
+
+    classes: str = "0,1"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_classes("classes", self.classes)
+
+    @property
+    def _classes(self) -> list[str]:
+        return [str(one) for one in check_classes("classes", self.classes)]
+
+    def summarised(self, results: xr.Dataset) -> xr.Dataset:
+        """Return all classes, the trained ones without values: so training sets can be laid side by side."""
+        trained = np.array([int(name) for name in self._classes])
+        every = np.union1d(results["class"].values, trained)
+        return results.reindex({"class": every, "other": every})
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class SetsProblem(_Images):
     """Train on one set of classes after another; all other classes are unseen each time.
 
     Parameters
@@ -53,14 +133,10 @@ class SetsProblem(UnseenProblem):
 
     version: ClassVar[int] = 5
 
-    images: str = "digits"
     sets: str = "pairs"
-    per_class: int = 100
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_count("per_class", self.per_class, 2)
-        canonical_name(self.images, "images")
         check_instance("sets", self.sets, str)
         if any(not 2 <= len(set(one)) <= 7 for one in self._sets):
             raise ValueError(f"sets = {self.sets!r}: 'pairs', or sets of two to seven classes, as '0,1;2,3'")
@@ -72,16 +148,9 @@ class SetsProblem(UnseenProblem):
         return [[name.strip() for name in one.split(",") if name.strip()] for one in self.sets.split(";")]
 
     @property
-    def sizes(self) -> tuple[int, int, int]:
-        """Training samples, input dimension, unseen samples, of the first set."""
-        return image_sizes(self.images, self.per_class, len(self._sets[0]))
-
-    def sample(self, rng: np.random.Generator) -> UnseenData:
-        """Draw samples for the first set."""
-        return self._draw(rng, self._sets[0])
-
-    def _draw(self, rng: np.random.Generator, classes: list[str]) -> UnseenData:
-        return standardised(image_classes(rng, self.images, classes, self.per_class))
+    def _classes(self) -> list[str]:
+        """Those of the first set."""
+        return self._sets[0]
 
     def predict(self, rng: RNGLike | SeedLike = 0) -> xr.Dataset:
         """Theory for every set.
