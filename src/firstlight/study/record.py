@@ -168,19 +168,23 @@ def encode(value: Any, depth: int = 0) -> bytes:
     >>> encode(0.5)
     b'f20:0x1.0000000000000p-1'
     """
+    if (known := _EXACT.get(type(value))) is not None:  # nearly all of any content
+        return _framed(known[0], known[1](value))
     if depth > _DEPTH:
         raise ValueError(f"content is nested more than {_DEPTH} levels deep, or contains itself")
     if isinstance(value, np.generic):
-        value = _from_numpy(value)
-    for kinds, tag, text in _SCALARS:
-        if isinstance(value, kinds) and not isinstance(value, Enum):
-            return _framed(tag, text(value))
+        return encode(_from_numpy(value), depth)
+    plain = type(value) in (dict, list, tuple)
+    if not plain:
+        for kind, tag, text in _SCALARS:
+            if isinstance(value, kind) and not isinstance(value, Enum):
+                return _framed(tag, text(value))
     inner = functools.partial(encode, depth=depth + 1)
     if isinstance(value, Enum):
         return _framed(b"e", inner([_name(type(value)), value.name]))
     if isinstance(value, np.ndarray):
         return _framed(b"a", _array(value))
-    if is_dataclass(value) and not isinstance(value, type):
+    if not plain and is_dataclass(value) and not isinstance(value, type):
         if (by_name := _by_name(value)) is not None:
             return _framed(b"r", inner(by_name))
         content = {item.name: getattr(value, item.name) for item in fields(value) if _counts(value, item)}
@@ -206,15 +210,17 @@ def _counts(value: Any, item: "Field[Any]") -> bool:
     return item.compare and not unused
 
 
-_SCALARS: tuple[tuple[Any, bytes, Callable[[Any], bytes]], ...] = (
+_SCALARS: tuple[tuple[type, bytes, Callable[[Any], bytes]], ...] = (
     (types.NoneType, b"n", lambda value: b""),
     (bool, b"t", lambda value: b"1" if value else b"0"),
     (int, b"i", lambda value: str(int(value)).encode()),
     (float, b"f", lambda value: float.hex(float(value)).encode()),
     (complex, b"z", lambda value: f"{value.real.hex()},{value.imag.hex()}".encode()),
     (str, b"s", lambda value: str(value).encode("utf-8", "surrogatepass")),
-    ((bytes, bytearray), b"b", bytes),
+    (bytes, b"b", bytes),
+    (bytearray, b"b", bytes),
 )
+_EXACT = {kind: (tag, text) for kind, tag, text in _SCALARS}
 
 
 def _framed(tag: bytes, body: bytes) -> bytes:

@@ -6,7 +6,8 @@ import math
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
+from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -293,16 +294,24 @@ def _check_arms(arms: object) -> None:
             raise refusal(f"arms.{name}", arm, "be an Arm")
 
 
-def _check_fields(make: Callable[..., Any], given: Sequence[str]) -> None:
-    """Name a field that a factory does not have, with those that it has."""
+@lru_cache
+def _fields(make: Callable[..., Any]) -> tuple[str, ...] | None:
+    """Return the fields that a factory has; None if it takes any."""
     try:
         parameters = inspect.signature(make).parameters
-    except ValueError:  # a builtin has none
-        return
-    if not any(one.kind is one.VAR_KEYWORD for one in parameters.values()):
+    except ValueError:  # a builtin tells none
+        return None
+    return None if any(one.kind is one.VAR_KEYWORD for one in parameters.values()) else tuple(parameters)
+
+
+def _check_fields(make: Callable[..., Any], given: Sequence[str]) -> None:
+    """Name a field that a factory does not have, with those that it has."""
+    told_once = isinstance(make, (type, FunctionType))  # other callables may have no hash
+    known = (_fields if told_once else _fields.__wrapped__)(make)
+    if known is not None:
         for name in given:
-            if name not in parameters:
-                raise unknown("field", name, parameters)
+            if name not in known:
+                raise unknown("field", name, known)
 
 
 def build(name: str, factory: Reference, fixed: Mapping[str, Any], point: Mapping[str, Scalar]) -> Problem:
