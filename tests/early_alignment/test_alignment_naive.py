@@ -32,15 +32,16 @@ def plain_walk(X, y, w, sign):
 
 @pytest.mark.parametrize(
     ("n", "d", "mu", "balance"),
-    [(3, 2, 0.5, 0.5), (40, 3, 0.02, 0.3), (150, 12, 0.1, 0.5), (60, 90, 0.4, 1.0)],
+    [(3, 2, 0.5, 0.5), (40, 3, 0.02, 0.3), (150, 12, 0.1, 0.5), (60, 90, 0.4, 1.0), (2100, 4, 0.05, 0.5)],
 )
 def test_every_event_of_every_neuron(n, d, mu, balance):
     rng = np.random.default_rng(n)
     X, y = separable(n, d, mu, rng, balance=balance, norms=(0.3, 2.0))
-    W, signs = rng.normal(size=(12, d)), rng.choice([-1, 1], 12)
+    h = 12 if n < 1000 else 2
+    W, signs = rng.normal(size=(h, d)), rng.choice([-1, 1], h)
     path = align(X, y, W, signs)
     result = path.events
-    for j in range(12):
+    for j in range(h):
         events, w, log_norm = plain_walk(X, y, W[j], signs[j])
         mine = result[result["neuron"] == j]
         assert mine["datum"].tolist() == [datum for _, datum, _ in events]
@@ -52,6 +53,33 @@ def test_every_event_of_every_neuron(n, d, mu, balance):
             assert np.allclose(u, w, rtol=0, atol=1e-12)
             assert growth == pytest.approx(log_norm, abs=1e-11)
             assert ratio == pytest.approx(signs[j], abs=1e-12)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_turned_scaled_and_reordered_problems_have_the_same_paths(seed):
+    """Rotations of all, orders of data and neurons, and units of the data, which set the time."""
+    rng = np.random.default_rng(seed)
+    n, d, h = int(rng.integers(20, 300)), int(rng.integers(2, 9)), 10
+    if seed % 2:  # walls that attract: sliding, and data that flip many times
+        X, y = rng.normal(size=(n, d)), rng.choice([-1.0, 1.0], n)
+    else:
+        X, y = separable(n, d, 0.1, rng, norms=(0.2, 3.0))
+    W = rng.normal(size=(h, d))
+    v = rng.normal(size=h) if seed % 4 > 1 else rng.choice([-1, 1], h) * np.linalg.norm(W, axis=1)
+    path = align(X, y, W, second_layer=v)
+    turn = np.linalg.qr(rng.normal(size=(d, d)))[0]
+    data, neurons, unit = rng.permutation(n), rng.permutation(h), 2.0 ** rng.integers(-20, 20)
+    other = align(unit * (X @ turn)[data], y[data], (W @ turn)[neurons], second_layer=v[neurons])
+    np.testing.assert_array_equal(other.fate, path.fate[neurons])
+    np.testing.assert_array_equal(other.complete, path.complete[neurons])
+    assert len(other.events) == len(path.events)
+    # exact but for rounding, which the events of random data amplify
+    np.testing.assert_allclose(unit * other.entry_time, path.entry_time[neurons], rtol=1e-9)
+    np.testing.assert_allclose(unit * other.death_time, path.death_time[neurons], rtol=1e-9)
+    times = np.linspace(0, path.last_event, 6)
+    np.testing.assert_allclose(
+        other.direction(times / unit), (path.direction(times) @ turn)[:, neurons], atol=1e-8
+    )
 
 
 def test_norms_over_eleven_decades():

@@ -1,4 +1,4 @@
-"""Sprints: many plain events in a row, looking only at the data that can be met soon."""
+"""Sprints: many plain events in a row, looking only at the data that can be met next."""
 
 import numpy as np
 
@@ -10,134 +10,180 @@ from firstlight.early_alignment.theory.kernel.state import (
     dot,
     elapsed,
     inlined,
-    least,
     record,
+    reordered,
     second,
 )
 
 
 @compiled
-def sprint(data, neuron, move, v, imbalance, gain, until, time, log_norm, reach, numbers, which, count):  # type: ignore[no-untyped-def]
-    """Walk through plain events, looking only at the data that can be met soon; then bring all up to date.
+def sprint(data, neuron, move, v, imbalance, gain, until, time, log_norm, pace, numbers, which, count):  # type: ignore[no-untyped-def]
+    """Walk through plain events, looking only at the data that can be met next; then bring all up to date.
 
-    A flip changes no speed by more than ‖xᵢ‖‖xₖ‖. So data that would not be met within `reach` even if every
-    flip of the sprint drew them nearer need not be looked at. Whatever is not a single plain crossing ends
-    the sprint, and is left to the main walk. Lengths are in the unit of the sprint's start.
+    A flip changes no speed by more than ‖xᵢ‖‖xₖ‖. So each datum has a place before which it is not met, in
+    whatever way the flips of the sprint draw it nearer. Data wait in a heap by that place, and are looked at
+    when the walk may get there. Whatever is not a single plain crossing ends the sprint, and is left to the
+    main walk. Lengths are in the unit of the sprint's start; `pace` is the way from one event to the next.
     """
-    near, w, c = neuron.near, neuron.w, neuron.c
-    size = _within_reach(data, neuron, move, reach)
-    cc, wc, ww = dot(c, c), dot(w, c), dot(w, w)
-    walked, flips, most = 0.0, 0, min(BURST, len(which) - count)
+    X, near, w, c, side = data.X, neuron.near, neuron.w, neuron.c, neuron.side
+    cc, wc, ww, walked, flips = dot(c, c), dot(w, c), 1.0, 0.0, 0
+    most = min(BURST, max(8, int(0.25 * np.sqrt(cc) / data.longest)), len(which) - count)
+    reach = most * pace
+    size = _within_reach(data, neuron, move, reach, most * data.longest)
     while flips < most and neuron.tally[0] > 0:
         C, neuron.tally[2] = np.sqrt(cc), max(neuron.tally[2], cc)
-        k, first = _only_nearest(near, size, ROUNDING * C, ROUNDING / C)
+        i, first, speed, size, aside = _only_nearest(
+            data, neuron, move, size, walked, (most - flips) * data.longest, C
+        )
         a = wc / C
         blocked = v * a < 0 and imbalance + ww - a * a <= 1e-6 * ww  # where K would cancel, or v turn
-        if k < 0 or blocked or walked + first > reach or cc <= STALE * neuron.tally[2]:
+        if i < 0 or blocked or walked + first > reach or cc <= STALE * neuron.tally[2]:
             break
-        i, b = near.datum[k], -near.side[k] * move * near.speed[k]
+        b, square = -side[i] * move * speed, data.norms[i] ** 2
         gained = first * (2 * move * wc + first * cc)
-        ww_end, wc_end = ww + gained, wc + move * first * cc
-        if ww_end <= 1e-4 * ww:  # so near to 0 that ‖w‖² cancels
+        ww_end = ww + gained
+        if not 1e-4 < ww_end < 1e4:  # so near to 0 that ‖w‖² cancels, or too long for the unit
             break
         v_end = second(move, v, imbalance, ww_end, gained)
         later = time + elapsed(v, a, v_end, move * first * C, imbalance + ww - a * a) / (gain * C)
-        square = data.norms[i] ** 2
         share = move * b / square + neuron.level[i] - 0.5
         if (data.y[i] * move < 0 and abs(share) < 0.5 - ROUNDING) or later > until or later == np.inf:
             break
-        side = -near.side[k]
-        turn = data.y[i] * side
-        near.side[k], near.speed[k] = side, -near.speed[k]
-        _products(data, near, size, i)
-        _close_in(near, size, first, move * turn)
-        near.gap[k] = 0.0
+        side[i] = -side[i]
+        turn = data.y[i] * side[i]
+        for d in range(len(w)):
+            w[d] += move * first * c[d]
+            c[d] += turn * X[i, d]
+        wc += move * first * cc
         cc += turn * (2 * b + turn * square)
-        ww, wc, time, v, walked = ww_end, wc_end, later, v_end, walked + first
+        ww, time, v, walked = ww_end, later, v_end, walked + first
         near.flipped[flips], near.turn[flips], near.place[flips] = i, turn, walked
-        neuron.level[i], neuron.side[i], neuron.changed[0] = 0.5 + 0.5 * side, side, i
-        neuron.tally[0] += side
-        count = record(neuron, 1, time, log_norm, move * first, v, numbers, which, count)
         flips += 1
-    length = np.sqrt(ww)
-    _catch_up(w, c, data.X, near, flips, move, walked, 1 / length)
-    if len(data.gram):
+        back = walked if speed < most * data.longest * data.norms[i] else np.inf  # i may be met again
+        size = _wait(near, size, aside, i, back, reach)
+        neuron.level[i], neuron.changed[0] = 0.5 + 0.5 * side[i], i
+        neuron.tally[0] += side[i]
+        count = record(neuron, 1, time, log_norm, move * first, v, numbers, which, count)
+    length = np.sqrt(dot(w, w))
+    for d in range(len(w)):
+        w[d] /= length
+    if len(data.gram) and flips < len(w):
         _catch_up(neuron.q, neuron.b, data.gram, near, flips, move, walked, 1 / length)
     else:
         for k in range(len(neuron.q)):
-            neuron.q[k], neuron.b[k] = dot(data.X[k], w), dot(data.X[k], c)
+            neuron.q[k], neuron.b[k] = _gap_and_speed(X, k, w, c)
     pace = walked / (flips * length) if flips else 0.0
-    return v / length, imbalance / ww, time, log_norm + np.log(length), count, pace
+    return v / length, imbalance / length**2, time, log_norm + np.log(length), count, pace
 
 
 @compiled
-def _within_reach(data, neuron, move, reach):  # type: ignore[no-untyped-def]
-    """Copy the data that can be met within reach into `near`; return how many there are."""
-    near, count, slack, excess = neuron.near, 0, BURST * data.longest, neuron.ratio
+def _within_reach(data, neuron, move, reach, swing):  # type: ignore[no-untyped-def]
+    """Put the data that can be met within reach on the heap, if flips turn c by `swing`; return how many."""
+    key, datum, place, count = neuron.near.key, neuron.near.datum, neuron.ratio, 0
     side, q, b = neuron.side, neuron.q, neuron.b
     for k in range(len(q)):
-        excess[k] = side[k] * q[k] - reach * (slack * data.norms[k] - side[k] * move * b[k])
+        fastest = swing * data.norms[k] - side[k] * move * b[k]
+        gap = side[k] * q[k]
+        place[k] = (gap if gap > 0 else 0.0) / fastest if fastest > 0 else np.inf
     for k in range(len(q)):
-        near.datum[count] = k
-        count += excess[k] < 0
-    for m in range(count):
-        k = near.datum[m]
-        near.side[m], near.norm[m] = side[k], data.norms[k]
-        near.gap[m], near.speed[m] = side[k] * q[k], -side[k] * move * b[k]
+        datum[count] = k
+        count += place[k] <= reach
+    for k in range(count):
+        key[k] = place[datum[k]]
+    for k in range(count // 2 - 1, -1, -1):
+        _sink(key, datum, count, k)
     return count
 
 
-@inlined
-def _only_nearest(near, size, slowest, tie):  # type: ignore[no-untyped-def]
-    """Return the one datum whose wall comes first, and its distance; -1 if there is none, or a tie."""
-    gap, speed, norm, ratio = near.gap, near.speed, near.norm, near.ratio
-    for k in range(size):
-        ahead = gap[k] if gap[k] > 0 else 0.0
-        ratio[k] = ahead / speed[k] if speed[k] > slowest * norm[k] else np.inf
-    first, best, many = least(ratio[:size]), -1, 0
-    for k in range(size):
-        many += ratio[k] <= first + tie
-        best = k if ratio[k] == first else best
-    return (best if many == 1 and first < np.inf else -1), first
-
-
-@inlined
-def _products(data, near, size, i):  # type: ignore[no-untyped-def]
-    """Put the products of datum i with the data of the sprint into `near.row`."""
-    datum, row = near.datum, near.row
-    if len(data.gram):  # asked once, or the loop is not vectorised
-        column = data.gram[i]
-        for k in range(size):
-            row[k] = column[datum[k]]
-    else:
-        for k in range(size):
-            row[k] = dot(data.X[i], data.X[datum[k]])
-
-
-@inlined
-def _close_in(near, size, step, turn):  # type: ignore[no-untyped-def]
-    gap, speed, side, row = near.gap, near.speed, near.side, near.row
-    for k in range(size):
-        gap[k] -= step * speed[k]
-        speed[k] -= turn * side[k] * row[k]
+@compiled
+def _sink(key, datum, size, place):  # type: ignore[no-untyped-def]
+    """Let what stands at a place of the heap go down to where it belongs."""
+    heavy, who = key[place], datum[place]
+    child = 2 * place + 1
+    while child < size:
+        if child + 1 < size and key[child + 1] < key[child]:
+            child += 1
+        if key[child] >= heavy:
+            break
+        key[place], datum[place] = key[child], datum[child]
+        place, child = child, 2 * child + 1
+    key[place], datum[place] = heavy, who
 
 
 @compiled
-def _catch_up(position, velocity, rows, near, flips, move, walked, scale):  # type: ignore[no-untyped-def]
-    """Bring positions (q or w) and velocities (b or c) to the end of a sprint, four flips at a time."""
-    size = len(position)
-    for k in range(size):
-        position[k] += move * walked * velocity[k]
+def _rise(key, datum, size, new, who):  # type: ignore[no-untyped-def]
+    """Put one more on a heap of that size."""
+    place = size
+    while place > 0 and key[(place - 1) // 2] > new:
+        up = (place - 1) // 2
+        key[place], datum[place] = key[up], datum[up]
+        place = up
+    key[place], datum[place] = new, who
+
+
+@inlined
+def _only_nearest(data, neuron, move, size, walked, swing, C):  # type: ignore[no-untyped-def]
+    """Return the one datum whose wall comes first, its distance and speed; -1 if there is none, or a tie.
+
+    What was looked at is taken from the heap, whose new size is returned, and stands aside, with the place
+    before which it is not met.
+    """
+    key, datum, aside, later = neuron.near.key, neuron.near.datum, neuron.near.aside, neuron.near.later
+    first, next_, best, pace, many, tie = np.inf, np.inf, -1, 0.0, 0, ROUNDING / C
+    while size > 0 and key[0] - walked <= first + tie:
+        k = datum[0]
+        size -= 1
+        key[0], datum[0] = key[size], datum[size]
+        _sink(key, datum, size, 0)
+        gap, speed = _gap_and_speed(data.X, k, neuron.w, neuron.c)
+        gap, speed = max(neuron.side[k] * gap, 0.0), -neuron.side[k] * move * speed
+        distance = gap / speed if speed > ROUNDING * C * data.norms[k] else np.inf
+        fastest = speed + swing * data.norms[k]
+        aside[many], later[many] = k, walked + gap / fastest if fastest > 0 else np.inf
+        many += 1
+        if distance < first:
+            first, next_, best, pace = distance, first, k, speed
+        elif distance < next_:
+            next_ = distance
+    return (best if next_ > first + tie else -1), first, pace, size, many
+
+
+@inlined
+def _wait(near, size, aside, i, place, reach):  # type: ignore[no-untyped-def]
+    """Put back on the heap what stood aside, with datum i at a place of its own; return the heap's size."""
+    for k in range(aside):
+        who = near.aside[k]
+        new = place if who == i else near.later[k]
+        if new <= reach:
+            _rise(near.key, near.datum, size, new, who)
+            size += 1
+    return size
+
+
+@reordered
+def _gap_and_speed(X, k, w, c):  # type: ignore[no-untyped-def]
+    gap = speed = 0.0
+    for d in range(len(w)):
+        gap += X[k, d] * w[d]
+        speed += X[k, d] * c[d]
+    return gap, speed
+
+
+@compiled
+def _catch_up(q, b, gram, near, flips, move, walked, scale):  # type: ignore[no-untyped-def]
+    """Bring q = Xw and b = Xc to the end of a sprint by the Gram matrix, four flips at a time."""
+    for k in range(len(q)):
+        q[k] += move * walked * b[k]
     for m in range(flips, flips + 3):
         near.turn[m], near.place[m], near.flipped[m] = 0.0, 0.0, 0
     for m in range(0, flips, 4):
-        r0, r1 = rows[near.flipped[m]], rows[near.flipped[m + 1]]
-        r2, r3 = rows[near.flipped[m + 2]], rows[near.flipped[m + 3]]
+        r0, r1 = gram[near.flipped[m]], gram[near.flipped[m + 1]]
+        r2, r3 = gram[near.flipped[m + 2]], gram[near.flipped[m + 3]]
         t0, t1, t2, t3 = near.turn[m], near.turn[m + 1], near.turn[m + 2], near.turn[m + 3]
         d0, d1 = move * (walked - near.place[m]) * t0, move * (walked - near.place[m + 1]) * t1
         d2, d3 = move * (walked - near.place[m + 2]) * t2, move * (walked - near.place[m + 3]) * t3
-        for k in range(size):
-            position[k] += d0 * r0[k] + d1 * r1[k] + d2 * r2[k] + d3 * r3[k]
-            velocity[k] += t0 * r0[k] + t1 * r1[k] + t2 * r2[k] + t3 * r3[k]
-    for k in range(size):
-        position[k] *= scale
+        for k in range(len(q)):
+            q[k] += d0 * r0[k] + d1 * r1[k] + d2 * r2[k] + d3 * r3[k]
+            b[k] += t0 * r0[k] + t1 * r1[k] + t2 * r2[k] + t3 * r3[k]
+    for k in range(len(q)):
+        q[k] *= scale

@@ -7,7 +7,7 @@ import numpy as np
 
 from firstlight.maths.compiled import compiled as compile_
 
-BURST = 24  # events of a sprint
+BURST = 512  # events of a sprint, at most
 ROUNDING = 1e-13  # below this, relative to the natural scale, a speed or a distance is rounding
 ALONG = 1e-28  # squared distance of a unit vector from a line or a plane, below which it is there
 STALE = 1e-8  # c is formed anew when its square has fallen this far: sums keep the rounding of what has gone
@@ -20,8 +20,8 @@ Data = namedtuple("Data", "X gram norms longest y")
 # q = Xw, b = Xc; level: 1 on, 0 off, between: sliding; side: the same as +1, -1, 0; met, changed: data of one
 # event; tally: how many data act, how many of them slide, the largest ‖c‖² since c was formed.
 Neuron = namedtuple("Neuron", "w c q b level side ratio met changed tally near")
-# The data of a sprint side by side, and the flips on its way.
-Near = namedtuple("Near", "datum side norm gap speed ratio flipped turn place row")
+# A sprint's heap (keys, data), what is aside of it with its new keys, and the flips on the way.
+Near = namedtuple("Near", "key datum aside later flipped turn place")
 
 compiled = partial(compile_, error_model="numpy")
 inlined = partial(compile_, error_model="numpy", inline="always")
@@ -120,8 +120,8 @@ def set_level(data, neuron, i, new):  # type: ignore[no-untyped-def]
             b[k] += change * dot(data.X[k], data.X[i])
     for k in range(len(neuron.c)):
         neuron.c[k] += change * data.X[i, k]
-    neuron.tally[0] += (new > 0) - (neuron.level[i] > 0)
-    neuron.tally[1] += (new > 0 and new < 1) - (neuron.side[i] == 0)
+    neuron.tally[0] += int(new > 0) - int(neuron.level[i] > 0)
+    neuron.tally[1] += int(new > 0 and new < 1) - int(neuron.side[i] == 0)
     neuron.level[i] = new
     neuron.side[i] = 1.0 if new == 1 else (-1.0 if new == 0 else 0.0)
 

@@ -55,8 +55,8 @@ def trace(X, gram, y, W, Q, C, B, second, gain, until, numbers, which, counts, s
         longest = max(longest, norms[i])
     data = Data(X, gram, norms, longest, y)
     near = Near(
-        np.empty(n + 1, np.int64), np.empty(n), np.empty(n), np.empty(n), np.empty(n), np.empty(n),
-        np.empty(BURST + 4, np.int64), np.empty(BURST + 4), np.empty(BURST + 4), np.empty(n),
+        np.empty(n + 1), np.empty(n + 1, np.int64), np.empty(n, np.int64), np.empty(n),
+        np.empty(BURST + 4, np.int64), np.empty(BURST + 4), np.empty(BURST + 4),
     )  # fmt: skip
     level, side, ratio = np.empty(n), np.empty(n), np.empty(n)
     met, changed, tally = np.empty(n, np.int64), np.empty(n, np.int64), np.zeros(3)
@@ -141,8 +141,7 @@ def _walk(data, neuron, v, gain, until, numbers, which):  # type: ignore[no-unty
         going = tally[1] == 0 and first < np.inf
         while going:
             v, imbalance, time, log_norm, count, now = sprint(
-                data, neuron, move, v, imbalance, gain, until, time, log_norm, BURST * pace, numbers, which,
-                count,
+                data, neuron, move, v, imbalance, gain, until, time, log_norm, pace, numbers, which, count,
             )  # fmt: skip
             going = now > 0
             pace = now if going else pace
