@@ -41,10 +41,13 @@ def _degree(largest_correlation: float) -> int:
     return int(np.clip(np.ceil(np.log(_TOLERANCE) / np.log(largest_correlation)), 1, _LARGEST))
 
 
-def _normalised(activation: Activation, mean: np.ndarray, std: np.ndarray, degree: int) -> np.ndarray:
-    """Hermite coefficients over sqrt(j!), one row per neuron."""
+def _normalised(
+    activation: Activation, mean: np.ndarray, std: np.ndarray, degree: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Hermite coefficients over sqrt(j!), one row per neuron, and second moments."""
     root = np.exp(0.5 * gammaln(np.arange(1, degree + 2)))
-    return activation.moments(mean, std, degree) / root
+    found = activation.moments_and_square(mean, std, degree)
+    return found[..., :-1] / root, found[..., -1]
 
 
 def second_moments(activation: Activation, mean: np.ndarray, covariance: np.ndarray) -> np.ndarray:
@@ -76,7 +79,7 @@ def second_moments(activation: Activation, mean: np.ndarray, covariance: np.ndar
     rho = correlation(variance[:, None], variance[None, :], covariance)
     np.fill_diagonal(rho, 0.0)
     degree = _degree(float(np.max(np.abs(rho), initial=0.0)))
-    coefficients = _normalised(activation, mean, std, degree)
+    coefficients, square = _normalised(activation, mean, std, degree)
 
     def series(i: slice, j: slice) -> np.ndarray:
         part, total = rho[i, j].copy(), np.outer(coefficients[i, -1], coefficients[j, -1])
@@ -86,7 +89,6 @@ def second_moments(activation: Activation, mean: np.ndarray, covariance: np.ndar
         return total
 
     result = _tiled(series, len(variance))
-    square = activation.mean_square(mean, std)
     np.fill_diagonal(result, square)
     if degree == _LARGEST:
         share = _share_left(coefficients, square)
@@ -154,13 +156,12 @@ def cross_moments(
         return activation.dual(variance, link_variance, covariance)
     rho = correlation(variance, np.full_like(variance, link_variance), covariance)
     degree = _degree(float(np.max(np.abs(rho), initial=0.0)))
-    ours = _normalised(activation, mean, np.sqrt(variance), degree)
-    theirs = _normalised(link, np.asarray(link_mean), np.sqrt(np.asarray(link_variance)), degree)
+    ours, square = _normalised(activation, mean, np.sqrt(variance), degree)
+    theirs, link_square = _normalised(link, np.asarray(link_mean), np.sqrt(np.asarray(link_variance)), degree)
     result = (ours * theirs * rho[:, None] ** np.arange(degree + 1)).sum(axis=1)
     if degree == _LARGEST:
         std, link_std = np.sqrt(variance), np.sqrt(link_variance)
-        share = _share_left(ours, activation.mean_square(mean, std))
-        share *= _share_left(theirs, link.mean_square(link_mean, link_std))
+        share = _share_left(ours, square) * _share_left(theirs, link_square)
         hard = np.flatnonzero(np.abs(rho) * share > _REMAINDER ** (1 / (degree + 1)))
         one = np.ones(hard.size)
         result[hard] = _integrated(
@@ -324,8 +325,7 @@ class Tabulated:
 
     def _exact(self, activation: Activation, means: np.ndarray, stds: np.ndarray) -> np.ndarray:
         """Integrate the four expectations at the table's coordinates."""
-        at = self._place(means, stds)
-        return np.concatenate([activation.moments(*at, 2), activation.mean_square(*at)[..., None]], axis=-1)
+        return activation.moments_and_square(*self._place(means, stds), 2)
 
     def __call__(self, mean: np.ndarray, std: np.ndarray) -> tuple[np.ndarray, ...]:
         """Return the four expectations at arrays M and s that broadcast."""

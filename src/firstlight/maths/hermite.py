@@ -22,6 +22,8 @@ def hermite_values(degree: int, z: np.ndarray) -> Iterator[np.ndarray]:
     before, now = np.zeros_like(z), np.ones_like(z)
     for j in range(degree + 1):
         yield now
+        if j == degree:
+            return
         later = z * now
         later -= j * before
         before, now = now, later
@@ -64,20 +66,45 @@ def hermite_coefficients(
     >>> hermite_coefficients(lambda x: x**2, 3).tolist()
     [1.0000, 0.0000, 2.0000, 0.0000]
     """
+    return coefficients_and_square(function, degree, mean=mean, std=std, kinks=kinks)[..., :-1]
+
+
+def coefficients_and_square(
+    function: Function,
+    degree: int,
+    *,
+    mean: np.ndarray | float = 0.0,
+    std: np.ndarray | float = 1.0,
+    kinks: Kinks = (),
+) -> np.ndarray:
+    """Compute what `hermite_coefficients` does, and E[f(mean + std z)²] as the last one, of the same values.
+
+    Returns
+    -------
+    ndarray, shape S + (degree + 2,)
+
+    Examples
+    --------
+    >>> coefficients_and_square(lambda x: x**2, 2).tolist()
+    [1.0000, 0.0000, 2.0000, 3.0000]
+    """
     if not 0 <= degree <= 150:
         raise ValueError(f"degree = {degree}: must lie between 0 and 150")
     mean, std = np.broadcast_arrays(np.asarray(mean, float), np.asarray(std, float))
     flat_mean, flat_std = mean.ravel(), std.ravel()
-    result = np.empty((flat_mean.size, degree + 1))
+    result = np.empty((flat_mean.size, degree + 2))
     reach = REACH + 2 * np.sqrt(degree)  # He_j is of order one times its norm up to 2 sqrt(j)
     step = max(1, _CHUNK // _nodes(len(kinks), reach))
     for start in range(0, flat_mean.size, step):
         part = slice(start, start + step)
         z, w = rule(flat_mean[part], flat_std[part], kinks, reach=reach)
-        values = w * function(flat_mean[part, None] + flat_std[part, None] * z)
+        values = np.asarray(function(flat_mean[part, None] + flat_std[part, None] * z), float)
+        w *= values
+        values = np.broadcast_to(values, w.shape)  # a constant may be told by one number
         for j, polynomial in enumerate(hermite_values(degree, z)):
-            result[part, j] = np.einsum("in,in->i", values, polynomial)
-    return result.reshape(*mean.shape, degree + 1)
+            result[part, j] = np.einsum("in,in->i", w, polynomial)
+        result[part, -1] = np.einsum("in,in->i", w, values)
+    return result.reshape(*mean.shape, degree + 2)
 
 
 def mehler(first: np.ndarray, second: np.ndarray, correlation: np.ndarray | float) -> np.ndarray:

@@ -60,11 +60,16 @@ def panels(edges: np.ndarray, order: int) -> tuple[np.ndarray, np.ndarray]:
     nodes, weights = _legendre(order)
     flat = (*edges.shape[:-1], (edges.shape[-1] - 1) * order)
     z = (middle + half * nodes).reshape(flat)
-    return z, (half * weights).reshape(flat) * np.exp(-0.5 * z * z) / np.sqrt(2 * np.pi)
+    density = z * z
+    density *= -0.5
+    np.exp(density, out=density)
+    density *= (half * (weights / np.sqrt(2 * np.pi))).reshape(flat)
+    return z, density
 
 
 def _pieces(marks: Sequence[np.ndarray], shape: tuple[int, ...], reach: float, order: int) -> tuple:
     """Nodes and weights (standard normal, shape + (pieces * order,)) with the range cut at the marks."""
+    marks = [mark for mark in marks if (np.abs(mark) < reach).any()]  # beyond, pieces would be empty
     grid = np.linspace(-reach, reach, int(np.ceil(2 * reach / _SPACING)) + 1)
     cuts = np.empty((*shape, grid.size + len(marks)))
     cuts[..., : grid.size] = grid
@@ -76,11 +81,11 @@ def _pieces(marks: Sequence[np.ndarray], shape: tuple[int, ...], reach: float, o
 
 def _product_rule(
     mean: np.ndarray, factor: np.ndarray, kinks: Sequence[Kinks], order: int, reach: float = REACH
-) -> tuple[list[np.ndarray], list[np.ndarray], np.ndarray]:
+) -> tuple[list[np.ndarray], np.ndarray]:
     """Nodes of an iterated rule for x = mean + factor z, vectorised over leading axes.
 
     One coordinate after the other: the range of z_i is cut at the kinks of x_i, exactly, and at those of each
-    later x_j, around which x_j's remaining spread has blurred the kink. Returns z, x (lists over coordinates)
+    later x_j, around which x_j's remaining spread has blurred the kink. Returns z (a list over coordinates)
     and the weights.
     """
     batch, dim = factor.shape[:-2], factor.shape[-1]
@@ -93,7 +98,7 @@ def _product_rule(
 
         marks = []
         for j in range(i, dim):
-            centre = grown(mean[..., j]) + sum(grown(factor[..., j, n]) * z[n] for n in range(i))
+            centre = sum((grown(factor[..., j, n]) * z[n] for n in range(i)), start=grown(mean[..., j]))
             slope = grown(factor[..., j, i])
             spread = grown(np.sqrt((factor[..., j, i + 1 : j + 1] ** 2).sum(axis=-1)))
             with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
@@ -104,12 +109,19 @@ def _product_rule(
         nodes, weights = _pieces(marks, shape, reach, order)
         z = [a[..., None] for a in z] + [nodes]
         weight = weight[..., None] * weights
-    batchwise = [a.reshape(batch + (1,) * dim) for a in np.moveaxis(mean, -1, 0)]
-    x = [
-        batchwise[j] + sum(factor[..., j, n].reshape(batch + (1,) * dim) * z[n] for n in range(j + 1))
-        for j in range(dim)
+    return z, weight
+
+
+def _arguments(mean: np.ndarray, factor: np.ndarray, z: list[np.ndarray]) -> list[np.ndarray]:
+    """Return the coordinates of x = mean + factor z at the nodes."""
+    inner = (1,) * len(z)
+    return [
+        sum(
+            (factor[..., j, n].reshape(factor.shape[:-2] + inner) * z[n] for n in range(j + 1)),
+            start=mean[..., j].reshape(mean.shape[:-1] + inner),
+        )
+        for j in range(len(z))
     ]
-    return z, x, weight
 
 
 def rule(
@@ -139,7 +151,7 @@ def rule(
     """
     mean, std = np.broadcast_arrays(np.asarray(mean, float), np.asarray(std, float))
     _check_law(mean, std)
-    z, _, w = _product_rule(mean[..., None], std[..., None, None], [kinks], _ORDER[1], reach)
+    z, w = _product_rule(mean[..., None], std[..., None, None], [kinks], _ORDER[1], reach)
     return z[0], w
 
 
@@ -198,8 +210,8 @@ def expectation(
         factor = np.diag(spread) if covariance is None else _factor(np.asarray(covariance, float), dim)
 
     def total(order: int) -> tuple[np.ndarray, np.ndarray]:
-        _, x, w = _product_rule(mean_vector, factor, by_coordinate, order)
-        terms = w * np.asarray(function(*x), float)
+        z, w = _product_rule(mean_vector, factor, by_coordinate, order)
+        terms = w * np.asarray(function(*_arguments(mean_vector, factor, z)), float)
         axes = tuple(range(-dim, 0))
         return terms.sum(axis=axes), np.abs(terms).sum(axis=axes)
 
@@ -262,7 +274,9 @@ def pair_expectation(
     step = max(1, CHUNK // size)
     for start in range(0, q.size, step):
         part = factor[start : start + step]
-        _, (u, v), w = _product_rule(np.zeros((len(part), 2)), part, [kinks, other_kinks], _ORDER[2])
+        mean = np.zeros((len(part), 2))
+        z, w = _product_rule(mean, part, [kinks, other_kinks], _ORDER[2])
+        u, v = _arguments(mean, part, z)
         result[start : start + step] = np.einsum("inm,inm->i", w, first(u) * second(v))
     return result.reshape(shape)
 

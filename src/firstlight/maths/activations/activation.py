@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from firstlight.maths.activations import duals
 from firstlight.maths.equality import ByValue
-from firstlight.maths.hermite import hermite_coefficients
+from firstlight.maths.hermite import coefficients_and_square
 
 Function = Callable[[np.ndarray], np.ndarray]
 
@@ -103,7 +103,11 @@ class Activation(ByValue):
         >>> square.moments(1.0, 2.0, 2).tolist()  # (1 + 2z)² = 5 + 4z + 4(z² - 1)
         [5.0000, 4.0000, 8.0000]
         """
-        return hermite_coefficients(
+        return self.moments_and_square(mean, std, degree)[..., :-1]
+
+    def moments_and_square(self, mean: ArrayLike, std: ArrayLike, degree: int) -> np.ndarray:
+        """Compute `moments` and, as the last one, `mean_square`: both for the price of one."""
+        return coefficients_and_square(
             self.function, degree, mean=np.asarray(mean, float), std=np.asarray(std, float), kinks=self.kinks
         )
 
@@ -131,10 +135,7 @@ class Activation(ByValue):
 
     def mean_square(self, mean: ArrayLike, std: ArrayLike) -> np.ndarray:
         """Compute E[σ(mean + std z)²], element by element."""
-        return hermite_coefficients(
-            lambda z: self.function(z) ** 2, 0,
-            mean=np.asarray(mean, float), std=np.asarray(std, float), kinks=self.kinks,
-        )[..., 0]  # fmt: skip
+        return self.moments_and_square(mean, std, 0)[..., -1]
 
     def second_moment(self, scale: ArrayLike = 1.0) -> np.ndarray:
         """Compute E[σ(scale·z)²].

@@ -11,7 +11,7 @@ from math import comb, factorial
 import numpy as np
 from numpy.typing import ArrayLike
 
-from firstlight.maths.hermite import hermite_coefficients, mehler
+from firstlight.maths.hermite import coefficients_and_square, mehler
 from firstlight.maths.quadrature import pair_expectation, rule
 
 Function = Callable[[np.ndarray], np.ndarray]
@@ -167,8 +167,8 @@ def _by_quadrature(
     """Mehler's series where its remainder is negligible, iterated quadrature for the rest."""
     variances, index = np.unique(np.concatenate([q, p]), return_inverse=True)
     first, second = index[: q.size], index[q.size :]
-    coefficients = hermite_coefficients(function, _DEGREE, std=np.sqrt(variances), kinks=kinks)
-    square = hermite_coefficients(lambda z: function(z) ** 2, 0, std=np.sqrt(variances), kinks=kinks)[:, 0]
+    found = coefficients_and_square(function, _DEGREE, std=np.sqrt(variances), kinks=kinks)
+    coefficients, square = found[:, :-1], found[:, -1]
     rest = np.maximum(square - mehler(coefficients, coefficients, 1.0), 0)
     rho = correlation(q, p, c)
     error = np.abs(rho) ** (_DEGREE + 1) * np.sqrt(rest[first] * rest[second])

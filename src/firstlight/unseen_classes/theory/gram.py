@@ -6,7 +6,7 @@ import numpy as np
 from scipy.special import gammaln
 
 from firstlight.maths.activations import Activation
-from firstlight.maths.hermite import hermite_coefficients
+from firstlight.maths.hermite import coefficients_and_square
 
 _TILE = (
     256  # rows and columns of a tile: half a megabyte, so that the many passes of a dual stay in the cache
@@ -73,9 +73,8 @@ class _Coefficients:
     def of(cls, activation: Activation, variance: np.ndarray, slope: bool) -> "_Coefficients":
         function = activation.first if slope else activation.function
         std = np.sqrt(variance)
-        values = hermite_coefficients(function, _DEGREE, std=std, kinks=activation.kinks)
-        values /= np.exp(0.5 * gammaln(np.arange(_DEGREE + 1) + 1))
-        square = hermite_coefficients(lambda z: function(z) ** 2, 0, std=std, kinks=activation.kinks)[:, 0]
+        found = coefficients_and_square(function, _DEGREE, std=std, kinks=activation.kinks)
+        values, square = found[:, :-1] / np.exp(0.5 * gammaln(np.arange(_DEGREE + 1) + 1)), found[:, -1]
         return cls(variance, values, square, np.maximum(square - (values**2).sum(axis=1), 0))
 
     def __getitem__(self, key: tuple) -> "_Coefficients":
