@@ -4,7 +4,7 @@ import json
 import sys
 from pathlib import Path
 
-from firstlight.study.estimate import costs, costs_file, estimate
+from firstlight.study.dry_run import costs, costs_file, dry_run
 from firstlight.study.registry import studies, theories
 
 
@@ -17,7 +17,7 @@ def main(names: list[str]) -> None:
         if names and study.name not in names:
             continue
         for scale in dict.fromkeys(("quick", *study.scales)):
-            seconds = estimate(study.at(scale), workers=0, probe=study.at("quick")).seconds
+            seconds = dry_run(study.at(scale), workers=0, probe=study.at("quick")).seconds
             result[study.name][scale] = float(f"{seconds:.2g}")
             print(f"{study.name} {scale}: {seconds:.3g} s", flush=True)
     for theory in theories().values():

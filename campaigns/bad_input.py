@@ -34,11 +34,11 @@ from firstlight.data.parser import Formula
 from firstlight.data.separable import separable, toy, two_points
 from firstlight.data.structured import structured_data
 from firstlight.data.unseen import UnseenData, split_classes
+from firstlight.demo import Exponential
 from firstlight.maths import checks
 from firstlight.maths.activations import activation
 from firstlight.maths.losses import Loss
 from firstlight.one_step.families import by_share, by_width, images
-from firstlight.study.demo import Exponential
 from firstlight.study.spec import Arm, FigureSpec, Range, Refine, Scale
 from firstlight.study.sweep import Study
 from firstlight.unseen_classes.images import ImageProblem

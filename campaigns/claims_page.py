@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 
 from firstlight.show.claims import markdown, tally
-from firstlight.study.evidence import claimed, read, stale
+from firstlight.show.evidence import claimed, read, stale
 
 DOCS = Path(__file__).parents[1] / "docs"
 

@@ -51,7 +51,7 @@ from dataclasses import replace
 from firstlight.study.registry import study as find
 from firstlight.study.claims import claims_of
 from firstlight.study.run import run
-from firstlight.study.summary import summarise
+from firstlight.show.summary import summarise
 
 with tempfile.TemporaryDirectory() as folder:
     for name in sys.argv[1:]:

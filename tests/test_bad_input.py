@@ -14,8 +14,8 @@ from firstlight import early_alignment, one_step, unseen_classes
 from firstlight.data.files import load
 from firstlight.data.labels import Regression
 from firstlight.data.structured import structured_data
+from firstlight.demo import Exponential
 from firstlight.maths import checks
-from firstlight.study.demo import Exponential
 from firstlight.unseen_classes import Step, standardised
 from firstlight.unseen_classes.problem import RotationProblem
 

@@ -10,7 +10,7 @@ import typer
 from sphinx.application import Sphinx
 
 from firstlight.cli import app
-from firstlight.study.estimate import costs
+from firstlight.study.dry_run import costs
 from firstlight.study.registry import studies, theories
 
 

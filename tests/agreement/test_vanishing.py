@@ -10,11 +10,11 @@ import xarray as xr
 import firstlight
 from firstlight import one_step, phase_transition
 from firstlight.maths.scales import with_scales
+from firstlight.show.summary import summarise
 from firstlight.study.judge import judge
 from firstlight.study.run import run
 from firstlight.study.spec import Arm
 from firstlight.study.store import Store
-from firstlight.study.summary import summarise
 from firstlight.study.sweep import Study
 
 

@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from scipy.interpolate import LinearNDInterpolator
 
 import firstlight
-from firstlight.study.demo import Exponential
+from firstlight.demo import Exponential
 
 
 @dataclass(frozen=True)

@@ -344,7 +344,7 @@ def test_eight_tabs_at_once_each_get_their_own_curve(server):
 
 
 def test_claims_are_those_of_the_records_at_hand(server):
-    from firstlight.study.evidence import rows
+    from firstlight.show.evidence import rows
     from firstlight.study.registry import study
     from firstlight.study.run import run
     from firstlight.study.store import Store

@@ -9,7 +9,7 @@ import firstlight
 from firstlight import early_alignment, one_step, phase_transition, unseen_classes
 from firstlight.data.separable import separable
 from firstlight.data.unseen import image_classes
-from firstlight.study.demo import Exponential
+from firstlight.demo import Exponential
 
 
 @pytest.fixture

@@ -10,15 +10,16 @@ import xarray as xr
 from scipy import stats
 from typer.testing import CliRunner
 
+from firstlight import demo
 from firstlight.cli import app as main
 from firstlight.cli.study import app
 from firstlight.maths.intervals import exponent, over_classes, over_trials, rank_correlation
 from firstlight.show.chapter import compose
 from firstlight.show.claims import markdown
+from firstlight.show.evidence import claimed, read, rows_of, save, stale, version
 from firstlight.show.report import report
-from firstlight.study import demo, estimates
+from firstlight.study import estimates
 from firstlight.study.claims import Estimate, Statement, claims_of, judged, overall
-from firstlight.study.evidence import claimed, read, rows_of, save, stale, version
 from firstlight.study.toml import read_study
 
 YES = Estimate("yes", 0.5, 0.4, 0.6)

@@ -12,8 +12,9 @@ import pytest
 from tiny import THEORY
 from typer.testing import CliRunner
 
+from firstlight import demo
 from firstlight.cli.study import app
-from firstlight.study import demo, registry
+from firstlight.study import registry
 from firstlight.study.spec import Scale
 
 TOML = """
@@ -120,7 +121,7 @@ def test_the_list_tells_names_and_costs(monkeypatch):
     untimed = replace(demo.STUDY, name="demo/untimed", scales={"paper": Scale(trials=8)})
     known = {study.name: study for study in (demo.STUDY, untimed)}
     monkeypatch.setattr(registry, "studies", lambda: known)
-    monkeypatch.setattr("firstlight.study.estimate.costs", lambda: {"demo/rate": {"quick": 90.0}})
+    monkeypatch.setattr("firstlight.study.dry_run.costs", lambda: {"demo/rate": {"quick": 90.0}})
     rows = {row["name"]: row["scales"] for row in json.loads(call("list", "--json").stdout)}
     assert rows["demo/rate"]["quick"] == {"points": 3, "records": 15, "seconds": 90.0}
     assert rows["demo/untimed"]["paper"] == {"points": 3, "records": 27, "seconds": None}

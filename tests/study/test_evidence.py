@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from firstlight.study.evidence import read, stale
+from firstlight.show.evidence import read, stale
 
 ROOT = Path(__file__).parents[2]
 FILES = sorted((ROOT / "docs" / "evidence").glob("*.json"))

@@ -14,9 +14,9 @@ from firstlight.show.chapter import chapter
 from firstlight.show.figures import figure
 from firstlight.show.pictures import Mark, Picture, Trace
 from firstlight.show.save import save
+from firstlight.show.summary import export, summarise, table, tidy, verdict
 from firstlight.study.run import run
 from firstlight.study.spec import Arm, FigureSpec, Refine
-from firstlight.study.summary import export, summarise, table, tidy, verdict
 from firstlight.study.sweep import Study
 
 ARMS = {"experiment": Arm("simulate"), "theory": Arm("predict", {"bad_at": 2.0})}

@@ -213,7 +213,7 @@ def test_broken_plug_ins_are_named_and_skipped(tmp_path):
 
 FAULTY = """
 from firstlight.study import Arm, Study
-from firstlight.study.demo import Exponential
+from firstlight.demo import Exponential
 from firstlight.study.registry import Theory
 THEORY = Theory(name="faulty", title="t", question="q?", problems={"p": Exponential},
                 studies="faulty:STUDIES",
@@ -223,8 +223,8 @@ def raising(results):
 def study(name, problem, claims=None):
     return Study(f"faulty/{name}", "d", problem, axes={"rate": [1.0, 2.0]}, arms={"theory": Arm("predict")},
                  claims=claims)
-STUDIES = (study("unbuilt", "faulty:nowhere"), study("sound", "firstlight.study.demo:Exponential"),
-           study("judged", "firstlight.study.demo:Exponential", "faulty:raising"))
+STUDIES = (study("unbuilt", "faulty:nowhere"), study("sound", "firstlight.demo:Exponential"),
+           study("judged", "firstlight.demo:Exponential", "faulty:raising"))
 """
 
 

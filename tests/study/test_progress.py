@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from firstlight.study.demo import STUDY
+from firstlight.demo import STUDY
 from firstlight.study.engines import Serial
 from firstlight.study.run import advance
 from firstlight.study.schedule import Bar, progress_line

@@ -17,8 +17,9 @@ import xarray as xr
 from driver import environment
 from tiny import COUNT_THREADS, Tiny
 
+from firstlight import demo
 from firstlight.maths.rng import stream
-from firstlight.study import demo
+from firstlight.show.summary import summarise, table, verdict
 from firstlight.study.collect import collect, failures
 from firstlight.study.engines import Cluster, Local, Serial, engine
 from firstlight.study.record import address
@@ -26,7 +27,6 @@ from firstlight.study.run import advance, bisect, dataset, run
 from firstlight.study.schedule import Outcome
 from firstlight.study.spec import Arm, FigureSpec, Refine
 from firstlight.study.store import DamagedRecords, Store, StoreError
-from firstlight.study.summary import summarise, table, verdict
 from firstlight.study.sweep import Study
 
 STUDY = Study("tiny/x", "x", Tiny, axes={"rate": [0.5, 1.0, 2.0], "samples": [10, 100]}, trials=3)

@@ -29,8 +29,8 @@ def claims(
 ) -> None:
     """Judge every published claim: compute what is missing, print number, interval and verdict of each."""
     from firstlight.show.claims import citation, page
-    from firstlight.study.evidence import claimed, rows
-    from firstlight.study.evidence import save as keep
+    from firstlight.show.evidence import claimed, rows
+    from firstlight.show.evidence import save as keep
     from firstlight.study.run import run
     from firstlight.study.store import Store, StoreError
 
@@ -63,12 +63,12 @@ def claims(
 
 def _short(study: "Study", scale: str, minutes: float) -> bool:
     """Say whether a study takes at most so long, by its kept cost or a dry run; name one that does not."""
-    from firstlight.study.estimate import costs, estimate
+    from firstlight.study.dry_run import costs, dry_run
     from firstlight.study.problem import duration
 
     seconds = costs().get(study.name, {}).get(scale)
     if seconds is None:
-        seconds = estimate(study.at(scale), workers=1).seconds
+        seconds = dry_run(study.at(scale), workers=1).seconds
     if seconds > 60 * minutes:
         typer.echo(f"{study.name}: left out, about {duration(seconds)}", err=True)
     return seconds <= 60 * minutes

@@ -96,7 +96,7 @@ def _stored(study: "Study", scale: str, path: Path) -> "Iterator[tuple[Store, xr
 @legible
 def list_(as_json: AsJson = False) -> None:
     """Print the names of the catalogue, one line each, with the cost at each scale (seconds on one core)."""
-    from firstlight.study.estimate import costs
+    from firstlight.study.dry_run import costs
     from firstlight.study.problem import duration
     from firstlight.study.registry import studies
 
@@ -143,8 +143,8 @@ def run(
     as_json: AsJson = False,
 ) -> None:
     """Compute what is missing of a study; run it again to resume, with more trials to extend."""
+    from firstlight.study.dry_run import guard
     from firstlight.study.engines import engine
-    from firstlight.study.estimate import guard
     from firstlight.study.run import advance
     from firstlight.study.schedule import Bar
     from firstlight.study.store import Store
@@ -169,20 +169,20 @@ def run(
 
 
 def _dry_run(study: "Study", small: "Study", path: Path, workers: int | None, as_json: bool) -> None:
-    from firstlight.study.estimate import estimate
+    from firstlight.study.dry_run import dry_run
     from firstlight.study.store import Store
 
     if path.exists():
         with Store(path) as store:
-            forecast = estimate(study, store, workers, small)
+            forecast = dry_run(study, store, workers, small)
     else:
-        forecast = estimate(study, None, workers, small)
+        forecast = dry_run(study, None, workers, small)
     typer.echo(json.dumps(asdict(forecast), indent=2) if as_json else f"{study.name}: {forecast}")
 
 
 def _report(study: "Study", scale: str, store: "Store", outcome: "Outcome", as_json: bool) -> None:
+    from firstlight.show.summary import conclusions
     from firstlight.study.run import dataset
-    from firstlight.study.summary import conclusions
 
     results = dataset(study, store, scale=scale)
     if as_json:
@@ -200,7 +200,7 @@ def _report(study: "Study", scale: str, store: "Store", outcome: "Outcome", as_j
 
 def _conclude(study: "Study", results: "xr.Dataset") -> None:
     """Print the verdict, and each published claim with what decided it."""
-    from firstlight.study.summary import conclusions
+    from firstlight.show.summary import conclusions
 
     said = conclusions(study, results)
     typer.echo(said["verdict"])
@@ -254,8 +254,8 @@ def show(
     as_json: AsJson = False,
 ) -> None:
     """Print a study's numbers: means, standard errors, gaps, verdicts, failures, published claims."""
+    from firstlight.show.summary import conclusions, table
     from firstlight.study.collect import failures
-    from firstlight.study.summary import conclusions, table
 
     study = _study(name, scale, trials, seed)
     with _stored(study, scale, store) as (opened, results):
@@ -312,7 +312,7 @@ def export(
     output: Annotated[Path | None, typer.Option("--output", "-o", help="The file to write.")] = None,
 ) -> None:
     """Write every trial of a study to a file: NetCDF (a Dataset), Parquet or CSV (one row per value)."""
-    from firstlight.study.summary import export as write
+    from firstlight.show.summary import export as write
 
     study = _study(name, scale, trials, seed)
     with _stored(study, scale, store) as (_, results):

@@ -125,7 +125,7 @@ def predicted_map(
 
     Examples
     --------
-    >>> from firstlight.study.demo import Exponential
+    >>> from firstlight.demo import Exponential
     >>> found = predicted_map(Exponential(), {"rate": (0.5, 8.0), "samples": (10, 500)}, "mean", points=30)
     >>> print(found)
     mean over rate and samples, 30 points: 0.125 to 2, ±0.054 between points

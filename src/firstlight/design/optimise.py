@@ -117,7 +117,7 @@ def optimise(
 
     Examples
     --------
-    >>> from firstlight.study.demo import Exponential
+    >>> from firstlight.demo import Exponential
     >>> optimum = optimise(Exponential(rate=1.0, samples=10), {"rate": (0.5, 2.0)}, "mean")
     >>> optimum.best, optimum.border  # the mean is 1/rate
     ({'rate': 2.0}, ('rate',))

@@ -85,8 +85,8 @@ def take(emit: Emit, name: str, values: dict[str, Any]) -> None:
 
 def run(emit: Emit, name: str, values: dict[str, Any], path: str, confirmed: bool) -> None:
     """Compute what the store lacks of a page's study; emit the progress, and the points as they come."""
+    from firstlight.study.dry_run import dry_run
     from firstlight.study.engines import cores, engine
-    from firstlight.study.estimate import estimate
     from firstlight.study.problem import duration
     from firstlight.study.run import advance
     from firstlight.study.store import Store
@@ -99,7 +99,7 @@ def run(emit: Emit, name: str, values: dict[str, Any], path: str, confirmed: boo
         emit({"total": study.records, "done": held["stored"], "points": held["points"]})
         missing = study.records - held["stored"]
         if missing:
-            expected = estimate(study, store, 0)
+            expected = dry_run(study, store, 0)
             if expected.seconds > MOST:
                 raise ValueError(f"{duration(expected.seconds)} is too long for a page; copy it as a command")
             if expected.seconds > LONGEST and not confirmed:
@@ -133,7 +133,7 @@ class _Teller:
 
 def claims(emit: Emit, path: str) -> None:
     """Emit the published claims that the records at hand judge, study by study, and what waits for some."""
-    from firstlight.study.evidence import claimed, rows
+    from firstlight.show.evidence import claimed, rows
     from firstlight.study.store import Store
 
     waiting = claimed()

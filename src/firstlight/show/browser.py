@@ -12,7 +12,7 @@ import xarray as xr
 from firstlight.show import figures
 from firstlight.show.interactive import figure as interactive
 from firstlight.show.pictures import Picture, Trace, plain
-from firstlight.study.summary import planned, summarise
+from firstlight.show.summary import planned, summarise
 from firstlight.study.sweep import Study
 
 _DASHES = ("solid", "dash", "dot", "dashdot")
@@ -34,7 +34,7 @@ def panels(study: Study, results: xr.Dataset) -> list[dict[str, Any]]:
 
     Examples
     --------
-    >>> from firstlight.study import demo
+    >>> from firstlight import demo
     >>> [panel["layout"]["yaxis"]["title"]["text"] for panel in panels(demo.STUDY, demo.results())]
     ['mean', 'variance']
     """

@@ -8,14 +8,14 @@ import xarray as xr
 
 from firstlight.references import cite
 from firstlight.show.browser import panels
+from firstlight.show.evidence import Row, rows_of
 from firstlight.show.figures import figure
+from firstlight.show.summary import table, tally, verdict
 from firstlight.study.claims import Claim
 from firstlight.study.collect import failures
-from firstlight.study.evidence import Row, rows_of
 from firstlight.study.problem import Assumption
 from firstlight.study.run import run
 from firstlight.study.store import Store
-from firstlight.study.summary import table, tally, verdict
 from firstlight.study.sweep import Study
 
 if TYPE_CHECKING:
@@ -88,7 +88,7 @@ def chapter(
     Examples
     --------
     >>> import tempfile
-    >>> from firstlight.study import demo
+    >>> from firstlight import demo
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     chapter(demo.STUDY, "quick", f"{folder}/study.sqlite", workers=0).assumptions
     ['holds: many samples (samples = 1000)']
@@ -114,7 +114,7 @@ def compose(study: Study, results: xr.Dataset) -> Chapter:
 
     Examples
     --------
-    >>> from firstlight.study import demo
+    >>> from firstlight import demo
     >>> len(compose(demo.STUDY, demo.results()).table)
     6
     """

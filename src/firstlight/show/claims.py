@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from firstlight.references import entries
+from firstlight.show.evidence import Row
 from firstlight.study import registry
 from firstlight.study.claims import FAILS, HOLDS, IN_PART, UNDECIDED
-from firstlight.study.evidence import Row
 from firstlight.study.provenance import machine
 
 if TYPE_CHECKING:

@@ -10,8 +10,8 @@ import xarray as xr
 
 from firstlight.maths.drawing import THEORY
 from firstlight.show import style
+from firstlight.show.summary import observables, planned, summarise
 from firstlight.study.registry import resolve
-from firstlight.study.summary import observables, planned, summarise
 from firstlight.study.sweep import Study
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ def figure(study: Study, results: xr.Dataset) -> "Figure":
 
     Examples
     --------
-    >>> from firstlight.study import demo
+    >>> from firstlight import demo
     >>> len(figure(demo.STUDY, demo.results()).axes)
     2
     """

@@ -33,7 +33,7 @@ def measured(
 
     Examples
     --------
-    >>> from firstlight.study import demo
+    >>> from firstlight import demo
     >>> points = measured(demo.results(), "experiment", "mean", "rate", name="trials")
     >>> points.kind, len(points.x)
     ('points', 3)

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 from firstlight.show import foundation
 from firstlight.show.chapter import Chapter, chapter
 from firstlight.show.claims import environment, parts
+from firstlight.show.evidence import Row
 from firstlight.study import registry
-from firstlight.study.evidence import Row
 from firstlight.study.judge import AGREES, DIFFERS, UNDECIDED
 from firstlight.study.provenance import machine
 from firstlight.study.registry import Theory

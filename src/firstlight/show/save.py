@@ -7,7 +7,7 @@ import xarray as xr
 
 from firstlight.show import style
 from firstlight.show.figures import figure
-from firstlight.study.summary import table
+from firstlight.show.summary import table
 from firstlight.study.sweep import Study
 
 FORMATS = ("png", "svg", "pdf")
@@ -29,7 +29,7 @@ def save(study: Study, results: xr.Dataset, folder: str | os.PathLike[str]) -> l
     Examples
     --------
     >>> import tempfile
-    >>> from firstlight.study import demo
+    >>> from firstlight import demo
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     [path.name for path in save(demo.STUDY, demo.results(), folder)]
     ['demo-rate-quick.png', 'demo-rate-quick.svg', 'demo-rate-quick.pdf', 'demo-rate-quick.csv']

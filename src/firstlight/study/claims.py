@@ -279,7 +279,7 @@ def claims_of(study: "Study", results: xr.Dataset) -> list[Claim]:
     --------
     >>> from dataclasses import replace
     >>> from firstlight.maths.intervals import rank_correlation
-    >>> from firstlight.study import demo
+    >>> from firstlight import demo
     >>> def shorter(results):
     ...     rank = rank_correlation(*xr.broadcast(results["rate"], results["mean"].sel(arm="experiment")))
     ...     return [judged("waiting times fall with the rate", [Estimate("Spearman", *rank, side="below")])]

@@ -45,7 +45,7 @@ def collect(study: Study, store: Store, points: Iterable[Point] | None = None) -
     Examples
     --------
     >>> import tempfile
-    >>> from firstlight.study.demo import STUDY
+    >>> from firstlight.demo import STUDY
     >>> with tempfile.TemporaryDirectory() as folder, Store(f"{folder}/s.sqlite", write=True) as store:
     ...     str(collect(STUDY, store)["status"].values[0, 0, 0])
     'missing'
@@ -192,7 +192,7 @@ def failures(study: Study, store: Store, points: Iterable[Point] | None = None) 
     Examples
     --------
     >>> import tempfile
-    >>> from firstlight.study.demo import STUDY
+    >>> from firstlight.demo import STUDY
     >>> with tempfile.TemporaryDirectory() as folder, Store(f"{folder}/s.sqlite", write=True) as store:
     ...     failures(STUDY, store)
     []

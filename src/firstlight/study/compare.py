@@ -62,7 +62,7 @@ def compare(
 
     Examples
     --------
-    >>> from firstlight.study.demo import Exponential
+    >>> from firstlight.demo import Exponential
     >>> comparison = compare(Exponential(rate=2.0, samples=20_000), trials=8, rng=0)
     >>> float(comparison["mean_predicted"]), str(comparison["mean_verdict"].values), comparison["mean"].dims
     (0.5, 'agrees', ('trial',))
@@ -220,7 +220,7 @@ def scaling(
 
     Examples
     --------
-    >>> from firstlight.study.demo import Exponential
+    >>> from firstlight.demo import Exponential
     >>> rates = scaling(lambda n: Exponential(samples=n), 3, trials=800, rng=1)
     >>> rates["size"].values.tolist(), str(rates["variance_rate_note"].values)
     ([3, 6, 12], 'gap ~ size^(-1.06 ± 0.18)')

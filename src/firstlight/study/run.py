@@ -11,8 +11,8 @@ import numpy as np
 import xarray as xr
 
 from firstlight.study.collect import collect, fingerprint
+from firstlight.study.dry_run import guard
 from firstlight.study.engines import Engine, engine
-from firstlight.study.estimate import guard
 from firstlight.study.judge import trial_mean
 from firstlight.study.provenance import attributes, command, configuration
 from firstlight.study.schedule import Outcome, Schedule
@@ -55,7 +55,7 @@ def run(
     Examples
     --------
     >>> import tempfile
-    >>> from firstlight.study.demo import STUDY
+    >>> from firstlight.demo import STUDY
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     results = run(STUDY, f"{folder}/study.sqlite", workers=0)
     >>> results["mean"].sel(arm="theory", trial=0).values.tolist()
@@ -98,7 +98,7 @@ def advance(
     Examples
     --------
     >>> import tempfile
-    >>> from firstlight.study.demo import STUDY
+    >>> from firstlight.demo import STUDY
     >>> with tempfile.TemporaryDirectory() as folder, Store(f"{folder}/s.sqlite", write=True) as store:
     ...     advance(STUDY, store, engine(workers=0)).computed, advance(STUDY, store, engine(workers=0)).kept
     (15, 15)
@@ -131,7 +131,7 @@ def visited(study: Study, store: Store) -> list[Point]:
     Examples
     --------
     >>> import tempfile
-    >>> from firstlight.study.demo import STUDY
+    >>> from firstlight.demo import STUDY
     >>> with tempfile.TemporaryDirectory() as folder, Store(f"{folder}/s.sqlite", write=True) as store:
     ...     visited(STUDY, store) == list(STUDY.points())
     True
@@ -156,7 +156,7 @@ def dataset(study: Study, store: Store, *, scale: str = "quick") -> xr.Dataset:
     Examples
     --------
     >>> import tempfile
-    >>> from firstlight.study.demo import STUDY
+    >>> from firstlight.demo import STUDY
     >>> with tempfile.TemporaryDirectory() as folder, Store(f"{folder}/s.sqlite", write=True) as store:
     ...     dataset(STUDY, store).attrs["study"]
     'demo/rate'
@@ -188,7 +188,7 @@ def next_points(study: Study, store: Store, points: Sequence[Point]) -> list[Poi
     --------
     >>> import tempfile
     >>> from dataclasses import replace
-    >>> from firstlight.study.demo import STUDY
+    >>> from firstlight.demo import STUDY
     >>> from firstlight.study.run import run
     >>> study = replace(STUDY, refine=Refine("rate", "mean", "theory", budget=1))
     >>> with tempfile.TemporaryDirectory() as folder, Store(f"{folder}/s.sqlite", write=True) as store:

@@ -70,7 +70,7 @@ class Schedule:
     Examples
     --------
     >>> import tempfile
-    >>> from firstlight.study.demo import STUDY
+    >>> from firstlight.demo import STUDY
     >>> from firstlight.study.engines import Serial
     >>> done = Outcome()
     >>> with tempfile.TemporaryDirectory() as folder, Store(f"{folder}/s.sqlite", write=True) as store:

@@ -326,7 +326,7 @@ def build(name: str, factory: Reference, fixed: Mapping[str, Any], point: Mappin
 
     Examples
     --------
-    >>> build("demo/x", "firstlight.study.demo:Exponential", {"samples": 10}, {"rate": 2.0})
+    >>> build("demo/x", "firstlight.demo:Exponential", {"samples": 10}, {"rate": 2.0})
     Exponential(rate=2.0, samples=10)
     """
     where = ", ".join(f"{axis} = {value!r}" for axis, value in point.items())

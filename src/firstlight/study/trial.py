@@ -36,7 +36,7 @@ class Task:
 
     Examples
     --------
-    >>> from firstlight.study.demo import STUDY
+    >>> from firstlight.demo import STUDY
     >>> first = next(tasks(STUDY, STUDY.points()))
     >>> first.point, first.arm, first.trial
     ({'rate': 0.5}, 'experiment', 0)
@@ -96,7 +96,7 @@ def tasks(study: Study, points: Iterable[Point]) -> Iterator[Task]:
 
     Examples
     --------
-    >>> from firstlight.study.demo import STUDY
+    >>> from firstlight.demo import STUDY
     >>> len({task.address for task in tasks(STUDY, STUDY.points())}) == STUDY.records
     True
     """
@@ -125,7 +125,7 @@ def check(study: Study, most: int = 10_000) -> None:
 
     Examples
     --------
-    >>> from firstlight.study.demo import STUDY
+    >>> from firstlight.demo import STUDY
     >>> check(replace(STUDY, axes={"rate": [1.0, -1.0]}))
     Traceback (most recent call last):
     ...

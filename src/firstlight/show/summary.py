@@ -54,7 +54,7 @@ def summarise(study: Study, results: xr.Dataset) -> xr.Dataset:
 
     Examples
     --------
-    >>> from firstlight.study import demo
+    >>> from firstlight import demo
     >>> summarise(demo.STUDY, demo.results())["mean_verdict"].dims
     ('experiment', 'rate')
     """
@@ -112,7 +112,7 @@ def table(study: Study, results: xr.Dataset) -> "pd.DataFrame":
 
     Examples
     --------
-    >>> from firstlight.study import demo
+    >>> from firstlight import demo
     >>> table(demo.STUDY, demo.results())[["observable", "rate", "theory"]].head(3)
       observable  rate  theory
     0       mean   0.5     2.0
@@ -155,7 +155,7 @@ def tidy(study: Study, results: xr.Dataset) -> "pd.DataFrame":
 
     Examples
     --------
-    >>> from firstlight.study import demo
+    >>> from firstlight import demo
     >>> list(tidy(demo.STUDY, demo.results()).columns)
     ['observable', 'arm', 'rate', 'trial', 'value']
     """
@@ -184,7 +184,7 @@ def verdict(study: Study, results: xr.Dataset) -> str:
 
     Examples
     --------
-    >>> from firstlight.study import demo
+    >>> from firstlight import demo
     >>> print(verdict(demo.STUDY, demo.results()))
     mean: experiment agrees at 1 of 3 points (2 undecided, about 7 to 9 trials would decide); tolerance 5%
     variance: experiment undecided at 3 of 3 points (about 23 to 480 trials would decide); tolerance 5%
@@ -217,7 +217,7 @@ def tally(study: Study, results: xr.Dataset) -> dict[str, int]:
 
     Examples
     --------
-    >>> from firstlight.study import demo
+    >>> from firstlight import demo
     >>> tally(demo.STUDY, demo.results())
     {'agrees': 1, 'undecided': 5}
     """
@@ -286,7 +286,7 @@ def export(
     Examples
     --------
     >>> import tempfile
-    >>> from firstlight.study import demo
+    >>> from firstlight import demo
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     export(demo.STUDY, demo.results(), "csv", f"{folder}/rate.csv").name
     'rate.csv'

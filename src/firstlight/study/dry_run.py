@@ -28,7 +28,7 @@ _Place = tuple[str, tuple[Scalar, ...]]
 
 
 @dataclass(frozen=True)
-class Estimate:
+class DryRun:
     """What a study will cost.
 
     Attributes
@@ -44,7 +44,7 @@ class Estimate:
 
     Examples
     --------
-    >>> print(Estimate(4, 40, 40, 90.0, 3e8, 2e4, "calibrated"))
+    >>> print(DryRun(4, 40, 40, 90.0, 3e8, 2e4, "calibrated"))
     4 points, 40 records (40 missing): about 1.5 min, 300 MB of memory, 0.02 MB on disk (calibrated)
     """
 
@@ -72,9 +72,9 @@ class _Fit:
     body: float
 
 
-def estimate(
+def dry_run(
     study: Study, store: Store | None = None, workers: int | None = None, probe: Study | None = None
-) -> Estimate:
+) -> DryRun:
     """Predict the time and memory of a run, with a cost model that a few small trials calibrate.
 
     Parameters
@@ -92,8 +92,8 @@ def estimate(
 
     Examples
     --------
-    >>> from firstlight.study.demo import STUDY
-    >>> expected = estimate(STUDY, workers=2)
+    >>> from firstlight.demo import STUDY
+    >>> expected = dry_run(STUDY, workers=2)
     >>> expected.records, expected.missing, expected.note
     (15, 15, 'calibrated by small trials')
     """
@@ -117,7 +117,7 @@ def estimate(
     used = min(slots, max(round(missing), 1))  # a worker without work stays small
     processes = 1 + (used if workers != 0 else 0)
     known = all(need.known for need in needs)
-    return Estimate(
+    return DryRun(
         points=study.size + refined(study),
         records=(study.size + refined(study)) * (study.records // study.size),
         missing=round(missing),
@@ -276,14 +276,14 @@ def guard(study: Study, force: bool, workers: int | None = None) -> None:
     Examples
     --------
     >>> from dataclasses import replace
-    >>> from firstlight.study.demo import STUDY
+    >>> from firstlight.demo import STUDY
     >>> guard(replace(STUDY, trials=10**6), force=False)
     Traceback (most recent call last):
     ...
     ValueError: demo/rate: 3 points, 3000003 records ...; force it (--force) if you mean it
     """
     if study.records > MOST_RECORDS and not force:
-        raise ValueError(f"{study.name}: {estimate(study, None, workers)}; force it (--force) if you mean it")
+        raise ValueError(f"{study.name}: {dry_run(study, None, workers)}; force it (--force) if you mean it")
 
 
 def costs_file(theory: registry.Theory) -> Traversable | None:

@@ -7,7 +7,7 @@ import pytest
 import xarray as xr
 from tiny import Tiny
 
-from firstlight.study.estimate import Estimate, _calibrate, costs, estimate, guard
+from firstlight.study.dry_run import DryRun, _calibrate, costs, dry_run, guard
 from firstlight.study.problem import Cost, cost_of
 from firstlight.study.registry import studies
 from firstlight.study.run import run
@@ -39,20 +39,20 @@ def clock(monkeypatch):
         done.append(task.problem().samples)
         return replace(perform(task), seconds=1e-3 * done[-1])
 
-    monkeypatch.setattr("firstlight.study.estimate.perform", timed)
+    monkeypatch.setattr("firstlight.study.dry_run.perform", timed)
     return done
 
 
 def test_sizes_are_exact_and_finished_work_is_not_counted(tmp_path):
-    fresh = estimate(STUDY, None, workers=0)
+    fresh = dry_run(STUDY, None, workers=0)
     assert (fresh.points, fresh.records, fresh.missing) == (4, 16, 16)
     run(STUDY, tmp_path / "s.sqlite", workers=0)
     with Store(tmp_path / "s.sqlite") as store:
-        assert estimate(STUDY, store, workers=0).missing == 0
-        assert estimate(STUDY, store, workers=0).seconds == 0
-        assert estimate(replace(STUDY, trials=5), store, workers=0).missing == 8
+        assert dry_run(STUDY, store, workers=0).missing == 0
+        assert dry_run(STUDY, store, workers=0).seconds == 0
+        assert dry_run(replace(STUDY, trials=5), store, workers=0).missing == 8
     refined = replace(STUDY, refine=Refine("rate", "mean", "theory", budget=3))
-    assert estimate(refined, None, workers=0).points == 4 + 3 * 2
+    assert dry_run(refined, None, workers=0).points == 4 + 3 * 2
 
 
 @pytest.mark.usefixtures("clock")
@@ -72,7 +72,7 @@ def test_a_smaller_scale_calibrates_a_study_of_long_trials(clock):
         Study("tiny/x", "x", Long, axes={"samples": sizes}, trials=1, arms=arms)
         for sizes in ([20_000], [10, 50])
     )
-    assert estimate(long, None, workers=0, probe=small).seconds == pytest.approx(20, rel=1e-3)
+    assert dry_run(long, None, workers=0, probe=small).seconds == pytest.approx(20, rel=1e-3)
     assert set(clock) == {10, 50}
 
 
@@ -85,7 +85,7 @@ def test_a_busy_moment_does_not_mislead(monkeypatch):
         busy.append(samples)
         return replace(record, seconds=0.6 if samples == 20 and busy.count(20) == 1 else 0.15)
 
-    monkeypatch.setattr("firstlight.study.estimate.perform", timed)
+    monkeypatch.setattr("firstlight.study.dry_run.perform", timed)
     study = Study("tiny/x", "x", Tiny, axes={"samples": [10, 20, 40, 5000]}, arms={"sim": Arm("simulate")})
     fit = _calibrate([(float(t.problem().samples), 1.0, t) for t in tasks(study, study.points())])
     assert 0.1 < fit.fixed + fit.slope * 5000 < 0.3
@@ -93,7 +93,7 @@ def test_a_busy_moment_does_not_mislead(monkeypatch):
 
 def test_without_a_cost_every_point_counts_alike(monkeypatch):
     monkeypatch.delattr(Tiny, "cost")
-    assert "no cost model" in estimate(STUDY, None, workers=0).note
+    assert "no cost model" in dry_run(STUDY, None, workers=0).note
 
 
 def test_every_study_of_the_catalogue_has_been_timed():
@@ -112,7 +112,7 @@ def test_a_billion_points_are_refused_unless_forced(tmp_path):
     cube = Study("tiny/x", "x", Tiny, trials=1, axes={
         "rate": Range(1.0, 2.0, 1000), "samples": list(range(1, 1001)), "sleep": Range(1e-9, 1e-8, 1000),
     })  # fmt: skip
-    assert estimate(cube, None, workers=0).points == 10**9
+    assert dry_run(cube, None, workers=0).points == 10**9
 
 
 @pytest.mark.parametrize("values", [(0, 1), (-1, 1), (1, -1)])
@@ -122,4 +122,4 @@ def test_costs_are_positive(values):
 
 
 def test_in_words():
-    assert "about 2.8 h" in str(Estimate(1, 1, 1, 1e4, 1e9, 1e6, "n"))
+    assert "about 2.8 h" in str(DryRun(1, 1, 1, 1e4, 1e9, 1e6, "n"))
