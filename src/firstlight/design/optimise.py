@@ -7,11 +7,11 @@ from typing import Any
 
 import xarray as xr
 
-from firstlight.design.search import Search, short, variable
+from firstlight.design.search import Search, variable
 from firstlight.maths.checks import check_count
 from firstlight.maths.refusals import check_flag, check_instance, check_options, refusal
 from firstlight.maths.rng import RNGLike, SeedLike
-from firstlight.maths.shown import Shown
+from firstlight.maths.shown import Shown, short
 from firstlight.study.claims import Claim
 from firstlight.study.compare import seed_of
 from firstlight.study.problem import Problem

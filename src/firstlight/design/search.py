@@ -14,6 +14,7 @@ from scipy.optimize import minimize
 from firstlight.maths.intervals import over_trials
 from firstlight.maths.refusals import refusal, shown, unknown
 from firstlight.maths.rng import stream
+from firstlight.maths.shown import short
 from firstlight.study.claims import Claim, Estimate, judged
 from firstlight.study.compare import converged_only
 from firstlight.study.problem import is_conditional
@@ -301,8 +302,3 @@ class _Unpredicted(ValueError):
 
 def _places(values: xr.DataArray) -> str:
     return ", ".join(f"{name} = {shown(values[name].values.tolist())}" for name in values.dims)
-
-
-def short(value: Any) -> str:
-    """Return a value's text, of a number to four digits."""
-    return f"{value:.4g}" if isinstance(value, float) else shown(value)

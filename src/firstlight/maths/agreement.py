@@ -7,6 +7,7 @@ import xarray as xr
 from numpy.typing import ArrayLike
 from scipy.stats import rankdata
 
+from firstlight.maths.checks import check_count, check_number
 from firstlight.maths.rng import RNGLike, SeedLike, generator
 
 
@@ -40,10 +41,8 @@ def rank_agreement(
     >>> float(agreement.spearman), float(agreement.kendall_w), float(agreement.pearson)
     (1.000, 1.000, 0.981)
     """
-    if not 0 < level < 1:
-        raise ValueError(f"level = {level}: must lie in (0, 1)")
-    if isinstance(resamples, bool) or not isinstance(resamples, (int, np.integer)) or resamples < 0:
-        raise ValueError(f"resamples = {resamples!r}: must be an integer of at least 0")
+    check_number("level", level, above=0, below=1)
+    check_count("resamples", resamples, 0)
     table = _table(scores)
     random = generator(rng)
     if table.ndim == 3:  # scores, groups, items

@@ -6,8 +6,11 @@ A sweep must give the same numbers on one worker, on many, and after a resume. S
 
 import hashlib
 from collections.abc import Sequence
+from math import inf
 
 import numpy as np
+
+from firstlight.maths.checks import check_count
 
 RNGLike = np.random.Generator | np.random.BitGenerator | np.random.SeedSequence
 SeedLike = int | np.integer | Sequence[int] | np.ndarray | None
@@ -64,7 +67,6 @@ def stream(seed: int, *keys: Key) -> np.random.Generator:
     >>> bool(x == again.normal()), bool(x == other.normal())
     (True, False)
     """
-    if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or seed < 0:
-        raise ValueError(f"seed = {seed!r}: must be an integer of at least 0")
+    seed = check_count("seed", seed, 0, inf)
     words = [word for key in keys for word in _words(key)]
-    return np.random.default_rng(np.random.SeedSequence(int(seed), spawn_key=tuple(words)))
+    return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=tuple(words)))

@@ -51,6 +51,17 @@ class Shown:
         return f"<table><caption>{type(self).__name__}</caption>{rows}</table>"
 
 
+def short(value: Any) -> str:
+    """Return a value's text, of a number to four digits.
+
+    Examples
+    --------
+    >>> short(1 / 3), short("relu")
+    ('0.3333', 'relu')
+    """
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
+
+
 def _is_default(item: "Field[Any]", value: Any) -> bool:
     """Say whether a plain value is its field's default; arrays and the like are always shown."""
     plain = isinstance(value, (bool, int, float, str, tuple, type(None)))

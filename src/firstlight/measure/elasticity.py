@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike
 
 from firstlight.data.labelled import MEMORY, labelled, row_chunks
 from firstlight.maths.checks import check_matrix
+from firstlight.maths.refusals import check_choice
 
 
 def elasticity(
@@ -105,8 +106,7 @@ def local_elasticity(
     >>> local_elasticity([[4.0, -1.0], [-1.0, 1.0]], normalised=True).tolist()
     [[1.0, -0.5], [-0.5, 1.0]]
     """
-    if kind not in ("kernel", "relative"):
-        raise ValueError(f"kind = {kind!r}: must be 'kernel' or 'relative'")
+    check_choice("kind", kind, ("kernel", "relative"))
     if callable(model_or_kernel):
         if missing := [part for part in ("residual", "sgd") if not hasattr(model_or_kernel, part)]:
             raise ValueError(

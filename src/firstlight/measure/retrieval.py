@@ -14,6 +14,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from firstlight.data.labelled import MEMORY, Labelled, labelled, moderate, row_chunks
+from firstlight.maths.checks import check_count
+from firstlight.maths.refusals import check_choice
 from firstlight.maths.shown import Shown
 
 Metric = Literal["cosine", "euclidean", "inner"]
@@ -96,12 +98,9 @@ def recall_at_k(
     >>> recall_at_k([[0.0], [1.0], [1.1], [9.0]], ["a", "a", "b", "b"], metric="euclidean").hits.tolist()
     [1.0, 0.0, 0.0, 1.0]
     """
-    if isinstance(k, bool) or not isinstance(k, (int, np.integer)) or k < 1:
-        raise ValueError(f"k = {k!r}: must be an integer of at least 1")
-    if metric not in ("cosine", "euclidean", "inner"):
-        raise ValueError(f"metric = {metric!r}: must be 'cosine', 'euclidean' or 'inner'")
-    if precision not in ("double", "single"):
-        raise ValueError(f"precision = {precision!r}: must be 'double' or 'single'")
+    check_count("k", k)
+    check_choice("metric", metric, ("cosine", "euclidean", "inner"))
+    check_choice("precision", precision, ("double", "single"))
     data = moderate(labelled(features, labels, least=2))
     if data.counts.max() == 1:
         raise ValueError("labels: every class has one member only, so no sample has anybody to find")

@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike
 
 from firstlight.data.class_pairs import class_pairs, membership
 from firstlight.data.labelled import MEMORY, Labelled, labelled, moderate, row_chunks
+from firstlight.maths.refusals import check_choice
 
 Kind = Literal["inner", "cosine"]
 
@@ -40,8 +41,7 @@ def alignment(
     >>> alignment([[1, 0], [2, 0], [0, 3]], ["a", "a", "b"]).values.tolist()
     [[2.0, 0.0], [0.0, nan]]
     """
-    if kind not in ("inner", "cosine"):
-        raise ValueError(f"kind = {kind!r}: must be 'inner' or 'cosine'")
+    check_choice("kind", kind, ("inner", "cosine"))
     data = labelled(features, labels)
     data = moderate(data) if kind == "cosine" else data
     sums, squares, zeros = _class_sums(data, kind == "cosine", memory)

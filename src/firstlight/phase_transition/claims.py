@@ -9,6 +9,7 @@ import numpy as np
 import xarray as xr
 
 from firstlight.maths.intervals import exponent
+from firstlight.maths.shown import short
 from firstlight.study import estimates
 from firstlight.study.claims import Claim, Estimate, Statement, judged
 
@@ -184,7 +185,7 @@ def onset(results: xr.Dataset) -> list[Claim]:
     descents = onsets.sel(arm="descent")
     parts, finite = [], []
     for value in values:
-        at, name = {axis: value}, f"{axis.replace('_', ' ')} = {_word(value)}"
+        at, name = {axis: value}, f"{axis.replace('_', ' ')} = {short(value)}"
         limit, sized = (float(onsets.sel(arm=arm, **at).isel(trial=0)) for arm in ("limit", "finite"))
         error = float(results["delta_nn_sem"].sel(arm="limit", **at).isel(trial=0))
         onset = float(descents.sel(at).mean(skipna=False))
@@ -192,7 +193,7 @@ def onset(results: xr.Dataset) -> list[Claim]:
         parts.append(_over(f"{seen}, limit {_known(limit)}", descents.sel(at), limit, _NEAR, error))
         finite.append(_over(f"{seen}, V(t) {_known(sized)}", descents.sel(at), sized, _PREDICTED))
     change = xr.apply_ufunc(np.log, descents.sel({axis: values[-1]}) / descents.sel({axis: values[0]}))
-    label = f"{_word(values[-1])} over {_word(values[0])}"
+    label = f"{short(values[-1])} over {short(values[0])}"
     effect = estimates.mean(label, _of_all(change), border=_MATTERS, side="beyond")
     claims = [judged(SEPARATES, parts), judged(PREDICTED, finite)]
     if axis in DEPENDS:
@@ -245,7 +246,3 @@ def _half_time(curve: xr.DataArray) -> xr.DataArray:
     first, top = curve.isel(time=0), curve.max("time")
     reached = curve >= (first + top) / 2
     return curve["time"].isel(time=reached.argmax("time"))
-
-
-def _word(value: object) -> str:
-    return value if isinstance(value, str) else f"{value:g}"

@@ -1,11 +1,11 @@
 """What a reader of a page may change: numbers, names, formulas, points in a plane, a file of their own."""
 
-import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from firstlight.maths.checks import check_count, check_number
 from firstlight.maths.refusals import refusal, unknown
 
 _LONGEST = 200  # characters of a formula, as the parser has it, and positions of a set of handles
@@ -56,11 +56,10 @@ class Slider(Control):
 
     def clean(self, value: Any) -> float | int:
         """Return a number within the bounds."""
-        good = isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
-        if not good or not self.low <= value <= self.high or (self.whole and value != int(value)):
-            kind = "a whole number" if self.whole else "a number"
-            raise refusal(self.name, value, f"be {kind} from {self.low:g} to {self.high:g}")
-        return int(value) if self.whole else float(value)
+        if not self.whole:
+            return check_number(self.name, value, self.low, self.high)
+        given = int(value) if isinstance(value, float) and value.is_integer() else value
+        return check_count(self.name, given, int(self.low), int(self.high))
 
 
 @dataclass(frozen=True, kw_only=True)

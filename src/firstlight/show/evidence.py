@@ -16,6 +16,7 @@ from typing import Any, get_type_hints
 import xarray as xr
 
 from firstlight.maths.refusals import unknown
+from firstlight.maths.shown import short
 from firstlight.study import registry
 from firstlight.study.claims import Claim, Estimate, Statement, claims_of, judged
 from firstlight.study.provenance import machine
@@ -188,12 +189,8 @@ def sizes(study: Study) -> str:
 
 def _span(values: Sequence[Any]) -> str:
     if isinstance(values[0], (str, bool)) or len(values) < 3:
-        return ", ".join(map(_short, values))
-    return f"{_short(min(values))} to {_short(max(values))} ({len(values)} values)"
-
-
-def _short(value: Any) -> str:
-    return f"{value:.4g}" if isinstance(value, float) else str(value)
+        return ", ".join(map(short, values))
+    return f"{short(min(values))} to {short(max(values))} ({len(values)} values)"
 
 
 def version(study: Study) -> int:

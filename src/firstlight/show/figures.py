@@ -9,6 +9,7 @@ import numpy as np
 import xarray as xr
 
 from firstlight.maths.drawing import THEORY
+from firstlight.maths.shown import short
 from firstlight.show import style
 from firstlight.show.summary import observables, planned, summarise
 from firstlight.study.registry import resolve
@@ -63,7 +64,7 @@ def caption(study: Study, results: xr.Dataset) -> str:
     'demo/x: samples = 100; 4 trials, seed 0'
     """
     shown = {name: value for name, value in study.fixed.items() if isinstance(value, (int, float, str))}
-    sizes = [f"{name} = {_text(value)}" for name, value in shown.items() if not isinstance(value, bool)]
+    sizes = [f"{name} = {short(value)}" for name, value in shown.items() if not isinstance(value, bool)]
     failed = int((results["status"] == "failed").sum()) if "status" in results else 0
     grey = ["grey: no value"] if study.figure.y is not None else []
     words = [f"{study.trials} trials, seed {study.seed}"] + ([f"{failed} failed"] if failed else [])
@@ -93,7 +94,7 @@ def panels(study: Study, results: xr.Dataset) -> list[tuple[str, str, dict[str, 
     if spec.panels is None:
         return [(spec.label(name) if len(names) > 1 else "", name, {}) for name in names]
     return [
-        (f"{spec.label(spec.panels)} = {_text(value)}", name, {spec.panels: value})
+        (f"{spec.label(spec.panels)} = {short(value)}", name, {spec.panels: value})
         for name in names
         for value in results[spec.panels].values.tolist()
     ]
@@ -165,7 +166,7 @@ class Line:
         self.x = mean[x].values[mask]
         self.mean, self.sem = mean.values[mask], np.nan_to_num(sem.values[mask])
         if self.x.dtype.kind not in "iuf":
-            self.x = np.array([_text(value) for value in self.x.tolist()])
+            self.x = np.array([short(value) for value in self.x.tolist()])
 
 
 def _draw(ax: "Axes", study: Study, arm: str, line: Line, colour: str) -> None:
@@ -201,7 +202,7 @@ def families(study: Study, mean: xr.DataArray, x: str) -> list[tuple[str, str | 
     made: list[tuple[str, str | None, dict[str, Any]]] = []
     for colour, combination in zip(_palette(len(combinations)), combinations, strict=True):
         chosen = dict(zip(free, combination, strict=True))
-        label = ", ".join(f"{study.figure.label(dim)} = {_text(chosen[dim])}" for dim in named)
+        label = ", ".join(f"{study.figure.label(dim)} = {short(chosen[dim])}" for dim in named)
         made.append((label, colour, chosen))
     return made
 
@@ -288,7 +289,7 @@ def _map(ax: "Axes", values: xr.DataArray, study: Study, low: float, high: float
     mesh = ax.pcolormesh(*edges, np.ma.masked_invalid(values.values), cmap=style.HEAT, vmin=low, vmax=high)
     for dim, axis in ((x, ax.xaxis), (y, ax.yaxis)):
         if values[dim].dtype.kind not in "iuf":
-            axis.set_ticks(range(values.sizes[dim]), [_text(value) for value in values[dim].values.tolist()])
+            axis.set_ticks(range(values.sizes[dim]), [short(value) for value in values[dim].values.tolist()])
     _dress(ax, study, x, y, "")
     return mesh
 
@@ -306,7 +307,3 @@ def _edges(centres: np.ndarray, log: bool) -> np.ndarray:
     )
     borders = np.concatenate([ends[0], middle, ends[1]])
     return np.exp(borders) if log else borders
-
-
-def _text(value: Any) -> str:
-    return f"{value:.4g}" if isinstance(value, float) else str(value)

@@ -8,7 +8,7 @@ import numpy as np
 
 from firstlight.maths.activations import BUILT_IN
 from firstlight.maths.hermite import hermite_coefficients
-from firstlight.maths.quadrature import pair_expectation
+from firstlight.maths.quadrature import gauss_hermite, pair_expectation
 from firstlight.show import style
 from firstlight.show.chapter import Chapter
 
@@ -93,8 +93,8 @@ def accuracy() -> "tuple[Figure, pd.DataFrame]":
     relu, exact = BUILT_IN["relu"], 1 / np.sqrt(2 * np.pi)
     plain = []
     for count in counts:
-        z, w = np.polynomial.hermite_e.hermegauss(int(count))
-        plain.append(abs((w * relu(z)).sum() / w.sum() / exact - 1))
+        z, w = gauss_hermite(int(count))
+        plain.append(abs((w * relu(z)).sum() / exact - 1))
     split = max(abs(hermite_coefficients(relu, 0, kinks=[0.0])[0] / exact - 1), 1e-17)
     with style.use():
         figure = style.new()

@@ -9,6 +9,8 @@ from collections.abc import Callable
 from concurrent.futures import Executor, Future
 from typing import Any
 
+from firstlight.maths.checks import check_count
+
 _THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS")
 # Trials differ in size: loky would take a large one after a small one for a leak, warn, and start afresh.
 _WORKER = dict.fromkeys(_THREADS, "1") | {"LOKY_MAX_MEMORY_LEAK_SIZE": "1e15"}
@@ -168,8 +170,8 @@ def engine(
         return Engine(executor)
     if cluster is not None:
         return Cluster(cluster)
-    if workers is not None and (isinstance(workers, bool) or not isinstance(workers, int) or workers < 0):
-        raise ValueError(f"workers = {workers!r}: must be an integer of at least 0")
+    if workers is not None:
+        check_count("workers", workers, 0)
     return Serial() if workers == 0 else Local(workers or cores())
 
 

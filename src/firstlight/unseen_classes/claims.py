@@ -11,6 +11,7 @@ import xarray as xr
 from scipy.stats import t
 
 from firstlight.maths.intervals import exponent, over_classes, rank_correlation
+from firstlight.maths.shown import short
 from firstlight.study import estimates
 from firstlight.study.claims import Claim, Estimate, Side, Statement, judged
 
@@ -308,8 +309,7 @@ def _each(
         columns = [
             one if one is None or axis not in one.dims else one.sel({axis: value}) for one in (x, y, raw)
         ]
-        shown = value if isinstance(value, str) else f"{value:g}"
-        parts.append(_ranks(f"{label} {shown}", *columns))  # type: ignore[arg-type]
+        parts.append(_ranks(f"{label} {short(value)}", *columns))  # type: ignore[arg-type]
     return parts
 
 

@@ -1,6 +1,5 @@
 """Scikit-learn estimators: one gradient step of the first layer, then a ridge read-out."""
 
-from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
@@ -10,6 +9,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from firstlight.maths.activations import activation
+from firstlight.maths.checks import check_count, check_number
 from firstlight.network.two_layer import TwoLayer, features, ridge_readout
 
 
@@ -34,14 +34,10 @@ class _OneStep(BaseEstimator):
         self.random_state = random_state
 
     def _check(self) -> None:
-        if isinstance(self.width, bool) or not isinstance(self.width, Integral) or self.width < 1:
-            raise ValueError(f"width = {self.width!r}: must be an integer of at least 1")
+        check_count("width", self.width)
         for name in ("step_size", "ridge"):
-            value = getattr(self, name)
-            if not isinstance(value, Real) or not 0 <= value < np.inf:
-                raise ValueError(f"{name} = {value!r}: must be a number of at least 0")
-        if not isinstance(self.gradient_fraction, Real) or not 0 < self.gradient_fraction < 1:
-            raise ValueError(f"gradient_fraction = {self.gradient_fraction!r}: must lie between 0 and 1")
+            check_number(name, getattr(self, name), 0)
+        check_number("gradient_fraction", self.gradient_fraction, above=0, below=1)
 
     def _fit(self, x: np.ndarray, y: np.ndarray) -> None:
         """Fit on centred and scaled inputs and targets; the step and the read-out see different samples."""

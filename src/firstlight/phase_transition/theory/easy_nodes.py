@@ -13,7 +13,7 @@ import numpy as np
 from scipy.special import ndtr
 
 from firstlight.data.multi_index import MultiIndex
-from firstlight.maths.quadrature import sobol_normal
+from firstlight.maths.quadrature import legendre, sobol_normal
 from firstlight.phase_transition.theory.symmetry import rounding
 
 Part = tuple[np.ndarray, ...]  # labels, masses, first and second moments of slices
@@ -103,7 +103,7 @@ def _in_space(depends: Callable, e: int, rng: np.random.Generator) -> Nodes:
 class _Panel:
     """Gauss-Legendre nodes between two points, and the signal there."""
 
-    nodes, weights = np.polynomial.legendre.leggauss(_PANEL)
+    nodes, weights = legendre(_PANEL)
     # a cubic through every other node, at all nodes
     cubic = np.linalg.solve(np.vander(nodes[::2], 4).T, np.vander(nodes, 4).T).T
 

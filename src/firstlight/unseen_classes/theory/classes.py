@@ -10,7 +10,7 @@ from scipy.special import gammaln
 from firstlight.maths.activations import Activation
 from firstlight.maths.activations import activation as as_activation
 from firstlight.maths.checks import check_array, check_number, check_positive
-from firstlight.maths.quadrature import rule
+from firstlight.maths.quadrature import gauss_hermite, rule
 from firstlight.maths.refusals import check_choice
 from firstlight.unseen_classes.theory.heads import Head, head_rule
 
@@ -101,8 +101,8 @@ class _Side:
         self.sigma = sigma
         if outside and s > 0 and tau > 0:
             count = int(np.clip(24 * (1 + tau * s / np.sqrt(q)), 24, 200))
-            z, w = np.polynomial.hermite_e.hermegauss(count)
-            self.b, self.weights, inside = t + s * z, w / w.sum(), v
+            z, self.weights = gauss_hermite(count)
+            self.b, inside = t + s * z, v
         else:
             self.b, self.weights, inside = np.array([t]), np.ones(1), v + s**2
         self.std = np.sqrt(q + (tau * alpha) ** 2 * inside)
