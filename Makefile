@@ -99,9 +99,10 @@ bench-peers: pyproject.toml
 	$(ONE) .venv-peers/bin/python -m benchmarks.peers --save docs/measured/peers.json
 
 SECONDS ?= 600
+THEORIES = $(BIN)/python -c "from firstlight.study.registry import theories; print(*theories())"
 campaign: $(VENV)/.dev
 	mkdir -p out
-	for theory in early_alignment one_step phase_transition unseen_classes; do \
+	for theory in `$(THEORIES)`; do \
 	  $(BIN)/python campaigns/random_problems.py --count 25000 --only $$theory --seconds $(SECONDS) \
 	    --log out/$$theory.jsonl --save docs/measured/campaigns.json || failed=1; done; \
 	for kind in expressions files bits kills disk; do \
@@ -110,13 +111,12 @@ campaign: $(VENV)/.dev
 	exit $${failed:-0}
 
 claims: $(VENV)/.dev
-	for theory in early_alignment one_step phase_transition unseen_classes; do \
+	for theory in `$(THEORIES)`; do \
 	  $(BIN)/firstlight claims --theory $$theory --save docs/evidence/$${theory}_quick.json; done
-	for theory in one_step phase_transition; do \
-	  $(BIN)/firstlight claims --theory $$theory --scale medium --save docs/evidence/$${theory}_medium.json; done
-	$(BIN)/firstlight claims --theory phase_transition --scale paper --within 2 --save docs/evidence/phase_transition_paper.json
-	for theory in early_alignment unseen_classes; do \
-	  $(BIN)/firstlight claims --theory $$theory --scale paper --within 5 --save docs/evidence/$${theory}_paper.json; done
+	for file in docs/evidence/*_medium.json; do \
+	  $(BIN)/firstlight claims --theory `basename $$file _medium.json` --scale medium --save $$file; done
+	for file in docs/evidence/*_paper.json; do \
+	  $(BIN)/firstlight claims --theory `basename $$file _paper.json` --scale paper --within 5 --save $$file; done
 	$(BIN)/python campaigns/claims_page.py
 
 fingerprints: $(VENV)/.dev

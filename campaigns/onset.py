@@ -46,16 +46,16 @@ MODELS = {
     "plateau": Model(_EASY, Student("silu", 1.0, 0.8)),
 }
 PARTS = {  # what is asked: the size, and how
-    "descents, d = 200": (200, {"pilot_dimension": 200, "runs": RUNS[200]}),
+    "descents, d = 200": (200, {"pilot_dimension": 200, "trials": RUNS[200]}),
     "theory, d = 200": (200, {"method": "theory"}),
-    "pilot, d = 800": (800, {"pilot_dimension": 200, "runs": RUNS[200], "rng": 1}),
+    "pilot, d = 800": (800, {"pilot_dimension": 200, "trials": RUNS[200], "rng": 1}),
     "theory, d = 800": (800, {"method": "theory"}),
-    "descents, d = 800": (800, {"pilot_dimension": 800, "runs": RUNS[800], "rng": 2}),
+    "descents, d = 800": (800, {"pilot_dimension": 800, "trials": RUNS[800], "rng": 2}),
 }
 LARGE = {
-    "pilot, d = 2000": (2000, {"pilot_dimension": 200, "runs": RUNS[200], "rng": 1}),
+    "pilot, d = 2000": (2000, {"pilot_dimension": 200, "trials": RUNS[200], "rng": 1}),
     "theory, d = 2000": (2000, {"method": "theory"}),
-    "descents, d = 2000": (2000, {"pilot_dimension": 2000, "runs": RUNS[2000], "rng": 2}),
+    "descents, d = 2000": (2000, {"pilot_dimension": 2000, "trials": RUNS[2000], "rng": 2}),
 }
 
 

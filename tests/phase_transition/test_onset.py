@@ -18,7 +18,7 @@ BASE = Student("tanh_squared", 1.0, 0.8)
 
 @pytest.fixture(scope="module")
 def by_pilot():
-    return onset(STEP, BASE, 0.25, 800, 100, pilot_dimension=100, runs=60)
+    return onset(STEP, BASE, 0.25, 800, 100, pilot_dimension=100, trials=60)
 
 
 def test_the_onset_of_the_base_model(by_pilot):
@@ -54,7 +54,7 @@ def test_onset_grows_as_the_logarithm_of_the_dimension():
 
 def test_half_succeed_at_the_onset():
     # a pilot at the size itself needs no law: half of other descents must succeed there
-    result = onset(STEP, BASE, 0.25, 60, 60, pilot_dimension=60, runs=120)
+    result = onset(STEP, BASE, 0.25, 60, 60, pilot_dimension=60, trials=120)
     law, rng = MultiIndex(STEP), np.random.default_rng(1)
     size = round(result.value * 60), 60
     wins = [
@@ -67,16 +67,16 @@ def test_half_succeed_at_the_onset():
 
 def test_what_cannot_be_told_is_refused():
     easy = "tanh(0.5*z1 + 1.5*(z2**2 - 1))"
-    refused = onset(easy, Student("gelu", 1.0, 0.8), 0.25, 800, 20, pilot_dimension=50, runs=8)
+    refused = onset(easy, Student("gelu", 1.0, 0.8), 0.25, 800, 20, pilot_dimension=50, trials=8)
     assert "easy direction" in refused.refused
     assert np.isnan(refused.value)
-    far = onset(STEP, BASE, 0.25, 10_000, 20, pilot_dimension=50, runs=8)
+    far = onset(STEP, BASE, 0.25, 10_000, 20, pilot_dimension=50, trials=8)
     assert "too far from the pilot" in far.refused
     # GELU on the base target finds nothing, whatever the number of samples
-    nothing = onset(STEP, Student("gelu", 1.0, 0.8), 0.25, 60, 20, pilot_dimension=60, runs=8)
+    nothing = onset(STEP, Student("gelu", 1.0, 0.8), 0.25, 60, 20, pilot_dimension=60, trials=8)
     assert "hardly a descent succeeds" in nothing.refused or "plateau" in nothing.refused
     # the reason is named: even from a large overlap SiLU ends below the level
-    plateau = onset(STEP, Student("silu", 1.0, 0.8), 0.25, 60, 40, pilot_dimension=60, runs=8)
+    plateau = onset(STEP, Student("silu", 1.0, 0.8), 0.25, 60, 40, pilot_dimension=60, trials=8)
     assert "a plateau below the level" in plateau.refused
     assert plateau.details["plateau"] < 0.2
     for method in ("pilot", "theory"):
@@ -86,7 +86,7 @@ def test_what_cannot_be_told_is_refused():
     for change, message in (
         ({"method": "guess"}, "method = 'guess'"),
         ({"level": 1.0}, r"level = 1\.0"),
-        ({"runs": 1}, "runs = 1"),
+        ({"trials": 1}, "trials = 1"),
         ({"pilot_dimension": 1}, "pilot_dimension = 1"),
     ):
         with pytest.raises(ValueError, match=message):

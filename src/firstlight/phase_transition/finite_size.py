@@ -44,7 +44,7 @@ class Onset(Shown):
     refused : str
         Why no value is given; empty if one is.
     details : dict
-        What the value was made of: the pilot's `deltas`, `successes` and `runs`, or theory's two roots.
+        What the value was made of: the pilot's `deltas`, `successes` and `trials`, or theory's two roots.
     """
 
     value: float
@@ -65,7 +65,7 @@ def onset(
     level: float = 0.2,
     method: str = "pilot",
     pilot_dimension: int = 200,
-    runs: int = 100,
+    trials: int = 100,
     rng: RNGLike | SeedLike = 0,
 ) -> Onset:
     """Return n/d at which half of the descents in d dimensions find the hard directions within `steps`.
@@ -87,7 +87,7 @@ def onset(
     method : {"pilot", "theory"}
         Descents at `pilot_dimension` and the law, good to about 5 per cent; or V(t) and training from finite
         overlaps in the limit of many dimensions, good to about 8 per cent for up to some 100 steps.
-    pilot_dimension, runs : int
+    pilot_dimension, trials : int
         Of the pilot: its dimension, and descents at each of its samples per dimension.
     rng : SPEC 7 rng, default 0
 
@@ -99,7 +99,7 @@ def onset(
     --------
     >>> student = Student("tanh_squared", 1.0, 0.8)
     >>> target = "sign(abs(z1) - 1.4820733)"
-    >>> result = onset(target, student, 0.25, 80, 40, pilot_dimension=40, runs=24)
+    >>> result = onset(target, student, 0.25, 80, 40, pilot_dimension=40, trials=24)
     >>> bool(1 < result.value < 4), result.route, result.refused
     (True, 'pilot', '')
     """
@@ -111,14 +111,14 @@ def onset(
     check_choice("method", method, ("pilot", "theory"))
     least = max(law.directions, student.width) + 1
     check_count("pilot_dimension", pilot_dimension, least)
-    check_count("runs", runs, 2 * _STARTS)
+    check_count("trials", trials, 2 * _STARTS)
     if method == "theory":
         return _from_theory(law, student, training, dimension, steps, level, rng)
     easy = subspaces(law).easy
     hard = complement(easy, relevant_directions(law))
     if hard.shape[1] == 0:
         raise ValueError(f"target = {law.expression}: has no hard direction; all are learnt at once")
-    pilot = _Pilot(law, student, training, hard, pilot_dimension, steps, level, runs, rng)
+    pilot = _Pilot(law, student, training, hard, pilot_dimension, steps, level, trials, rng)
     return _from_pilot(pilot, easy, dimension)
 
 
@@ -183,11 +183,11 @@ class _Pilot:
 
     def __init__(
         self, law: MultiIndex, student: Student, training: Training, hard: np.ndarray, dimension: int,
-        steps: int, level: float, runs: int, rng: np.random.Generator,
+        steps: int, level: float, trials: int, rng: np.random.Generator,
     ) -> None:  # fmt: skip
         self.law, self.student, self.training, self.hard = law, student, training, hard
         self.d, self.steps, self.level, self.rng = dimension, steps, level, rng
-        self.sets, self.freedom = -(-runs // _STARTS), float(hard.shape[1])
+        self.sets, self.freedom = -(-trials // _STARTS), float(hard.shape[1])
 
     def successes(self, delta: float, sets: int) -> np.ndarray:
         """Return how many of the starts succeed on each set of data."""
@@ -225,10 +225,10 @@ class _Pilot:
         needed = np.log(2 * median / (nu * dimension))
         value = self._solve(deltas, table, needed)
         details = {
-            "deltas": deltas.tolist(), "successes": table.sum(axis=1).tolist(), "runs": _STARTS * self.sets
+            "deltas": deltas.tolist(), "successes": table.sum(axis=1).tolist(), "trials": _STARTS * self.sets
         }  # fmt: skip
         if np.isnan(value):
-            why = "success does not rise steadily with the samples over the pilot's range; take more runs"
+            why = "success does not rise steadily with the samples over the pilot's range; take more trials"
             return _refused("pilot", nu, why, **details)
         plateau = self.end(value)
         if plateau < self.level:

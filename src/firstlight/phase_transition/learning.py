@@ -48,7 +48,7 @@ class LearningProblem(TrainedModel):
         super().__post_init__()
         for name in ("steps", "theory_steps"):
             check_count(name, getattr(self, name), 2, MOST_STEPS)
-        self.check_sizes(self.samples_per_dimension, self.dimension, max(self.steps, self.theory_steps))
+        self._check_sizes(self.samples_per_dimension, self.dimension, max(self.steps, self.theory_steps))
 
     def predict(self, rng: RNGLike | SeedLike = 0, *, draws: int = 1 << 12) -> xr.Dataset:
         """Predict from V(t), without a fit: a rule of thumb for finite d.
@@ -80,7 +80,7 @@ class LearningProblem(TrainedModel):
 
     def simulate(self, rng: RNGLike | SeedLike = None) -> xr.Dataset:
         """Train one network until it has found the hard directions; success is 0 or 1."""
-        time = self.found_at(self.samples_per_dimension, self.dimension, self.steps, generator(rng))
+        time = self._found_at(self.samples_per_dimension, self.dimension, self.steps, generator(rng))
         success = xr.DataArray(float(np.isfinite(time)), attrs={"binary": True})
         return xr.Dataset({"success": success, "escape_time": time})
 

@@ -104,7 +104,7 @@ class Model(ByValue):
             raise ValueError(f"width = {self.width}: second_layer = {self.second_layer!r} has another length")
         self.law, self.student  # noqa: B018 - bad fields are refused now
 
-    def check_dimension(self, dimension: int) -> None:
+    def _check_dimension(self, dimension: int) -> None:
         """Refuse a number of dimensions that leaves no room beside the hidden directions and the neurons."""
         least = max(self.law.directions, self.student.width) + 1
         if check_count("dimension", dimension) < least:
@@ -190,14 +190,14 @@ class TrainedModel(Model):
         """The algorithm."""
         return Training(**{item.name: getattr(self, item.name) for item in fields(Training)})
 
-    def check_sizes(self, delta: float, d: int, steps: int) -> None:
+    def _check_sizes(self, delta: float, d: int, steps: int) -> None:
         """Refuse sizes that leave no room for the directions, for a batch, or for the schedule."""
-        self.check_dimension(d)
+        self._check_dimension(d)
         samples = check_samples(delta, d)
         self.training.batch_size(round(samples))
         self.training.factors(check_count("steps", steps, 1, MOST_STEPS))
 
-    def supply(self, drawn: MultiIndexSample, rng: np.random.Generator) -> Callable[[int], tuple]:
+    def _supply(self, drawn: MultiIndexSample, rng: np.random.Generator) -> Callable[[int], tuple]:
         """Return what draws so many new samples with the same hidden directions."""
 
         def more(count: int) -> tuple[np.ndarray, np.ndarray]:
@@ -206,7 +206,7 @@ class TrainedModel(Model):
 
         return more
 
-    def found_at(self, delta: float, d: int, steps: int, rng: np.random.Generator) -> float:
+    def _found_at(self, delta: float, d: int, steps: int, rng: np.random.Generator) -> float:
         """Train one network; return the step at which it has found the hard directions, or NaN."""
         times, _ = escape_steps(
             self.student, self.law, self.directions.hard, self.training, (round(delta * d), d), steps,

@@ -117,7 +117,7 @@ def thresholds(values: Values) -> Iterator[Mapping[str, Picture]]:
     yield {"thresholds": _line(known, f"{limit}; the onset at d = {d} is being measured …")}
     try:
         measured = onset(problem.law, problem.student, _STEP_SIZE, d, _DESCENT,
-                      pilot_dimension=min(d, _PILOT), runs=40)  # fmt: skip
+                      pilot_dimension=min(d, _PILOT), trials=40)  # fmt: skip
         said = f"onset ± {measured.error:.2g}, from descents of {_DESCENT} steps at d = {min(d, _PILOT)}"
         known[f"onset at d={d}"] = measured.value
         if measured.refused:

@@ -57,7 +57,7 @@ class PhasesProblem(Problem):
         data = drawn.X, drawn.y
         path = descend(
             self.student, data, data, W, drawn.directions, self.training, self.steps,
-            times=default_times(self.steps), supply=self.supply(drawn, rng), rng=rng,
+            times=default_times(self.steps), supply=self._supply(drawn, rng), rng=rng,
         )  # fmt: skip
         size = np.einsum("tmm->t", path.gram)
         rows = []

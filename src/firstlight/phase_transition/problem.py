@@ -64,7 +64,7 @@ class Problem(TrainedModel):
         super().__post_init__()
         check_flag("hold_hard", self.hold_hard)
         check_flag("spectrum", self.spectrum)
-        self.check_sizes(self.samples_per_dimension, self.dimension, self.steps)
+        self._check_sizes(self.samples_per_dimension, self.dimension, self.steps)
         if self.spectrum and self.hold_hard:
             self.student.require_smooth()
 
@@ -163,7 +163,7 @@ class Problem(TrainedModel):
         path = descend(
             self.student, (drawn.X, drawn.y), (fresh.X, fresh.y), W, drawn.directions, self.training,
             self.steps, times=default_times(self.steps), held=hard if self.hold_hard else None,
-            supply=self.supply(drawn, rng), rng=rng,
+            supply=self._supply(drawn, rng), rng=rng,
         )  # fmt: skip
         norm = np.einsum("taa->ta", path.gram)
         cosine = (path.overlap**2).sum(axis=(1, 2)) / norm.sum(axis=1)

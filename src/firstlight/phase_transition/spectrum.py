@@ -50,7 +50,7 @@ class SpectrumProblem(Model):
     def __post_init__(self) -> None:
         super().__post_init__()
         self.student.require_smooth()
-        self.check_dimension(self.dimension)
+        self._check_dimension(self.dimension)
         check_samples(self.samples_per_dimension, self.dimension)
         check_count("bins", self.bins, 2)
         for name in ("low", "high"):

@@ -143,7 +143,7 @@ class ThresholdProblem(TrainedModel):
         check_count("theory_steps", self.theory_steps, 8, MOST_STEPS)
         check_count("steps", self.steps, 1, MOST_STEPS)
         check_increasing("samples_per_dimension", self.samples_per_dimension)
-        self.check_sizes(self.samples_per_dimension[0], self.dimension, max(self.theory_steps, self.steps))
+        self._check_sizes(self.samples_per_dimension[0], self.dimension, max(self.theory_steps, self.steps))
 
     @cached_property
     def training(self) -> Training:
@@ -187,7 +187,7 @@ class ThresholdProblem(TrainedModel):
         """Train at each of `samples_per_dimension` and report where success sets in, on a log scale."""
         rng = generator(rng)
         times = [
-            self.found_at(delta, self.dimension, self.steps, rng) for delta in self.samples_per_dimension
+            self._found_at(delta, self.dimension, self.steps, rng) for delta in self.samples_per_dimension
         ]
         return xr.Dataset({"delta_nn": self._onset(float(np.isfinite(times).sum()))})
 

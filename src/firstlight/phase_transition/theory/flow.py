@@ -51,7 +51,7 @@ def gradient_flow(
     target: MultiIndex | str,
     student: Student,
     samples_per_dimension: float,
-    time: float,
+    until: float,
     steps: int = 32,
     draws: int = 1 << 14,
     rng: RNGLike | SeedLike = 0,
@@ -63,7 +63,7 @@ def gradient_flow(
     ----------
     target, student, samples_per_dimension, draws, rng
         As for `dmft`.
-    time : float
+    until : float
         s at the end, positive: η times the number of steps.
     steps : int, default 32
         T of the coarser run.
@@ -81,10 +81,10 @@ def gradient_flow(
     >>> bool(loss[-1] < loss[0]), bool((error < 0.02).all())
     (True, True)
     """
-    check_positive("time", time)
+    check_positive("until", until)
     check_count("steps", steps, 1)
     coarse, fine = (
-        dmft(target, student, samples_per_dimension, time / count, count, draws, rng, times=(0,), **options)
+        dmft(target, student, samples_per_dimension, until / count, count, draws, rng, times=(0,), **options)
         for count in (steps, 2 * steps)
     )
-    return GradientFlow(np.linspace(0, time, steps + 1), coarse, fine)
+    return GradientFlow(np.linspace(0, until, steps + 1), coarse, fine)

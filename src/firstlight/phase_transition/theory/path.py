@@ -1,7 +1,7 @@
 """What a DMFT run leaves: losses, overlaps, covariances, and the laws from which spectra follow."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -69,23 +69,23 @@ class DmftPath(Shown):
     training: Training
     train_loss: np.ndarray
     test_loss: np.ndarray
-    train_error: np.ndarray
-    test_error: np.ndarray
-    covariance: np.ndarray
+    train_error: np.ndarray = field(repr=False)
+    test_error: np.ndarray = field(repr=False)
+    covariance: np.ndarray = field(repr=False)
     overlap: np.ndarray
-    hard_variance: np.ndarray
-    start_response: np.ndarray
-    second_layer: np.ndarray
-    biases: np.ndarray
-    offset: np.ndarray
-    times: tuple[int, ...]
+    hard_variance: np.ndarray = field(repr=False)
+    start_response: np.ndarray = field(repr=False)
+    second_layer: np.ndarray = field(repr=False)
+    biases: np.ndarray = field(repr=False)
+    offset: np.ndarray = field(repr=False)
+    times: tuple[int, ...] = field(repr=False)
     student: Student
-    sample: LabelSample
-    fields: np.ndarray
-    drawn: np.ndarray | None
-    dropped: float
-    runs: tuple["DmftPath", ...] = ()
-    unbounded: str = ""
+    sample: LabelSample = field(repr=False)
+    fields: np.ndarray = field(repr=False)
+    drawn: np.ndarray | None = field(repr=False)
+    dropped: float = field(repr=False)
+    runs: tuple["DmftPath", ...] = field(default=(), repr=False)
+    unbounded: str = field(default="", repr=False)
 
     def plot(self, ax: "Axes | None" = None) -> "Axes":
         """Draw the losses on the training samples and on fresh ones, step by step."""
