@@ -297,4 +297,4 @@ def test_the_examples_formula_is_the_integral_over_the_spectrum(monkeypatch):
         step = 1e-4 * ridge  # a central difference is off by about (step / ridge)², 1e-8
         ahead, behind = (stieltjes(ridge + sign * step, aspect)[0] for sign in (1, -1))
         assert slope == pytest.approx((behind - ahead) / (2 * step), rel=1e-6)
-    assert limiting_error(0.1, 0.5, 1.0, 0.5) == pytest.approx(0.42678, abs=5e-6)  # to the digits published
+    assert limiting_error(400, 800, 0.1, 1.0, 0.5) == pytest.approx(0.42678, abs=5e-6)  # as published

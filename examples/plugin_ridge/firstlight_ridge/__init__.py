@@ -17,9 +17,6 @@ THEORY = Theory(
             author="Dobriban, Edgar and Wager, Stefan",
             title="High-Dimensional Asymptotics of Prediction: Ridge Regression and Classification",
             journal="The Annals of Statistics",
-            volume="46",
-            number="1",
-            pages="247--279",
             year="2018",
         )
     },

@@ -14,7 +14,8 @@ def stieltjes(ridge: float, aspect: float) -> tuple[float, float]:
     return m, m * (1 + aspect * m) / (2 * aspect * ridge * m + b)
 
 
-def limiting_error(ridge: float, aspect: float, signal: float, noise: float) -> float:
+def limiting_error(dimension: int, samples: int, ridge: float, signal: float, noise: float) -> float:
     """Return σ² + σ²γ(m - λm′) + r²λ²m′: the noise, the variance and the bias."""
+    aspect = dimension / samples
     m, slope = stieltjes(ridge, aspect)
     return noise**2 * (1 + aspect * (m - ridge * slope)) + (signal * ridge) ** 2 * slope

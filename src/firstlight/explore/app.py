@@ -29,6 +29,7 @@ STATIC = Path(__file__).parent / "static"
 _LARGEST = 1 << 16  # bytes of a request's values
 _GRACE = 2.0  # seconds in which a page that is opened with the server may ask
 _CACHE = 1 << 26  # bytes of pictures that are remembered
+_CHILDREN = 4  # processes that compute pictures
 
 
 class Laboratory:
@@ -37,12 +38,10 @@ class Laboratory:
     Parameters
     ----------
     store : str
-    children : int
-        How many processes compute pictures.
     """
 
-    def __init__(self, store: str, children: int) -> None:
-        self.store, self.pool, self.runs = store, Pool(children), Runs(store)
+    def __init__(self, store: str) -> None:
+        self.store, self.pool, self.runs = store, Pool(_CHILDREN), Runs(store)
         self._known: OrderedDict[str, str] = OrderedDict()
         self._shared: dict[str, Shared] = {}
         self._size = 0
@@ -118,15 +117,13 @@ class Laboratory:
         self.runs.close()
 
 
-def application(store: str, children: int = 4) -> Starlette:
+def application(store: str) -> Starlette:
     """Return the web application.
 
     Parameters
     ----------
     store : str
         Where runs keep their records, and pages find them.
-    children : int, default 4
-        Processes that compute pictures.
 
     Returns
     -------
@@ -135,7 +132,7 @@ def application(store: str, children: int = 4) -> Starlette:
 
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
-        app.state.laboratory = Laboratory(store, children)
+        app.state.laboratory = Laboratory(store)
         try:
             yield
         finally:

@@ -14,9 +14,7 @@ from firstlight.explore.security import LOOPBACK, Guard
 from firstlight.explore.workers import kill_all
 
 
-def serve(
-    store: str, *, port: int = 8765, host: str = "", token: str = "", browser: bool = True, children: int = 4
-) -> None:
+def serve(store: str, *, port: int = 8765, host: str = "", token: str = "", browser: bool = True) -> None:
     """Serve until Ctrl-C.
 
     Parameters
@@ -31,8 +29,6 @@ def serve(
         What readers must know.
     browser : bool, default True
         Open the page.
-    children : int, default 4
-        Processes that compute.
     """
     if host and len(token) < 16:
         raise ValueError(
@@ -42,7 +38,7 @@ def serve(
     line = _listen(host or "127.0.0.1", port)
     port = line.getsockname()[1]
     hosts = [] if host else [f"{name}:{port}" for name in LOOPBACK]
-    guarded = Guard(application(store, children), hosts, token)
+    guarded = Guard(application(store), hosts, token)
     address = f"http://{host or '127.0.0.1'}:{port}/" + (f"?token={token}" if token else "")
     config = uvicorn.Config(
         guarded,

@@ -6,7 +6,7 @@ from typing import Any, Generic, Literal, TypeVar
 
 import numpy as np
 
-from firstlight.maths.checks import check_memory
+from firstlight.maths.checks import check_count, check_memory, check_positive
 from firstlight.maths.shown import Shown
 
 Value = TypeVar("Value")
@@ -84,7 +84,6 @@ def bracketing_root(
     high: float,
     *,
     tolerance: float = 1e-12,
-    max_iterations: int = 200,
 ) -> Solved[float]:
     """Find the root of a continuous function between two points where its sign differs (Brent's method).
 
@@ -95,9 +94,7 @@ def bracketing_root(
     low, high : float
         The bracket, ``low < high``; ``function`` must change sign on it.
     tolerance : float, default 1e-12
-        Relative width of the final bracket.
-    max_iterations : int, default 200
-        Steps before giving up with ``converged=False``.
+        Relative width of the final bracket; after 200 steps without it ``converged`` is False.
 
     Returns
     -------
@@ -113,7 +110,7 @@ def bracketing_root(
     from scipy.optimize import brentq  # here: what only asks for `Solved` starts 0.2 s sooner
 
     _check_bracket(low, high)
-    _check_budget(tolerance, max_iterations)
+    check_positive("tolerance", tolerance)
     at_low, at_high = float(function(low)), float(function(high))
     if np.isnan(at_low) or np.isnan(at_high) or at_low * at_high > 0:
         raise ValueError(
@@ -122,7 +119,7 @@ def bracketing_root(
         )
     value, report = brentq(
         function, low, high, xtol=1e-300, rtol=max(tolerance, 4 * np.finfo(float).eps),
-        maxiter=max_iterations, full_output=True, disp=False,
+        maxiter=200, full_output=True, disp=False,
     )  # fmt: skip
     residual = abs(float(function(value)))
     return Solved(float(value), residual, report.function_calls + 3, bool(report.converged))
@@ -165,7 +162,8 @@ def threshold(
     (1.414214, True)
     """
     _check_bracket(low, high)
-    _check_budget(tolerance, max_iterations)
+    check_positive("tolerance", tolerance)
+    check_count("max_iterations", max_iterations)
     if log and low <= 0:
         raise ValueError(f"low = {low}: must be positive when log=True")
     if happens(low):
@@ -186,13 +184,6 @@ def threshold(
 def _check_bracket(low: float, high: float) -> None:
     if not (np.isfinite(low) and np.isfinite(high) and low < high):
         raise ValueError(f"low = {low}, high = {high}: need finite numbers with low < high")
-
-
-def _check_budget(tolerance: float, max_iterations: int) -> None:
-    if not tolerance > 0:
-        raise ValueError(f"tolerance = {tolerance}: must be positive")
-    if max_iterations < 1:
-        raise ValueError(f"max_iterations = {max_iterations}: must be at least 1")
 
 
 def extreme_eigh(

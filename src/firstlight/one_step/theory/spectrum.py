@@ -111,8 +111,8 @@ def predicted_eigenvalues(
     return np.where(none, 0.0, np.sqrt(low * high)), known | none
 
 
-def uneven_energy(omega: np.ndarray, features: np.ndarray, outliers: int = 4) -> float:
-    """Return the relative spread of a sample's squared features outside the strongest directions.
+def uneven_energy(omega: np.ndarray, features: np.ndarray) -> float:
+    """Return the relative spread of a sample's squared features outside the four strongest directions.
 
     The equation above takes every sample's bulk to be equally large; this is 0 where that is exact.
 
@@ -122,8 +122,6 @@ def uneven_energy(omega: np.ndarray, features: np.ndarray, outliers: int = 4) ->
         The features' second moment.
     features : ndarray, shape (samples, k)
         Features of fresh samples.
-    outliers : int, default 4
-        How many directions to leave out, as far as there are more.
 
     Examples
     --------
@@ -131,6 +129,6 @@ def uneven_energy(omega: np.ndarray, features: np.ndarray, outliers: int = 4) ->
     0.80
     """
     _, directions = np.linalg.eigh(omega)
-    kept = directions[:, : max(len(omega) - outliers, 1)]
+    kept = directions[:, : max(len(omega) - 4, 1)]
     energy = ((features @ kept) ** 2).sum(axis=1)
     return float(energy.std() / max(energy.mean(), np.finfo(float).tiny))
