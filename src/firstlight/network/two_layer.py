@@ -94,6 +94,11 @@ class TwoLayer:
         return Parameters(self.first_layer, self.second_layer, self.bias, self.offset)
 
     @property
+    def scale(self) -> float:
+        """The scale s."""
+        return 1 / np.sqrt(self.first_layer.shape[-2]) if self.output_scale is None else self.output_scale
+
+    @property
     def head(self) -> np.ndarray:
         """The second layer with its scale, s w."""
         if self.output_scale is None:
@@ -192,8 +197,7 @@ class TwoLayer:
 
     def _pulled(self, hidden: np.ndarray, pull: np.ndarray) -> np.ndarray:
         """Return the gradient in w."""
-        scale = 1 / np.sqrt(hidden.shape[-1]) if self.output_scale is None else self.output_scale
-        return scale * (hidden.T @ pull if hidden.ndim == 2 else (pull[..., None] * hidden).sum(axis=0))
+        return self.scale * (hidden.T @ pull if hidden.ndim == 2 else (pull[..., None] * hidden).sum(axis=0))
 
 
 def _cached(x: np.ndarray) -> list[slice]:
