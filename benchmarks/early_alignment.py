@@ -130,7 +130,7 @@ def late_flow(name: str, X: np.ndarray, y: np.ndarray, h: int) -> Row:
     best = min(floors, key=floors.__getitem__)
     print(f"  {name}: " + ", ".join(f"{label} {1e3 * spent:.0f} ms" for label, spent in floors.items()))
     label = f"flow to t = 1e6, {name}, against SciPy's best, {best} (s)"
-    return label, measured, floors[best], measured / floors[best], "<= 1.5"
+    return label, measured, floors[best], measured / floors[best], "<= 1.2"
 
 
 def run() -> list[Row]:
@@ -143,9 +143,9 @@ def run() -> list[Row]:
         against_integrators(
             50, 20, 200, 5e-5, ">= 300", {"RK23": [1e-6, 1e-7, 1e-8], "DOP853": [1e-5, 1e-6]}
         ),
-        against_integrators(500, 100, 1000, 1e-3, ">= 10", CHEAP),
-        against_integrators(500, 100, 1000, 1e-3, ">= 10", CHEAP, outputs=32),
-        against_integrators(500, 100, 1000, 5e-5, ">= 10", {"RK23": [1e-6, 1e-7]}),
+        against_integrators(500, 100, 1000, 1e-3, ">= 1", CHEAP),
+        against_integrators(500, 100, 1000, 1e-3, ">= 1", CHEAP, outputs=32),
+        against_integrators(500, 100, 1000, 2e-5, ">= 30", {"RK23": [1e-6, 1e-7, 1e-8]}),
         against_integrators(5000, 20, 200, 1e-3, ">= 1", {"RK23": [1e-3, 3e-4, 1e-4, 3e-5]}),
         against_integrators(5000, 20, 200, 1e-5, ">= 20", {"RK23": [1e-5, 1e-6, 1e-7, 1e-8]}),
         *mnist(),

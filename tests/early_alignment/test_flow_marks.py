@@ -65,6 +65,25 @@ def test_t1_long_after_the_switch():
     assert before.t1 == np.inf  # one is still on its way at until
 
 
+@pytest.mark.parametrize("seed", range(2))
+def test_kinks_cost_a_few_steps_each(seed):
+    """Every flip after the switch is a kink; a method that does not stop there takes hundreds of steps."""
+    rng = np.random.default_rng(seed)
+    X, y = separable(6, 3, 0.2, rng=rng, norms=(0.5, 2))
+    W, s = rng.normal(size=(4, 3)), rng.choice([-1, 1], 4)
+    run = ea.flow(X, y, W, s, np.log(1e-3), until=9.0, observations=[0.0, 9.0])
+    slow, parts = cartesian(X, y, W, s, np.log(1e-3), 9.0)
+    f = parts(slow.y[:, -1])[2]
+    assert float(run.loss[-1]) == pytest.approx(
+        np.exp(-y * f).sum(), rel=1e-6
+    )  # kinks cost the slow one digits
+    flips = len(ea.align(X, y, W, s).events)
+    assert (
+        run.evaluations < 40 * flips + 1000
+    )  # a step, its dense output, and half a step that is thrown away
+    assert bool(run.converged)
+
+
 def test_a_neuron_in_the_other_class_s_region_has_not_arrived():
     X, y = np.array([[1, 0], [-1, 0.1]]), [1, -1]
     start = np.array([-1, 0.5])  # active on exactly the negative datum, with a positive sign

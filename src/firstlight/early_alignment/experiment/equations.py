@@ -1,6 +1,8 @@
 """The flow's equations in polar form, as they are and with walls that have a width, and their Jacobian."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -50,10 +52,35 @@ class Equations:
     loss: MarginLoss
     clock: Clock
 
+    @cached_property
+    def _norms(self) -> np.ndarray:
+        return np.linalg.norm(self.X, axis=1)
+
+    @cached_property
+    def _classes(self) -> tuple[np.ndarray, np.ndarray]:
+        return self.y > 0, self.y < 0
+
     def hard(self, tau: float, state: np.ndarray) -> np.ndarray:
         """Return dstate/dτ of the flow itself."""
         u, q, _, f = self._forward(state)
         return self._motion(u, (q > 0) * self._weights(tau, f))[0]
+
+    def piece(self, on: np.ndarray) -> Callable[[float, np.ndarray], np.ndarray]:
+        """Return dstate/dτ with that pattern of active data: smooth, and the same beyond the walls."""
+        h, D, X, y, offset = len(on), self.X.shape[1], self.X, self.y, self.clock.log_weight
+        acting = self.signs[:, None] * on
+
+        def slope(tau: float, state: np.ndarray) -> np.ndarray:
+            u = state[: h * D].reshape(h, D)
+            f = np.exp(np.minimum(2 * state[h * D :], EXPONENT)) @ (acting * (u @ X.T))
+            log_weight = self.loss.log_slope(y * f) + (offset + tau)
+            G = (acting * (y * np.exp(np.minimum(log_weight, EXPONENT)))) @ X
+            along, change = np.einsum("jd,jd->j", u, G), np.empty_like(state)
+            change[: h * D] = (G - along[:, None] * u).ravel()
+            change[h * D :] = along
+            return change
+
+        return slope
 
     def soft(self, tau: float, state: np.ndarray) -> np.ndarray:
         """Return dstate/dτ where walls have a width."""
@@ -61,9 +88,10 @@ class Equations:
         return self._motion(u, self._gates(q)[0] * self._weights(tau, f))[0]
 
     def look(self, state: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return which data are on for which neuron, and max |f| on the positive and the negative data."""
+        """Return cosines of neurons and data, and max |f| on the positive and the negative data."""
         _, q, _, f = self._forward(state)
-        return q > 0, np.array([np.abs(f[self.y == label]).max(initial=0.0) for label in (1, -1)])
+        size = np.abs(f)
+        return q / self._norms, np.array([size.max(initial=0.0, where=of) for of in self._classes])
 
     def jacobian(self, tau: float, state: np.ndarray) -> np.ndarray:
         """Return the derivative of `soft` in the state."""
@@ -101,7 +129,7 @@ class Equations:
 
     def _gates(self, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return how far each datum is on, and the derivative of that in q."""
-        walls, attracting = 2 * WALL * np.linalg.norm(self.X, axis=1), self.signs[:, None] * self.y < 0
+        walls, attracting = 2 * WALL * self._norms, self.signs[:, None] * self.y < 0
         share = np.clip(0.5 + q / walls, 0, 1)
         gates = np.where(attracting, share * share * (3 - 2 * share), q > 0)
         return gates, np.where(attracting, 6 * share * (1 - share) / walls, 0.0)

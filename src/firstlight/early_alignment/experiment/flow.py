@@ -124,7 +124,7 @@ def integrate(
     equations = Equations(X, y, signs, chosen, clock)
     first = np.concatenate([directions.ravel(), log_norms])
     run = solve(equations.hard, equations.look, first, clock.tau(times), tolerance,
-                implicit=equations.soft, jacobian=equations.jacobian)  # fmt: skip
+                piece=equations.piece, implicit=equations.soft, jacobian=equations.jacobian)  # fmt: skip
     u = run.path[:, : h * D].reshape(-1, h, D)
     u = u / np.linalg.norm(u, axis=2, keepdims=True)
     last, risen = float(clock.time(run.last_flip)), clock.time(run.risen)

@@ -1,18 +1,20 @@
 """Integration in log time, with what happens on the way: flips of data, and the rise of the outputs.
 
-An explicit method does almost all. Two things make it crawl: a network that slides along a wall meets a step
-function in every step, and at a finite minimum (labels that contradict each other) rates grow with t, so that
-the equations become stiff. The rest is then left to an implicit method (BDF).
+An explicit method does almost all. It would lose itself in the kinks where data flip; so it walks the smooth
+equations of one pattern, and begins anew where that ends. Two things make it crawl: a network that slides
+along a wall meets it again at once, and at a finite minimum (labels that contradict each other) rates grow
+with t, so that the equations become stiff. The rest is then left to an implicit method (BDF).
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 
 import numpy as np
 from scipy.integrate import BDF, DOP853, OdeSolver
+from scipy.optimize import brentq
 
 Slope = Callable[[float, np.ndarray], np.ndarray]
+Dense = Callable[[float], np.ndarray]
 Look = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]
 
 FITTED = 0.25  # |f| above which a class is said to be fitted
@@ -21,6 +23,11 @@ _PATIENCE, _STANDSTILL = 5000, 1e-2  # so many evaluations for so little log tim
 _STIFF, _ON_END = 6.1, 15  # where DOP853's stability on the real axis ends; steps on end that are that long
 _LARGEST = 3000  # unknowns up to which an implicit method, with its Jacobian, can be used
 _LONGEST = 1.0  # step of the implicit method: it must not leap to where rounding times the rate is large
+_MANY = 10_000  # pairs of neuron and datum from which on kinks are too many to be met one by one
+_BEYOND, _AT_ONCE = (
+    1e-10,
+    1e-7,
+)  # how far beyond a wall a datum flips, as a cosine; log time in which it returns
 _AT_REST = 3.0  # log time without any change after which nothing is left to change
 
 _WHY = {
@@ -65,6 +72,7 @@ def solve(
     taus: np.ndarray,
     tolerance: float,
     *,
+    piece: Callable[[np.ndarray], Slope] | None = None,
     implicit: Slope | None = None,
     jacobian: Slope | None = None,
 ) -> Solution:
@@ -75,20 +83,22 @@ def solve(
     rhs : callable
         The right-hand side, a function of τ and the state.
     look : callable
-        ``look(state)`` returns the pattern of active data, and max |f| of the two classes.
+        ``look(state)`` returns how far data are from their walls, positive if on, and max |f| of the classes.
     first : ndarray of shape (N,)
         The state at τ = 0.
     taus : ndarray of shape (T,)
         Output times, increasing; they have no influence on the steps, but for the last.
     tolerance : float
         Absolute.
+    piece : callable, optional
+        ``piece(pattern)`` returns the right-hand side where that pattern of active data stays, without kinks.
     implicit, jacobian : callable, optional
         What the implicit method is given instead of `rhs`, without jumps, and its derivative in the state;
         default: `rhs`, and differences.
 
     Examples
     --------
-    >>> nothing = lambda state: (state > 0, np.zeros(2))
+    >>> nothing = lambda state: (state, np.zeros(2))
     >>> decay = lambda tau, state: -1e4 * (state - 1)
     >>> run = solve(decay, nothing, np.zeros(1), np.array([0.0, 50.0]), 1e-9)
     >>> run.path.tolist(), run.implicit, run.evaluations < 2000
@@ -101,31 +111,45 @@ def solve(
     path[:reached] = first
     if reached == len(taus):
         return Solution(path, 0, -np.inf, watch.risen, False, "")
-    crawl, spent = _Crawl(), 0
+    crawl, spent, soft = _Crawl(), 0, False
+    able = len(first) <= _LARGEST
+    pieces = piece if able and watch.pattern.size <= _MANY else None
+
+    def explicit(tau: float, state: np.ndarray, **setting: float) -> OdeSolver:
+        slope = pieces(watch.pattern) if pieces else rhs
+        return DOP853(slope, tau, state, taus[-1], rtol=1e-12, atol=tolerance, **setting)
+
     # A trial step that overflows is rejected. The error is held absolutely: directions are of order one, and
     # an error of log ‖w‖ is a relative one of ‖w‖.
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-        solver: OdeSolver = DOP853(rhs, 0.0, first, taus[-1], rtol=1e-12, atol=tolerance)
-        while solver.status == "running" and solver.nfev < (_BUDGET if not spent else _IMPLICIT_BUDGET):
+        solver = explicit(0.0, first)
+        while solver.status == "running" and solver.nfev < (_IMPLICIT_BUDGET if soft else _BUDGET - spent):
             _step(solver)
             if solver.status == "failed":
                 break
-            passed = int(np.searchsorted(taus, solver.t, side="right"))
+            here = watch.see(solver, cut=pieces is not None and not soft)
+            passed = int(np.searchsorted(taus, here, side="right"))
             if passed > reached:
                 path[reached:passed] = solver.dense_output()(taus[reached:passed]).T
                 reached = passed
-            watch.see(solver)
-            if spent and crawl.rests(solver, tolerance):
+            if soft and crawl.rests(solver, tolerance):
                 path[reached:] = solver.y
                 solver.status = "finished"
-            if not spent and crawl.detected(solver) and len(first) <= _LARGEST:
-                spent, loose = solver.nfev, max(tolerance, 1e-8)
-                setting = {"rtol": 1e-8, "atol": loose, "jac": jacobian, "max_step": _LONGEST}
-                first_step = min(solver.step_size, taus[-1] - solver.t)
-                solver = BDF(implicit or rhs, solver.t, solver.y, taus[-1], first_step=first_step, **setting)
+            if (rest := taus[-1] - here) == 0:
+                continue
+            setting = {"first_step": min(solver.step_size, rest)}
+            if not soft and (crawl.detected(solver, spent) or watch.returned) and able:
+                crawl.reason = crawl.reason or "slides"
+                soft, spent, loose = True, spent + solver.nfev, max(tolerance, 1e-8)
+                setting |= {"rtol": 1e-8, "atol": loose, "max_step": _LONGEST}
+                state = solver.dense_output()(here)
+                solver = BDF(implicit or rhs, here, state, taus[-1], jac=jacobian, **setting)
+            elif here < solver.t:
+                spent, state = spent + solver.nfev, solver.dense_output()(here)
+                solver = explicit(here, state, **setting)
     note = {"running": "its budget of evaluations spent", "failed": "its step size too small"}
     stopped = "" if solver.status == "finished" else note[solver.status] + _WHY[crawl.reason]
-    return Solution(path, int(spent + solver.nfev), watch.last_flip(), watch.risen, spent > 0, stopped)
+    return Solution(path, int(spent + solver.nfev), watch.last_flip(), watch.risen, soft, stopped)
 
 
 def _step(solver: OdeSolver) -> None:
@@ -143,31 +167,51 @@ class _Watch:
 
     def __init__(self, look: Look, first: np.ndarray) -> None:
         self._look = look
-        self._pattern, outputs = look(first)
+        distance, outputs = look(first)
+        self.pattern, self.returned = distance > 0, False
         self.risen = np.where(outputs > FITTED, 0.0, np.inf)
-        self._flip: tuple[float, float, Callable[[float], np.ndarray]] | None = None
+        self._flip: tuple[float, float, Dense] | None = None
+        self._flipped = np.zeros_like(self.pattern)
 
-    def see(self, solver: OdeSolver) -> None:
-        pattern, outputs = self._look(solver.y)
-        flipped = bool((pattern != self._pattern).any())
-        risen = np.flatnonzero((outputs > FITTED) & np.isinf(self.risen))
-        if flipped or len(risen):
-            dense = solver.dense_output()
-            for c in risen.tolist():
-                self.risen[c] = _first_time(partial(self._above, dense, c), solver.t_old, solver.t)
-        if flipped:
-            self._flip = solver.t_old, solver.t, dense
-        self._pattern = pattern
+    def see(self, solver: OdeSolver, cut: bool) -> float:
+        """Look at the last step, up to the first flip on its way if it is to be cut there; return its end."""
+        distance, outputs = self._look(solver.y)
+        changed = np.where(self.pattern, -distance, distance) > (_BEYOND if cut else 0.0)
+        if not (flipped := changed.any()) and not ((outputs > FITTED) & np.isinf(self.risen)).any():
+            return float(solver.t)
+        dense, end = solver.dense_output(), float(solver.t)
+        if flipped and cut:
+            end = self._cross(dense, solver.t_old, solver.t, changed)
+            outputs = self._look(dense(end))[1]
+            self._flip = end, end, dense
+        elif flipped:
+            self.pattern, self._flip = distance > 0, (solver.t_old, solver.t, dense)
+        for c in np.flatnonzero((outputs > FITTED) & np.isinf(self.risen)).tolist():
+            self.risen[c] = brentq(lambda tau, c=c: self._look(dense(tau))[1][c] - FITTED, solver.t_old, end)
+        return end
 
-    def _above(self, dense: Callable[[float], np.ndarray], c: int, tau: float) -> bool:
-        return bool(self._look(dense(tau))[1][c] > FITTED)
+    def _cross(self, dense: Dense, low: float, high: float, changed: np.ndarray) -> float:
+        """Find where the first of the changed data goes beyond its wall, and let it flip."""
+        side = np.where(self.pattern, -1.0, 1.0)[changed]
+
+        def beyond(tau: float) -> np.ndarray:
+            return side * self._look(dense(tau))[0][changed] - _BEYOND
+
+        at_start = float(beyond(low).max())
+        end = low if at_start >= 0 else float(brentq(lambda tau: beyond(tau).max(), low, high, xtol=1e-15))
+        gone = beyond(end)
+        flipped = changed.copy()
+        flipped[changed] = gone >= min(float(gone.max()), -0.5 * _BEYOND)
+        self.returned = end - low < _AT_ONCE and bool((flipped & self._flipped).any())
+        self.pattern, self._flipped = self.pattern ^ flipped, flipped
+        return end
 
     def last_flip(self) -> float:
         if self._flip is None:
             return -np.inf
         low, high, dense = self._flip
-        last = self._look(dense(high))[0]
-        return _first_time(lambda tau: bool((self._look(dense(tau))[0] == last).all()), low, high)
+        last = self._look(dense(high))[0] > 0
+        return _first_time(lambda tau: bool(((self._look(dense(tau))[0] > 0) == last).all()), low, high)
 
 
 def _first_time(true: Callable[[float], bool], low: float, high: float) -> float:
@@ -186,7 +230,7 @@ class _Crawl:
         self._before, self._mark = 0.0, _PATIENCE
         self._since: tuple[float, np.ndarray] | None = None
 
-    def detected(self, solver: OdeSolver) -> bool:
+    def detected(self, solver: OdeSolver, spent: int) -> bool:
         """Judge a step: little progress, or step times rate, from two stages at its end, after Hairer."""
         step = solver.t - solver.t_old
         stage = solver.y_old + step * (DOP853.A[11, :11] @ solver.K[:11])
@@ -197,7 +241,7 @@ class _Crawl:
             self._long = 0 if self._short == 6 else self._long
         if self._long >= _ON_END:
             self.reason = "stiff"
-        if solver.nfev > self._mark:
+        if spent + solver.nfev > self._mark:
             if solver.t - self._before < _STANDSTILL:
                 self.reason = "slides"
             self._before, self._mark = solver.t, self._mark + _PATIENCE
