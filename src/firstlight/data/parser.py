@@ -270,7 +270,7 @@ class _Compiler:
         def run(z: Array) -> Array:
             values = [term(z) for term in terms]
             holds = [test(a, b) for test, a, b in zip(tests, values, values[1:], strict=False)]
-            return np.asarray(np.logical_and.reduce(np.broadcast_arrays(*holds)), dtype=float)
+            return np.asarray(_fold(np.logical_and, holds), dtype=float)
 
         return run
 

@@ -88,9 +88,9 @@ def level_sets(
         error = error if rounding is None else np.maximum(error, rounding(z))
         return np.maximum(flat * np.abs(y), error / (scale * np.cosh(y)))
 
-    z, y = _knots(squashed, knots, slack)
+    z, y, error = _knots(squashed, knots, slack)
     spread = _spread(z, y)
-    direction = _directions(z, y, slack).astype(int)
+    direction = _directions(y, error).astype(int)
     direction[np.diff(z) <= 0] = 2  # a jump: no mass
     pieces = _pieces(direction)
     atoms = _atoms(z, y, [p for p in pieces if p[2] == 0], spread)
@@ -107,37 +107,43 @@ def level_sets(
     return Slices(y, high - low, mass / mass.sum(), first / mass, second / mass)
 
 
-def _knots(function: Function, knots: int, slack: Slack) -> tuple[np.ndarray, np.ndarray]:
-    """Grid points and values, with two values at each jump."""
-    z = (np.arange(knots) - 0.5 * (knots - 1)) * (2 * _REACH / knots)  # symmetric, off the round numbers
-    for _ in range(_REFINEMENTS):
+def _knots(function: Function, knots: int, slack: Slack) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Grid points, values and their errors, with two values at each jump."""
+
+    def looked_at(z: np.ndarray, *known: np.ndarray) -> list[np.ndarray]:
         y = function(z)
-        turns = np.diff(_directions(z, y, slack)) != 0
+        found = [z, y, slack(z, np.where(np.isfinite(y), y, 0.0))]
+        found = [np.concatenate(pair) for pair in zip(known or np.zeros((3, 0)), found, strict=True)]
+        order = np.argsort(found[0], kind="stable")
+        return [part[order] for part in found]
+
+    # symmetric, off the round numbers
+    z, y, error = looked_at((np.arange(knots) - 0.5 * (knots - 1)) * (2 * _REACH / knots))
+    for _ in range(_REFINEMENTS):
+        turns = np.diff(_directions(y, error)) != 0
         if np.count_nonzero(turns & (np.abs(z[1:-1]) < 4)) > _STRETCHES:
             raise TooManyStretches
-        z = _refine(z, np.flatnonzero(turns))
-    z = _with_vertices(z, function(z))
-    y = function(z)
+        z, y, error = looked_at(_beside(z, np.flatnonzero(turns)), z, y, error)
+    z, y, error = looked_at(_vertices(z, y), z, y, error)
     size = _spread(z, y)
-    low, high = z[:-1], z[1:]
+    low, high, least = z[:-1], z[1:], np.where(np.isfinite(y), error, np.nan)[:-1]
     for _ in range(_JUMPS):
-        least = np.maximum(1e-4 * size, slack(low, function(low)))
-        at, inside = _largest_jumps(function, low, high, least)
+        at, inside = _largest_jumps(function, low, high, np.maximum(1e-4 * size, least))
         if not at.size:
             break
         aside = 1e-9 * (1 + np.abs(at))  # the limits, not the value that φ may take at the jump itself
         before, after = function(at - aside), function(at + aside)
         real = np.abs(after - before) > slack(at - aside, before)  # and not of rounding
-        z = np.concatenate([z, at[real], at[real]])
-        y = np.concatenate([y, before[real], after[real]])
+        at, aside, inside, before, after = (part[real] for part in (at, aside, inside, before, after))
+        z, y = np.concatenate([z, at, at]), np.concatenate([y, before, after])
+        error = np.concatenate([error, slack(at, before), slack(at, after)])
         # what is left of an interval on both sides of its jump may hold another
-        at, aside, inside = at[real], aside[real], inside[real]
         low, high = np.concatenate([low[inside], at + aside]), np.concatenate([at - aside, high[inside]])
         low, high = low[low < high], high[low < high]
+        least = slack(low, function(low))
     order = np.argsort(z, kind="stable")
-    z, y = z[order], y[order]
-    finite = np.isfinite(y)
-    return z[finite], y[finite]
+    order = order[np.isfinite(y[order])]
+    return z[order], y[order], error[order]
 
 
 def _largest_jumps(
@@ -158,28 +164,25 @@ def _largest_jumps(
     return low, which
 
 
-def _directions(z: np.ndarray, y: np.ndarray, slack: Slack) -> np.ndarray:
-    """Return the sign of each step, 0 where it is within the slack of its ends or φ overflows."""
-    y = np.where(np.isfinite(y), y, 0.0)
-    step, size = np.diff(y), slack(z, y)
-    return np.where(np.abs(step) <= np.maximum(size[1:], size[:-1]), 0, np.sign(step))
+def _directions(y: np.ndarray, error: np.ndarray) -> np.ndarray:
+    """Return the sign of each step, 0 where it is within the error of its ends or φ overflows."""
+    step = np.diff(np.where(np.isfinite(y), y, 0.0))
+    return np.where(np.abs(step) <= np.maximum(error[1:], error[:-1]), 0, np.sign(step))
 
 
-def _refine(z: np.ndarray, turn: np.ndarray) -> np.ndarray:
-    """Add knots beside those where φ turns or bends off a plateau."""
+def _beside(z: np.ndarray, turn: np.ndarray) -> np.ndarray:
+    """Return knots beside those where φ turns or bends off a plateau."""
     segment = np.unique(np.concatenate([turn, turn + 1]))
     share = np.arange(1, 16) / 16
-    added = z[segment, None] + (z[segment + 1] - z[segment])[:, None] * share
-    return np.sort(np.concatenate([z, added.ravel()]))
+    return (z[segment, None] + (z[segment + 1] - z[segment])[:, None] * share).ravel()
 
 
-def _with_vertices(z: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """Add the vertices of parabolas through turning points: equal maxima must get equal ends."""
+def _vertices(z: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """Return the vertices of parabolas through turning points: equal maxima must get equal ends."""
     slope = np.diff(np.where(np.isfinite(y), y, 0.0)) / np.diff(z)
     turn = np.flatnonzero(np.sign(slope[:-1]) * np.sign(slope[1:]) < 0)
     bend = (slope[turn + 1] - slope[turn]) / (z[turn + 2] - z[turn])
-    vertex = 0.5 * (z[turn] + z[turn + 1]) - 0.5 * slope[turn] / bend
-    return np.unique(np.concatenate([z, vertex]))
+    return np.setdiff1d(0.5 * (z[turn] + z[turn + 1]) - 0.5 * slope[turn] / bend, z)
 
 
 def _spread(z: np.ndarray, y: np.ndarray) -> float:
