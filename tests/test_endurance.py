@@ -1,7 +1,5 @@
 """Small samples of the endurance campaigns, what they have found, and that they can fail."""
 
-import os
-import signal
 from dataclasses import dataclass
 
 import endurance
@@ -10,6 +8,7 @@ import pytest
 import random_arguments
 import random_problems
 import xarray as xr
+from misbehaving import misbehave
 
 from firstlight import unseen_classes
 from firstlight.early_alignment.plane import PlaneProblem
@@ -74,15 +73,6 @@ def test_refusals_name_a_field(error, said, monkeypatch):
         raise error
 
     assert said in random_problems.judged("one_step", "build", call, {"width": 0})[1]
-
-
-def misbehave(case):
-    """Die, work for ever, or answer."""
-    if case == ["dies"]:
-        os.kill(os.getpid(), signal.SIGKILL)
-    while case == ["never ends"]:
-        pass
-    return ""
 
 
 def test_a_child_that_dies_or_never_ends_is_told_and_replaced():

@@ -174,11 +174,12 @@ def test_public_names_resolve_and_unknown_ones_do_not():
         _ = firstlight.nothing_of_that_name
 
 
-@pytest.mark.parametrize("path", ["study.compare", "study.run", "design.optimise"])
-def test_a_function_is_not_shadowed_by_the_module_of_its_name(path):
-    part, name = path.split(".")
-    code = f"import firstlight.{path}; from firstlight.{part} import {name}; assert callable({name})"
-    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+def test_a_function_is_not_shadowed_by_the_module_of_its_name():
+    code = "".join(
+        f"import firstlight.{part}.{name}; from firstlight.{part} import {name}; print(callable({name}))\n"
+        for part, name in (("study", "compare"), ("study", "run"), ("design", "optimise"))
+    )
+    assert fresh(code).split() == ["True"] * 3
 
 
 def test_no_docstring_prints_a_rounding():
