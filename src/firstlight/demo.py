@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 
 import xarray as xr
 
+from firstlight.maths.checks import check_count, check_positive
 from firstlight.maths.equality import ByValue
 from firstlight.maths.rng import RNGLike, SeedLike, generator
 from firstlight.study.problem import Assumption, Cost
@@ -40,10 +41,8 @@ class Exponential(ByValue):
     references: ClassVar[tuple[str, ...]] = ()
 
     def __post_init__(self) -> None:
-        if not self.rate > 0:
-            raise ValueError(f"rate = {self.rate}: must be positive")
-        if not self.samples >= 1:
-            raise ValueError(f"samples = {self.samples}: must be at least 1")
+        check_positive("rate", self.rate)
+        check_count("samples", self.samples)
 
     def predict(self, rng: RNGLike | SeedLike = 0, **options: Any) -> xr.Dataset:
         """Return the mean 1 / rate and the variance 1 / rate²."""

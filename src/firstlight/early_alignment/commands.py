@@ -25,11 +25,11 @@ def animate(
 
     from firstlight.early_alignment import Problem
     from firstlight.early_alignment.figures import animate
+    from firstlight.maths.checks import check_number
 
     if file.suffix.lower() != ".gif":
         raise ValueError(f"file = {file}: must end in .gif")
-    if not 0 < scale < 1:
-        raise ValueError(f"scale = {scale}: must lie in (0, 1)")
+    check_number("scale", scale, above=0, below=1)
     problem = Problem(
         data="toy", start="gaussian", reduction="mean", width=width, log_scale=math.log(scale),
         step_size=5e-3, horizon=horizon, observations=frames,

@@ -154,36 +154,6 @@ def exponent(sizes: ArrayLike, values: ArrayLike) -> tuple[float, float, float]:
     return over_trials(y @ x / (x @ x))
 
 
-def mean_interval(
-    values: ArrayLike, level: float = 0.95, resamples: int = 4000
-) -> tuple[float, float, float]:
-    """Mean over groups and its percentile bootstrap interval; groups without a value (NaN) do not count.
-
-    Parameters
-    ----------
-    values : array_like, shape (groups,)
-    level : float, default 0.95
-    resamples : int, default 4000
-
-    Returns
-    -------
-    mean, low, high : float
-
-    Examples
-    --------
-    >>> mean, low, high = mean_interval([0.2, 0.4, 0.6, np.nan])
-    >>> mean, low < mean < high
-    (0.4000, True)
-    """
-    array = np.asarray(values, float)
-    known = array[np.isfinite(array)]
-    if not len(known):
-        return np.nan, np.nan, np.nan
-    picks = np.random.default_rng(0).integers(len(known), size=(resamples, len(known)))
-    low, high = np.percentile(known[picks].mean(axis=1), [50 - 50 * level, 50 + 50 * level])
-    return float(known.mean()), float(low), float(high)
-
-
 def mean_error(values: Sequence[float]) -> tuple[float, float]:
     """Mean of some numbers and its standard error; NaN without any, and the error with a single one.
 

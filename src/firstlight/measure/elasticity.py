@@ -7,7 +7,7 @@ import xarray as xr
 from numpy.typing import ArrayLike
 
 from firstlight.data.labelled import MEMORY, labelled, row_chunks
-from firstlight.maths.checks import check_matrix
+from firstlight.maths.checks import check_matrix, check_positive
 from firstlight.maths.refusals import check_choice
 
 
@@ -135,8 +135,7 @@ def _updates(model: Trainable, x: ArrayLike | None, y: ArrayLike | None, step_si
     """S_ker by finite differences: one update per sample."""
     if x is None or y is None:
         raise ValueError("x, y: a model needs samples and targets")
-    if not 0 < step_size < np.inf:
-        raise ValueError(f"step_size = {step_size}: must be positive")
+    check_positive("step_size", step_size)
     samples, targets = check_matrix("x", x), np.asarray(y)
     if targets.shape != (len(samples),) or targets.dtype.kind not in "biuf" or not np.isfinite(targets).all():
         raise ValueError(

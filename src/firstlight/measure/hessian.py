@@ -219,12 +219,10 @@ def extreme_eigenpairs(
     check_choice("side", side, ("left", "right"))
     check_number("tolerance", tolerance, 0)
     check_count("neurons", neurons)
-    check_count("count", count)
     size = operator.shape[0]
     if size % neurons:
         raise ValueError(f"neurons = {neurons}: must divide the operator's size {size}")
-    if count >= size:
-        raise ValueError(f"count = {count}: must lie in 1 .. {size - 1}")
+    check_count("count", count, 1, size - 1)
     which: Literal["SA", "LA"] = "SA" if side == "left" else "LA"
     start = generator(rng).standard_normal(size)
     basis = min(size, max(4 * count, 20))

@@ -66,9 +66,10 @@ def _read(file: Path, labels: str, classes: str, most: int | None, seed: int) ->
 
     from firstlight.data.files import load
     from firstlight.data.unseen import split_classes, standardised
+    from firstlight.maths.checks import check_count
 
-    if most is not None and most < 2:
-        raise ValueError(f"most = {most}: must be at least 2")
+    if most is not None:
+        check_count("most", most, 2)
     number = file.suffix.lower() == ".npy" and labels.lstrip("-").isdigit()
     which: str | int = int(labels) if number else labels
     table = load(file, which)

@@ -152,8 +152,7 @@ def tau_from_strength(
     >>> tau_from_strength(4.0, [2.0, 0.0], [[1.0, 1.0], [-1.0, 1.0]]), tau_from_strength(4.0)
     (1.0, 2.0)
     """
-    if not 0 <= strength < np.inf:
-        raise ValueError(f"strength = {strength}: must be finite and at least 0")
+    check_number("strength", strength, 0)
     if covariance is None and X_train is None:
         return float(np.sqrt(strength))
     if covariance is None or X_train is None:

@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 from firstlight.data.unseen import UnseenData
 from firstlight.maths.activations import Activation
 from firstlight.maths.activations import activation as as_activation
-from firstlight.maths.checks import check_columns, check_matrix
+from firstlight.maths.checks import check_columns, check_matrix, check_number
 from firstlight.unseen_classes.definitions.covariance import Loss, mean_slope, slope
 from firstlight.unseen_classes.definitions.step import Step
 from firstlight.unseen_classes.theory.gram import dual_gram
@@ -118,8 +118,7 @@ def output_covariance(
     [[4.0000, 0.0000], [0.0000, 4.0000]]
     """
     samples = check_matrix("X", X).astype(float)
-    if not 0 <= head_scale < np.inf:
-        raise ValueError(f"head_scale = {head_scale}: must be finite and at least 0")
+    check_number("head_scale", head_scale, 0)
     slope = {"square": float(outputs), "logistic": 1 / 16, "softmax": (outputs - 1) / outputs**2}
     if loss not in slope:
         raise ValueError(f"loss = {loss!r}: must be 'square', 'logistic' or 'softmax'")

@@ -2,6 +2,8 @@
 
 import numpy as np
 
+from firstlight.maths.checks import check_number, check_positive
+
 
 def spiked_operator_norm(samples: int, dimension: int, mean: float, *, std: float = 1.0) -> float:
     """Limit of the operator norm of X = yμᵀ + Z, y = ±1, independent entries of Z with standard deviation
@@ -29,10 +31,8 @@ def spiked_operator_norm(samples: int, dimension: int, mean: float, *, std: floa
     31.622777
     """
     for name, value, least in (("samples", samples, 1), ("dimension", dimension, 1), ("mean", mean, 0)):
-        if not (np.isfinite(value) and value >= least):
-            raise ValueError(f"{name} = {value}: must be finite and at least {least}")
-    if not 0 < std < np.inf:
-        raise ValueError(f"std = {std}: must be positive")
+        check_number(name, value, least)
+    check_positive("std", std)
     theta = mean * np.sqrt(samples) / std
     if theta**2 <= np.sqrt(samples * dimension):
         return float(std * (np.sqrt(samples) + np.sqrt(dimension)))
