@@ -8,6 +8,7 @@ with t, so that the equations become stiff. The rest is then left to an implicit
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from scipy.integrate import BDF, DOP853, OdeSolver
@@ -175,32 +176,43 @@ class _Watch:
 
     def see(self, solver: OdeSolver, cut: bool) -> float:
         """Look at the last step, up to the first flip on its way if it is to be cut there; return its end."""
+        low, end = float(solver.t_old), float(solver.t)
         distance, outputs = self._look(solver.y)
-        changed = np.where(self.pattern, -distance, distance) > (_BEYOND if cut else 0.0)
+        changed = self._beyond(distance) > (_BEYOND if cut else 0.0)
+        if cut:  # a datum may go beyond its wall and come back within the step
+            state = 0.5 * (solver.y_old + solver.y) + (end - low) / 8 * (solver.K[0] - solver.f)
+            middle, high = 0.5 * (low + end), end
+            if (self._beyond(self._look(state)[0]) > _BEYOND).any():  # to be seen closer
+                midway = self._beyond(self._look(solver.dense_output()(middle))[0]) > _BEYOND
+                changed, high = (midway, middle) if midway.any() else (changed, end)
         if not (flipped := changed.any()) and not ((outputs > FITTED) & np.isinf(self.risen)).any():
-            return float(solver.t)
-        dense, end = solver.dense_output(), float(solver.t)
+            return end
+        dense = solver.dense_output()
         if flipped and cut:
-            end = self._cross(dense, solver.t_old, solver.t, changed)
+            end = self._cross(dense, low, high, changed)
             outputs = self._look(dense(end))[1]
             self._flip = end, end, dense
         elif flipped:
-            self.pattern, self._flip = distance > 0, (solver.t_old, solver.t, dense)
+            self.pattern, self._flip = distance > 0, (low, end, dense)
         for c in np.flatnonzero((outputs > FITTED) & np.isinf(self.risen)).tolist():
-            self.risen[c] = brentq(lambda tau, c=c: self._look(dense(tau))[1][c] - FITTED, solver.t_old, end)
+            self.risen[c] = _root(partial(self._above, dense, c), low, end)
         return end
+
+    def _above(self, dense: Dense, c: int, tau: float) -> float:
+        return float(self._look(dense(tau))[1][c]) - FITTED
+
+    def _beyond(self, distance: np.ndarray) -> np.ndarray:
+        """Return how far beyond their walls data are, on the side that the pattern does not say."""
+        return np.where(self.pattern, -distance, distance)
 
     def _cross(self, dense: Dense, low: float, high: float, changed: np.ndarray) -> float:
         """Find where the first of the changed data goes beyond its wall, and let it flip."""
-        side = np.where(self.pattern, -1.0, 1.0)[changed]
 
         def beyond(tau: float) -> np.ndarray:
-            return side * self._look(dense(tau))[0][changed] - _BEYOND
+            return self._beyond(self._look(dense(tau))[0])[changed] - _BEYOND
 
-        at_start = float(beyond(low).max())
-        end = low if at_start >= 0 else float(brentq(lambda tau: beyond(tau).max(), low, high, xtol=1e-15))
-        gone = beyond(end)
-        flipped = changed.copy()
+        end = _root(lambda tau: float(beyond(tau).max()), low, high)
+        gone, flipped = beyond(end), changed.copy()
         flipped[changed] = gone >= min(float(gone.max()), -0.5 * _BEYOND)
         self.returned = end - low < _AT_ONCE and bool((flipped & self._flipped).any())
         self.pattern, self._flipped = self.pattern ^ flipped, flipped
@@ -212,6 +224,13 @@ class _Watch:
         low, high, dense = self._flip
         last = self._look(dense(high))[0] > 0
         return _first_time(lambda tau: bool(((self._look(dense(tau))[0] > 0) == last).all()), low, high)
+
+
+def _root(function: Callable[[float], float], low: float, high: float) -> float:
+    """Find where a function that is negative at `low` and positive at `high`, but for rounding, is 0."""
+    if function(low) >= 0 or function(high) <= 0:
+        return low if function(low) >= 0 else high
+    return float(brentq(function, low, high, xtol=1e-15))
 
 
 def _first_time(true: Callable[[float], bool], low: float, high: float) -> float:

@@ -16,6 +16,7 @@ from firstlight.maths.workers import Workers
 
 _LARGE = 1e9  # products from which a Gram matrix is worth the threads of BLAS
 _MANY, _FEW = 2000, 32  # samples and coordinates from which, and up to which, there is no Gram matrix
+_BLOCK = 20_000  # pairs of neuron and datum below which a call of the kernel costs more than it shares out
 _STEEP = 1e150  # largest |v|/‖w‖: its square must not overflow
 
 
@@ -158,7 +159,8 @@ def _gram(workers: Workers, X: np.ndarray) -> np.ndarray:
     n, dimension = X.shape
     if n >= _MANY and dimension <= _FEW:
         return np.empty((0, 0))
-    check_memory(f"X: {n} samples", 8.0 * n**2, "the square of the samples")
+    if n > _MANY:  # to ask how much there is takes longer than a small problem
+        check_memory(f"X: {n} samples", 8.0 * n**2, "the square of the samples")
     product = partial(np.matmul, X, X.T)
     return workers.together(product) if X.size * n > _LARGE else product()
 
@@ -189,7 +191,7 @@ def _run(
         written = (array[part] for array in (numbers, data, count, status, fate))
         kernel(X, gram, y, W, Q, C, B, second[part], speed, until, *written)
 
-    step = -(-h // (8 * workers.count))
+    step = max(-(-h // (8 * workers.count)), -(-_BLOCK // len(y)))
     workers.map(walk, [slice(k, k + step) for k in range(0, h, step)])
     return {
         "numbers": numbers.reshape(-1, 5), "data": data.reshape(-1), "first": room * np.arange(h),
