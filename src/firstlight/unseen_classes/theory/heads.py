@@ -95,18 +95,20 @@ def _gaussian_rule(scale: float) -> tuple[np.ndarray, np.ndarray]:
 
 def _gauss(alpha: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
     """Gauss rule of the heads' own distribution, by Lanczos: exact moments up to order 2 count - 1."""
-    basis = [np.full(alpha.size, 1 / np.sqrt(alpha.size))]
+    most = min(count, alpha.size)
+    basis = np.empty((most + 1, alpha.size))
+    basis[0] = 1 / np.sqrt(alpha.size)
     diagonal, beside = [], []
-    for _ in range(min(count, alpha.size)):
-        diagonal.append(float(basis[-1] @ (alpha * basis[-1])))
-        rest = alpha * basis[-1]
+    for k in range(most):
+        known, rest = basis[: k + 1], alpha * basis[k]
+        diagonal.append(float(basis[k] @ rest))
         for _ in range(2):  # twice is enough to stay orthogonal
-            rest = rest - np.transpose(basis) @ (np.array(basis) @ rest)
+            rest -= (known @ rest) @ known
         size = float(np.linalg.norm(rest))
         if size <= 1e-10 * max(np.abs(alpha).max(), 1e-300):
             break  # as many nodes as there are different heads
         beside.append(size)
-        basis.append(rest / size)
+        basis[k + 1] = rest / size
     beside = beside[: len(diagonal) - 1]
     nodes, vectors = np.linalg.eigh(np.diag(diagonal) + np.diag(beside, 1) + np.diag(beside, -1))
     return nodes, vectors[0] ** 2 / (vectors[0] ** 2).sum()
