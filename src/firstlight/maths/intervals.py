@@ -6,12 +6,14 @@ the studentised bootstrap 89 to 97 %. Means of cosines near one are the hardest:
 
 import math
 from collections.abc import Sequence
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.stats import norm, rankdata, t
 
 _RESAMPLES = 999
+_KEPT = 500  # samples for which resamples are drawn once: a few megabytes
 _FEW = 8  # below, resamples repeat each other: Student's t
 
 
@@ -245,8 +247,15 @@ def _around(mean: float, half: float, lowest: float, highest: float) -> tuple[fl
 
 def _weights(count: int) -> np.ndarray:
     """How often each sample is drawn, shape (resamples, count); the same for the same count."""
-    rng = np.random.default_rng(0)
-    return rng.multinomial(count, np.full(count, 1 / count), size=_RESAMPLES).astype(float)
+    return (_kept_weights if count <= _KEPT else _kept_weights.__wrapped__)(count)
+
+
+@lru_cache(maxsize=4)
+def _kept_weights(count: int) -> np.ndarray:
+    drawn = np.random.default_rng(0).multinomial(count, np.full(count, 1 / count), size=_RESAMPLES)
+    weights = drawn.astype(float)
+    weights.flags.writeable = False
+    return weights
 
 
 def _bounds(
