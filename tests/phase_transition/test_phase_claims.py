@@ -131,6 +131,23 @@ def test_delays():
     assert "4.00" in claims.grokking(data)[0].evidence
 
 
+def test_half_a_fall_is_timed_between_recorded_steps():
+    """Straight lines have fallen by half at 5 and at 7, which powers of two do not show."""
+    steps = np.array([0, 1, 2, 4, 8, 16])
+    falls = {"train_error": 10, "test_error": 14}
+    data = xr.Dataset(
+        {
+            name: (
+                ("arm", "dimension", "time", "trial"),
+                np.maximum(1 - steps / end, 0)[None, None, :, None] * NOISE,
+            )
+            for name, end in falls.items()
+        },
+        {"arm": ["descent"], "dimension": [100], "time": steps},
+    )
+    assert claims.grokking(data)[0].estimates[0].value == pytest.approx(2, rel=1e-9)
+
+
 @pytest.mark.parametrize("ratio", [1.2, 2.5])
 def test_the_spectral_method_beside_its_theory(ratio):
     """The mean of eight at d = 500 lies within 0.06 of the limit: 0.02 of noise, and O(1/√d) of size."""

@@ -242,7 +242,10 @@ def grokking(results: xr.Dataset) -> list[Claim]:
 
 
 def _half_time(curve: xr.DataArray) -> xr.DataArray:
-    """Return the first recorded step at which a curve has made half of its way from the start to its top."""
-    first, top = curve.isel(time=0), curve.max("time")
-    reached = curve >= (first + top) / 2
-    return curve["time"].isel(time=reached.argmax("time"))
+    """Return when a curve has made half of its way from the start to its top, between recorded steps too."""
+    half = (curve.isel(time=0) + curve.max("time")) / 2
+    at = (curve >= half).argmax("time")
+    (since, low), (until, high) = (
+        (curve["time"].isel(time=i), curve.isel(time=i)) for i in (np.maximum(at - 1, 0), at)
+    )
+    return until - (until - since) * ((high - half) / (high - low)).fillna(0.0)
