@@ -98,7 +98,20 @@ def test_degrees(first, expected):
     """The theorem gives degrees 1, 2, 3; below 3 a ReLU network has the model of degree 1."""
     arms = {f"degree_{d}": flat for d in range(1, 5)} | {"degree_1": lambda g: first * flat(g)}
     answer = errors({"beta": [0.3, 0.6, 0.74, 0.9]}, network=flat, conditional_gaussian=flat, **arms)
-    assert verdicts(claims.degree(answer)) == expected
+    answer["test_error"].loc[{"arm": "degree_3"}] = answer["test_error"].sel(arm="degree_2")  # h₃ = 0
+    made = claims.degree(answer)
+    assert verdicts(made) == expected
+    assert "β = 0.74, degree 1:" in made[1].evidence
+
+
+def test_degrees_of_an_odd_network():
+    """Degree 2 has the model of degree 1, so that is asked nothing of at β = 0.6; below 3 it counts."""
+    arms = {f"degree_{d}": lambda g, d=d: (1.5 if d < 3 else 1.0) * flat(g) for d in range(1, 5)}
+    answer = errors({"beta": [0.6, 0.74]}, network=flat, conditional_gaussian=flat, **arms)
+    answer["test_error"].loc[{"arm": "degree_2"}] = answer["test_error"].sel(arm="degree_1")
+    suffices, needed, _ = claims.degree(answer)
+    assert suffices.verdict == "does not hold"  # a half more at β = 0.6
+    assert (needed.verdict, [e.label for e in needed.estimates]) == ("holds", ["β = 0.74, degree 2"])
 
 
 def test_every_study_with_claims_names_them_in_the_registry():

@@ -164,9 +164,10 @@ def degree(results: xr.Dataset) -> list[Claim]:
         at = results.sel(beta=[strength])
         label = f"β = {strength:g}, degree"
         enough.append(_gap(f"{label} {needed}", at, _RAW, f"degree_{needed}", "within", _SAME))
-        if needed > 1:
-            smaller = 1 if needed == 3 else needed - 1
-            less.append(_gap(f"{label} {smaller}", at, _RAW, f"degree_{smaller}", "beyond", _SAME))
+        errors = {d: at[_RAW].sel(arm=f"degree_{d}") for d in range(1, needed + 1)}
+        others = [d for d in errors if not np.allclose(errors[d], errors[needed], rtol=1e-6, equal_nan=True)]
+        if others:  # where h_l = 0 degree l has the model of degree l - 1
+            less.append(_gap(f"{label} {others[-1]}", at, _RAW, f"degree_{others[-1]}", "beyond", _SAME))
     below = results.sel(beta=strengths)
     return [
         judged(SUFFICES, enough),
