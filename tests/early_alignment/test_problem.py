@@ -49,6 +49,18 @@ def test_two_points_law_and_exact_path_are_the_same():
     assert not bool(Problem(data="two-points", start="angle", angle=0.01).predict(method="law").converged)
 
 
+@pytest.mark.parametrize("method", ["exact", "law", "paper", "sharp"])
+def test_two_points_at_a_right_angle_say_why_there_is_no_time(method):
+    """A neuron between them turns to one point for ever: NaN, with the reason."""
+    fields = {"data": "two-points", "start": "angle", "angle": 0.5}
+    apart = Problem(**fields, separation=0.1).predict(method=method)
+    right = Problem(**fields, separation=0.0).predict(method=method)
+    assert float(apart.alignment_time) > 0
+    assert not apart.attrs["note"]
+    assert np.isnan(right.alignment_time)
+    assert right.attrs["note"]
+
+
 def test_alignment_time_needs_all_neurons_to_arrive_within_the_horizon():
     """A large start: fitting slows the last neuron down, long after the limit's own alignment time."""
     fields = {"samples": 6, "dimension": 4, "width": 10, "mu": 0.2, "log_scale": -1.0, "log_times": True}

@@ -37,7 +37,8 @@ def exact(
     for name, fate in (("plus", 1), ("minus", -1), ("dead", 0)):
         results[f"fate_{name}"] = float((path.fate == fate).mean())
     results["converged"] = bool(path.complete.all())
-    return results
+    note = "" if np.isfinite(settled) else "no alignment time: some neurons never settle on either class"
+    return results.assign_attrs(note=note)
 
 
 def limit(setting: Setting, X: np.ndarray, y: np.ndarray) -> xr.Dataset:
@@ -103,4 +104,5 @@ def law(setting: Setting) -> xr.Dataset:
     inside = 0 < setting.separation <= setting.angle < np.pi / 2
     speed = gain(setting.loss, setting.reduction, 2)
     ratio = np.tan(setting.angle / 2) / np.tan(setting.separation / 2) if inside else np.nan
-    return xr.Dataset({"alignment_time": np.log(ratio) / speed, "converged": inside})
+    note = "" if inside else "separation: the closed form needs 0 < separation <= angle < π/2"
+    return xr.Dataset({"alignment_time": np.log(ratio) / speed, "converged": inside}, attrs={"note": note})
