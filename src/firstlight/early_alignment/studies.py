@@ -55,10 +55,11 @@ def _mnist(positive: int, negative: int, horizon: float) -> Study:
         claims=f"{_CLAIMS}digits",
         figure=FigureSpec(x="time", labels=_CURVE_LABELS),
         scales={
+            "medium": Scale(trials=24),  # what decides, without the paper's sizes
             "paper": Scale(
                 fixed={"step_size": 2e-3, "horizon": 30.0, "observations": 151},
                 axes={"samples": [1000, 10_000]},
-            )
+            ),
         },
     )
 

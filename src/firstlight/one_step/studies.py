@@ -2,6 +2,8 @@
 
 The raw error alone misleads: where the label direction is random, its length shrinks with the spikes, and
 with it Var(y). What then looks like an effect of α or of the alignment is a change of units.
+
+Scales "medium" have the quick sizes and as many trials as decide a claim, for which the report has no time.
 """
 
 from dataclasses import replace
@@ -100,7 +102,7 @@ _DEGREE = Study(
     observables=["test_error"],  # drawn as gaps in percent, which Var(y) does not change
     figure=FigureSpec(labels=_LABELS, draw="firstlight.one_step.figures:degrees"),
     scales={
-        "medium": Scale(trials=144),  # the report has no time for what decides that a degree suffices
+        "medium": Scale(trials=144),
         "paper": Scale(
             trials=20,
             fixed={"dimension": 1000, "width": 1000, "samples": 1000},
@@ -125,6 +127,7 @@ STUDIES = (
         judged=["test_error", "train_error"],
         figure=_figure("ratio", log_x=True, log_y=True),
         scales={
+            "medium": Scale(trials=24),
             "paper": Scale(trials=20, fixed=_PAPER, axes={"ratio": _RATIOS, "activation": _ACTIVATIONS}),
         },
     ),
@@ -142,6 +145,7 @@ STUDIES = (
         judged=["test_error"],
         figure=_figure("alpha", log_y=True),
         scales={
+            "medium": Scale(trials=32),
             # the ends decide the claim: 6 of the source's 20 points, two of its three activations
             "paper": Scale(trials=20, fixed=_PAPER_SQUARE),
         },
@@ -159,7 +163,10 @@ STUDIES = (
         observables=_ERRORS,
         judged=["test_error"],
         figure=FigureSpec(x="beta", hue="alpha", labels=_LABELS | {"alpha": "α"}, log_y=True),
-        scales={"paper": Scale(trials=20, fixed=_PAPER_SQUARE, axes={"beta": Range(0.0, 1.0, 10)})},
+        scales={
+            "medium": Scale(trials=96),
+            "paper": Scale(trials=20, fixed=_PAPER_SQUARE, axes={"beta": Range(0.0, 1.0, 10)}),
+        },
     ),
     Study(
         name="one-step/mixture-ratio",
@@ -175,11 +182,12 @@ STUDIES = (
         judged=["test_error", "misclassification"],
         figure=_figure("share"),
         scales={
+            "medium": Scale(trials=24),
             "paper": Scale(
                 trials=20,
                 fixed=_PAPER_SQUARE,
                 axes={"share": Range(0.05, 0.95, 10), "activation": _ACTIVATIONS},
-            )
+            ),
         },
     ),
     Study(
@@ -220,6 +228,7 @@ STUDIES = (
         judged=["test_error"],
         figure=_figure("rank"),
         scales={
+            "medium": Scale(trials=150),
             # a change of 10 % between rank 1 and 10 is told by 20 trials (5 % each): not the source's 100
             "paper": Scale(trials=20, fixed=_PAPER_SQUARE),
         },
@@ -256,7 +265,7 @@ STUDIES = (
         axes={"beta": [0.7, 0.74]},
         fixed={**_DEGREE.fixed, "activation": "sin", "link": "sin"},
         scales={
-            "medium": Scale(trials=12, fixed={"dimension": 1000, "width": 1000, "samples": 1000}),
+            "medium": Scale(trials=12, fixed={"dimension": 600, "width": 600, "samples": 600}),
             "paper": Scale(trials=20, fixed={"dimension": 2000, "width": 2000, "samples": 2000}),
         },
     ),

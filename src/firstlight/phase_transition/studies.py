@@ -81,7 +81,10 @@ def _variants(name: str, question: str, axis: dict, paper: dict) -> Study:
         trials=56,
         observables=("success",),
         figure=FigureSpec(x="samples_per_dimension", hue=name, labels=_LABELS),
-        scales={"paper": Scale(trials=80, axes=paper, fixed={"dimension": 800, "steps": 200})},
+        scales={
+            "medium": Scale(trials=560),  # decides for batches and momentum, not for the width
+            "paper": Scale(trials=80, axes=paper, fixed={"dimension": 800, "steps": 200}),
+        },
         claims=f"{_CLAIMS}lowers_{name}",
         tolerance=0.1,
         absolute=0.25,
