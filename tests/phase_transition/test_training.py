@@ -116,6 +116,13 @@ def test_one_pass_by_quadrature():
     np.testing.assert_allclose(other.hard_variance, path.hard_variance, rtol=1e-9)
 
 
+@pytest.mark.parametrize("batch", [1e-3, 1e-9])
+def test_cyclic_batches_hold_samples(batch):
+    """A batch of 1e-9 ran for minutes and filled the memory; one of 1e-3 was empty for some steps."""
+    with pytest.raises(ValueError, match=r"^batch = .*: less than two of the 128 samples"):
+        dmft(STEP, BASE, 3.0, Training(0.2, batch=batch, batches="cyclic"), 4, 1 << 10)
+
+
 def test_the_first_cycle_is_one_pass():
     # until the first batch comes again, cyclic batches are samples never seen
     cyclic, once = (

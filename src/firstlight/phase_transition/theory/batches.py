@@ -35,6 +35,11 @@ class Batches:
         labels = equal_runs(sample.y)
         self.group = np.zeros(len(sample.y), int)
         if not training.full_batch and training.batches == "cyclic":
+            if training.cycle > len(sample.y) // 2:
+                raise ValueError(
+                    f"batch = {training.batch:g}: less than two of the {len(sample.y)} samples that stand "
+                    "for the data; take larger cyclic batches or more draws"
+                )
             self.group = _divided(sample, training.cycle, rng)
             place = np.concatenate([np.full(run.stop - run.start, i) for i, run in enumerate(labels)])
             order = np.lexsort((self.group, place))
