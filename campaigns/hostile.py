@@ -7,10 +7,15 @@ files: mangled tables and studies are read or refused with a ValueError that beg
 bits: a store with a flipped bit is refused, or gives right records only, and can be mended.
 kills: a study whose driver, workers or both are killed resumes to the bits of an undisturbed one.
 disk: a study whose disk is full at some write stops with a StoreError and resumes to the same bits.
+drivers: of drivers on one store one writes, the others are refused or go on from what it left.
+clocks: a study whose clock jumps by days, back and forth, has the same bits.
+fetches: of fetches at once, cut off, corrupted or killed, none leaves a set that is not whole and right.
 Exit code 1 if there is any failure.
 """
 
+import dataclasses
 import functools
+import hashlib
 import io
 import multiprocessing
 import os
@@ -28,13 +33,16 @@ import numpy as np
 from endurance import arguments, campaign
 from random_arguments import target
 
+from firstlight.data import ImagesNotFetched, cache, fetch
+from firstlight.data.cache import FetchFailed
 from firstlight.data.files import load
 from firstlight.data.parser import Formula
 from firstlight.study.run import run
 from firstlight.study.store import Store, StoreError
 from firstlight.study.toml import read_study
 
-sys.path.append(str(Path(__file__).parents[1] / "tests" / "study"))
+sys.path += [str(Path(__file__).parents[1] / "tests" / part) for part in ("study", "data")]
+import test_images as images
 import test_store as stores  # what the tests write, read and flip
 from driver import LONG
 
@@ -242,10 +250,108 @@ def disk(rng: Rng, folder: Path) -> str:
     return _resumed(path)
 
 
+def _second_run(path: Path) -> None:
+    """Run beside others; exit code 3 says that the store is theirs."""
+    try:
+        run(LONG, path, workers=0)
+    except StoreError:
+        sys.exit(3)
+
+
+def drivers(rng: Rng, folder: Path) -> str:
+    """Start ten drivers on one store, one shortly after the other, and kill some; then finish."""
+    path, started = folder / "drivers.sqlite", []
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(["firstlight.study.run", "dask.array"])
+    for _ in range(10):
+        started.append(context.Process(target=_second_run, args=(path,)))
+        started[-1].start()
+        time.sleep(float(rng.exponential(0.2)))
+        if rng.random() < 0.3:
+            started[int(rng.integers(len(started)))].kill()
+    for process in started:
+        process.join()
+        if process.exitcode not in (0, 3, -signal.SIGKILL):
+            return f"exit code {process.exitcode}"
+    return _resumed(path)
+
+
+def _run_in_jumping_time(path: Path, seed: int) -> None:
+    rng, now = np.random.default_rng(seed), time.time
+    time.time = lambda: now() + 86400 * float(rng.normal(0, 10))
+    run(LONG, path, workers=0)
+
+
+def clocks(rng: Rng, folder: Path) -> str:
+    """Run while the clock jumps, kill it in between, and finish with the clock set back."""
+    path = folder / "clocks.sqlite"
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(["firstlight.study.run", "dask.array"])
+    for seed in rng.integers(1 << 31, size=3):
+        process = context.Process(target=_run_in_jumping_time, args=(path, int(seed)))
+        process.start()
+        process.join(float(rng.exponential(0.5)))
+        process.kill()
+        process.join()
+        if path.exists():
+            os.utime(path, (float(rng.uniform(0, 4e9)),) * 2)
+    return _resumed(path)
+
+
+def _known(seed: int, slow: float) -> None:
+    """Let the set of the tests come slowly: right, another one, cut off, or not at all."""
+    rng = np.random.default_rng(seed)
+
+    def source(scratch: Path) -> Any:
+        time.sleep(slow * float(rng.exponential()))
+        kinds = [images.good, images.good, images.wrong, images.partial, images.absent]
+        return kinds[int(rng.integers(5)) if slow else 0](scratch)
+
+    sums = tuple(hashlib.sha256(array.tobytes()).hexdigest() for array in images.tiny())
+    cache.KNOWN["mnist"] = dataclasses.replace(
+        cache.KNOWN["mnist"], sources=(("source", source),), checksums=sums
+    )
+
+
+def _fetch(folder: Path, seed: int, slow: float = 0.1) -> None:
+    os.environ["FIRSTLIGHT_CACHE"] = str(folder)
+    _known(seed, slow)
+    try:
+        fetch("mnist", force=bool(seed % 2), say=lambda _: None)
+        for mine, read in zip(images.tiny(), cache.read_cached("mnist"), strict=True):
+            np.testing.assert_array_equal(read, mine)
+    except (FetchFailed, ImagesNotFetched):
+        sys.exit(3)
+
+
+def fetches(rng: Rng, folder: Path) -> str:
+    """Fetch a set ten times at once, kill some, and read it after each; then once more undisturbed."""
+    context, started = multiprocessing.get_context("forkserver"), []
+    context.set_forkserver_preload(["firstlight.data.cache"])
+    for seed in [*rng.integers(1 << 31, size=10).tolist(), 0]:
+        started.append(context.Process(target=_fetch, args=(folder, seed, 0.1 if seed else 0.0)))
+        if not seed:
+            for process in started[:-1]:
+                process.join()
+        started[-1].start()
+        time.sleep(float(rng.exponential(0.05)))
+        if seed and rng.random() < 0.3:
+            started[-1].kill()
+    started[-1].join()
+    codes = [process.exitcode for process in started]
+    left = sorted(file.name for file in folder.rglob("*") if file.is_file() and file.parent.name == "mnist")
+    whole = codes[-1] == 0 and left == sorted(images.FILES)
+    return "" if whole and set(codes) <= {0, 3, -signal.SIGKILL} else f"exit codes {codes}, files {left}"
+
+
 KINDS: dict[str, Callable[[Rng, Path], str]] = {
     "expressions": expressions, "files": files, "bits": bits, "kills": kills, "disk": disk,
+    "drivers": drivers, "clocks": clocks, "fetches": fetches,
 }  # fmt: skip
-TRIES = {"expressions": 100, "files": 60, "bits": 10, "kills": 10, "disk": 5}  # in one case
+TRIES = {
+    "expressions": 100, "files": 60, "bits": 10, "kills": 10, "disk": 5, "drivers": 10, "clocks": 3,
+    "fetches": 10,
+}  # fmt: skip  # in one case
 
 
 def work(case: list) -> str:

@@ -207,6 +207,37 @@ def test_the_next_source_is_tried(home, bad):
     assert len(load_images("mnist").train) == 30
 
 
+@pytest.mark.parametrize("force", [False, True])
+def test_a_fetch_that_ends_while_another_runs(home, force):
+    """The second finds the first's folder in its place, and replaces it by the same."""
+
+    def slow(scratch):
+        home(good)
+        fetch("mnist", force=force)
+        return good(scratch)
+
+    home(slow)
+    folder = fetch("mnist", force=force)
+    assert [file.name for file in folder.parent.iterdir()] == ["mnist"]
+    assert len(cache.read_cached("mnist")[0]) == 30
+
+
+def test_a_set_that_appears_between_two_renames(home, monkeypatch):
+    """What is moved away is there again before the new one comes."""
+    rename, late = type(cache.folder_of("mnist")).rename, [True]
+
+    def renamed(self, target):
+        if self.name == "new" and late:
+            late.clear()
+            fetch("mnist", force=True)
+        return rename(self, target)
+
+    monkeypatch.setattr(type(cache.folder_of("mnist")), "rename", renamed)
+    fetch("mnist")
+    assert not late
+    assert len(cache.read_cached("mnist")[0]) == 30
+
+
 def test_a_failed_forced_fetch_keeps_the_old_set(home):
     fetch("mnist")
     home(wrong)

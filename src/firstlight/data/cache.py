@@ -4,11 +4,14 @@
 ``firstlight data fetch NAME`` calls it.
 """
 
+import errno
 import hashlib
 import os
 import tempfile
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
 
 import numpy as np
@@ -221,9 +224,16 @@ def _checked(name: str, source: Source, scratch: Path) -> Path:
 
 
 def _install(new: Path, target: Path, scratch: Path) -> None:
-    if target.exists():
-        target.rename(scratch / "old")
-    new.rename(target)
+    """Put the new folder in the place of the old one, or of that of a fetch that ended at the same time."""
+    for attempt in count():
+        with suppress(FileNotFoundError):
+            target.rename(scratch / f"old {attempt}")
+        try:
+            new.rename(target)
+            return
+        except OSError as error:
+            if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
+                raise
 
 
 def _verify(name: str, arrays: list[np.ndarray], what: str) -> None:
