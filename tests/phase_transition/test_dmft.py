@@ -389,6 +389,15 @@ def test_short_runs_say_how_little_they_know(base_threshold, steps):
     assert bridged < 0.25 or steps == 16
 
 
+@pytest.mark.parametrize(("draws", "enough"), [(512, False), (1 << 11, True)])
+def test_too_few_draws_for_the_steps_are_told(draws, enough):
+    """Each of 64 steps is a condition on a half's samples of the rarer label, 35 or 140 of them."""
+    limit = delta_nn(TARGET, BASE, 0.25, 64, draws=draws)
+    assert limit.route == "extrapolated"
+    assert limit.converged == enough
+
+
+
 def test_static_threshold_with_an_easy_direction():
     limit = delta_nn("tanh(0.5*z1 + 1.5*(z2**2 - 1))", Student("gelu"))
     assert limit.route == "static"

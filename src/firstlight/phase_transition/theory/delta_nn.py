@@ -37,10 +37,11 @@ _REACH = 40.0  # how far above delta_alg the threshold is looked for
 class NetworkThreshold(Solved[float]):
     """A `Solved` threshold: `value` is delta_NN, `residual` its uncertainty.
 
-    `converged` says whether the uncertainty is below a tenth of the value, and whether delta_NN(T) at the
-    last step has come within a quarter of an extrapolated limit. An infinite value of the static route is
-    converged if the margin stays above its error for every delta; if it is positive but within the error
-    somewhere, the threshold may also be large and finite, and `converged` is False.
+    `converged` says whether the uncertainty is below a tenth of the value, whether delta_NN(T) at the last
+    step has come within a quarter of an extrapolated limit, and whether the draws were enough for all steps.
+    An infinite value of the static route is converged if the margin stays above its error for every delta; if
+    it is positive but within the error somewhere, the threshold may also be large and finite, and `converged`
+    is False.
 
     Attributes
     ----------
@@ -141,6 +142,7 @@ class _Crossings(NamedTuple):
     deltas: np.ndarray
     edges: np.ndarray
     beyond: bool  # whether the margin is still positive at the largest delta and the last step
+    complete: bool  # whether no force was left out that counts, for want of samples
 
 
 class _Scan:
@@ -231,7 +233,7 @@ class _Scan:
     ) -> _Crossings:  # fmt: skip
         """Find where the margin turns negative at each of some steps, for each of some seeds."""
 
-        def follow(pair: tuple[int, float]) -> list[CurvatureLaw]:
+        def follow(pair: tuple[int, float]) -> tuple[list[CurvatureLaw], bool]:
             seed, delta = pair
             path = held_path(
                 self.labels, self.student, delta, training, steps, draws, seed, times, overlaps=False
@@ -241,7 +243,7 @@ class _Scan:
                     f"step_size = {training.step_size}: unstable at samples_per_dimension = {delta:.4g}; "
                     "take a smaller one"
                 )
-            return [path.law(at, known=False) for at in range(len(times))]
+            return [path.law(at, known=False) for at in range(len(times))], path.complete
 
         def cross(pair: tuple[int, int]) -> tuple[float, float, float]:
             """Go down from the largest delta, and no further than one point below the last crossing."""
@@ -256,10 +258,13 @@ class _Scan:
             return value, float(np.interp(np.log(value), np.log(grid[i:]), edges[i:])), margins[-1]
 
         with Workers() as workers:
-            laws = workers.map(follow, [(seed, float(delta)) for seed in seeds for delta in grid])
+            followed = workers.map(follow, [(seed, float(delta)) for seed in seeds for delta in grid])
+            laws = [law for law, _ in followed]
             pairs = [(half, at) for half in range(len(seeds)) for at in range(len(times))]
             table = np.array(workers.map(cross, pairs)).reshape(len(seeds), len(times), 3)
-        return _Crossings(table[..., 0], table[..., 1], bool((table[:, -1, 2] > 0).any()))
+        return _Crossings(
+            table[..., 0], table[..., 1], bool((table[:, -1, 2] > 0).any()), all(all_ for _, all_ in followed)
+        )
 
     def _limit(self, times: np.ndarray, points: int, found: _Crossings, eta: float) -> NetworkThreshold:
         curves, at = found.deltas, found.edges
@@ -270,7 +275,7 @@ class _Scan:
         last = float(np.mean(curves[:, -1]))
         error = float(np.hypot(scatter, np.mean([end[1] for end in ends])) + 0.1 * abs(value - last))
         error = error if np.isfinite(error) else np.inf
-        good = trusted(value, error, last)
+        good = trusted(value, error, last) and found.complete
         runs = points * len(curves)
         return NetworkThreshold(
             value, error, runs, good, ends[0][2], times, curves.mean(axis=0), at.mean(axis=0), eta, self.floor
