@@ -102,7 +102,7 @@ _DEGREE = Study(
     observables=["test_error"],  # drawn as gaps in percent, which Var(y) does not change
     figure=FigureSpec(labels=_LABELS, draw="firstlight.one_step.figures:degrees"),
     scales={
-        "medium": Scale(trials=144),
+        "medium": Scale(trials=160),
         "paper": Scale(
             trials=20,
             fixed={"dimension": 1000, "width": 1000, "samples": 1000},
@@ -164,7 +164,7 @@ STUDIES = (
         judged=["test_error"],
         figure=FigureSpec(x="beta", hue="alpha", labels=_LABELS | {"alpha": "α"}, log_y=True),
         scales={
-            "medium": Scale(trials=96),
+            "medium": Scale(trials=24),
             "paper": Scale(trials=20, fixed=_PAPER_SQUARE, axes={"beta": Range(0.0, 1.0, 10)}),
         },
     ),
@@ -265,8 +265,7 @@ STUDIES = (
         axes={"beta": [0.7, 0.74]},
         fixed={**_DEGREE.fixed, "activation": "sin", "link": "sin"},
         scales={
-            "medium": Scale(trials=12, fixed={"dimension": 600, "width": 600, "samples": 600}),
-            "paper": Scale(trials=20, fixed={"dimension": 2000, "width": 2000, "samples": 2000}),
+            "paper": Scale(trials=20, fixed={"dimension": 1000, "width": 1000, "samples": 1000}),
         },
     ),
     Study(
