@@ -397,7 +397,6 @@ def test_too_few_draws_for_the_steps_are_told(draws, enough):
     assert limit.converged == enough
 
 
-
 def test_static_threshold_with_an_easy_direction():
     limit = delta_nn("tanh(0.5*z1 + 1.5*(z2**2 - 1))", Student("gelu"))
     assert limit.route == "static"
