@@ -205,6 +205,9 @@ PROMISES = {
     "bits": "a flipped bit in a store never gives another value",
     "kills": "a run that is killed resumes to the same bits",
     "disk": "a run whose disk is full says so and resumes to the same bits",
+    "drivers": "of drivers on one store one writes, and the bits are the same",
+    "clocks": "a clock that jumps by days changes no bit",
+    "fetches": "fetches at once, cut off, corrupted or killed leave a whole set or none",
 }  # fmt: skip
 
 
