@@ -502,7 +502,7 @@ def _band(inside):
 def test_rare_narrow_and_small_parts_beside_an_easy_direction_are_not_overlooked():
     # bands of |z| with closed thresholds, of any height, in random frames: right to 2 %, or flagged
     rng, flagged = np.random.default_rng(7), 0
-    for _ in range(12):
+    for _ in range(24):
         low = float(rng.uniform(0.5, 4.5))
         high = np.inf if rng.random() < 0.4 else low + float(10 ** rng.uniform(-2.5, -0.5))
         height, angle = float(10 ** rng.uniform(-7, 1)), rng.uniform(0, np.pi)
@@ -513,7 +513,7 @@ def test_rare_narrow_and_small_parts_beside_an_easy_direction_are_not_overlooked
         threshold, truth = delta_alg(text), _band((low, high))
         flagged += not threshold.converged
         assert not threshold.converged or abs(threshold.value / truth - 1) < 0.02, (text, threshold, truth)
-    assert flagged <= 3  # those of a millionth of the label
+    assert flagged <= 6  # those of a millionth of the label
 
 
 @pytest.mark.parametrize(
