@@ -1,6 +1,6 @@
 """Gradient descent as the paper runs it, observed under the names of the flow."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import repeat
 from numbers import Integral
 
@@ -13,7 +13,7 @@ from firstlight.early_alignment.definitions.tables import one_by_one, stack, tab
 from firstlight.early_alignment.definitions.trajectory import Observer
 from firstlight.maths.activations import activation
 from firstlight.maths.checks import check_array, check_count, check_neurons, check_positive
-from firstlight.maths.losses import margin_loss
+from firstlight.maths.losses import MarginLoss, margin_loss
 from firstlight.maths.refusals import check_flag, refusal
 from firstlight.maths.rng import RNGLike, SeedLike, generator
 from firstlight.network.descent import follow, passes
@@ -80,14 +80,7 @@ def descent(
     if batch_size is not None:
         check_count("batch_size", batch_size, 1, len(X))
     record = iterations(steps, observations)
-    see = Observer(X, y, chosen.log_value, chosen.log_slope, mean=True, step_size=step_size)
-
-    def observe(network: TwoLayer) -> Mapping[str, float | np.ndarray]:
-        if not np.isfinite(network(X)).all():
-            return {}
-        rows, log_norms, ratios = polar(network.first_layer, network.second_layer)
-        return {**see(rows, log_norms, ratios), **(one_by_one(rows, log_norms) if neurons else {})}
-
+    observe = _observer(X, y, chosen, step_size, neurons)
     batches = repeat((X, y)) if batch_size is None else passes(X, y, batch_size, generator(rng))
     path = follow(network, batches, int(record[-1]), (size, size * train_second, 0.0, 0.0))
     wanted = set(record.tolist())
@@ -95,6 +88,21 @@ def descent(
         seen = [observe(network) for t, network, _ in path if t in wanted]
     results = table(step_size * record, stack(seen)).assign_coords(iteration=("time", record))
     return results.assign(converged=bool(seen[-1]))
+
+
+def _observer(
+    X: np.ndarray, y: np.ndarray, loss: MarginLoss, step_size: float, neurons: bool
+) -> Callable[[TwoLayer], Mapping[str, float | np.ndarray]]:
+    """Return what is observed of a network; nothing once it has left the floating-point range."""
+    see = Observer(X, y, loss.log_value, loss.log_slope, mean=True, step_size=step_size)
+
+    def observe(network: TwoLayer) -> Mapping[str, float | np.ndarray]:
+        if not np.isfinite(network(X)).all():
+            return {}
+        rows, log_norms, ratios = polar(network.first_layer, network.second_layer)
+        return {**see(rows, log_norms, ratios), **(one_by_one(rows, log_norms) if neurons else {})}
+
+    return observe
 
 
 def iterations(steps: int, observations: int | Sequence[int] | np.ndarray) -> np.ndarray:

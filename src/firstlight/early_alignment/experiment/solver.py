@@ -25,10 +25,8 @@ _STIFF, _ON_END = 6.1, 15  # where DOP853's stability on the real axis ends; ste
 _LARGEST = 3000  # unknowns up to which an implicit method, with its Jacobian, can be used
 _LONGEST = 1.0  # step of the implicit method: it must not leap to where rounding times the rate is large
 _MANY = 10_000  # pairs of neuron and datum from which on kinks are too many to be met one by one
-_BEYOND, _AT_ONCE = (
-    1e-10,
-    1e-7,
-)  # how far beyond a wall a datum flips, as a cosine; log time in which it returns
+_BEYOND = 1e-10  # how far beyond its wall a datum flips, as a cosine
+_AT_ONCE = 1e-7  # log time in which one that slides returns
 _AT_REST = 3.0  # log time without any change after which nothing is left to change
 
 _WHY = {
@@ -107,47 +105,55 @@ def solve(
     """
     if not tolerance > 0:
         raise ValueError(f"tolerance = {tolerance!r}: must be positive")
-    path, watch = np.full((len(taus), len(first)), np.nan), _Watch(look, first)
-    reached = int((taus == 0).sum())
-    path[:reached] = first
-    if reached == len(taus):
-        return Solution(path, 0, -np.inf, watch.risen, False, "")
-    crawl, spent, soft = _Crawl(), 0, False
-    able = len(first) <= _LARGEST
-    pieces = piece if able and watch.pattern.size <= _MANY else None
+    watch = _Watch(look, first)
+    if not taus[-1] > 0:
+        return Solution(np.tile(first, (len(taus), 1)), 0, -np.inf, watch.risen, False, "")
+    pieces = piece if len(first) <= _LARGEST and watch.pattern.size <= _MANY else None
 
     def explicit(tau: float, state: np.ndarray, **setting: float) -> OdeSolver:
         slope = pieces(watch.pattern) if pieces else rhs
         return DOP853(slope, tau, state, taus[-1], rtol=1e-12, atol=tolerance, **setting)
 
+    def soft(tau: float, state: np.ndarray, **setting: float) -> OdeSolver:
+        setting |= {"rtol": 1e-8, "atol": max(tolerance, 1e-8), "max_step": _LONGEST}
+        return BDF(implicit or rhs, tau, state, taus[-1], jac=jacobian, **setting)
+
     # A trial step that overflows is rejected. The error is held absolutely: directions are of order one, and
     # an error of log ‖w‖ is a relative one of ‖w‖.
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-        solver = explicit(0.0, first)
-        while solver.status == "running" and solver.nfev < (_IMPLICIT_BUDGET if soft else _BUDGET - spent):
-            _step(solver)
-            if solver.status == "failed":
-                break
-            here = watch.see(solver, cut=pieces is not None and not soft)
-            passed = int(np.searchsorted(taus, here, side="right"))
-            if passed > reached:
-                path[reached:passed] = solver.dense_output()(taus[reached:passed]).T
-                reached = passed
-            if soft and crawl.rests(solver, tolerance):
-                path[reached:] = solver.y
-                solver.status = "finished"
-            if (rest := taus[-1] - here) == 0:
-                continue
-            setting = {"first_step": min(solver.step_size, rest)}
-            if not soft and (crawl.detected(solver, spent) or watch.returned) and able:
-                crawl.reason = crawl.reason or "slides"
-                soft, spent, loose = True, spent + solver.nfev, max(tolerance, 1e-8)
-                setting |= {"rtol": 1e-8, "atol": loose, "max_step": _LONGEST}
-                state = solver.dense_output()(here)
-                solver = BDF(implicit or rhs, here, state, taus[-1], jac=jacobian, **setting)
-            elif here < solver.t:
-                spent, state = spent + solver.nfev, solver.dense_output()(here)
-                solver = explicit(here, state, **setting)
+        return _walk(explicit, soft, watch, first, taus, tolerance, pieces is not None)
+
+
+def _walk(
+    explicit: Callable[..., OdeSolver], implicit: Callable[..., OdeSolver], watch: "_Watch",
+    first: np.ndarray, taus: np.ndarray, tolerance: float, cut: bool,
+) -> Solution:  # fmt: skip
+    """Step by the explicit method, anew after each flip if steps are cut there, and then by the implicit."""
+    path = np.full((len(taus), len(first)), np.nan)
+    reached = int((taus == 0).sum())
+    path[:reached] = first
+    crawl, spent, soft = _Crawl(), 0, False
+    solver = explicit(0.0, first)
+    while solver.status == "running" and solver.nfev < (_IMPLICIT_BUDGET if soft else _BUDGET - spent):
+        _step(solver)
+        if solver.status == "failed":
+            break
+        here = watch.see(solver, cut=cut and not soft)
+        passed = int(np.searchsorted(taus, here, side="right"))
+        if passed > reached:
+            path[reached:passed] = solver.dense_output()(taus[reached:passed]).T
+            reached = passed
+        if soft and crawl.rests(solver, tolerance):
+            path[reached:] = solver.y
+            solver.status = "finished"
+        if (rest := taus[-1] - here) == 0:
+            continue
+        slow = not soft and (crawl.detected(solver, spent) or watch.returned) and len(first) <= _LARGEST
+        if slow or here < solver.t:
+            spent, state = spent + solver.nfev, solver.dense_output()(here)
+            solver = (implicit if slow else explicit)(here, state, first_step=min(solver.step_size, rest))
+        if slow:
+            crawl.reason, soft = crawl.reason or "slides", True
     note = {"running": "its budget of evaluations spent", "failed": "its step size too small"}
     stopped = "" if solver.status == "finished" else note[solver.status] + _WHY[crawl.reason]
     return Solution(path, int(spent + solver.nfev), watch.last_flip(), watch.risen, soft, stopped)
