@@ -9,7 +9,7 @@ from firstlight.study.registry import studies
 
 STUDIES = {name: study for name, study in studies().items() if name.startswith("one-step/")}
 WANTED = (
-    "width alpha beta mixture-ratio spike-alignment rank alpha-beta-map degree feature-spectrum"
+    "width alpha beta mixture-ratio spike-alignment rank alpha-beta-map degree degree-odd feature-spectrum"
     " fashion-mnist-0-1 fashion-mnist-5-9 fashion-mnist-0-1-means fashion-mnist-5-9-means fashion-mnist-rate"
 )
 

@@ -129,7 +129,7 @@ def check(study: Study, most: int = 10_000) -> None:
     >>> check(replace(STUDY, axes={"rate": [1.0, -1.0]}))
     Traceback (most recent call last):
     ...
-    ValueError: demo/rate at rate = -1.0: rate = -1.0: must be positive
+    ValueError: demo/rate at rate = -1.0: rate = -1.0: must be a number above 0
     """
     step = max(1, -(-study.size // most))
     once = replace(
