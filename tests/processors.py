@@ -31,7 +31,7 @@ IGNORED = [
     "agreement",
     "explore",
     *(f"data/test_{name}.py" for name in ("data_package", "files", "images", "parser")),
-    *(f"study/test_{name}.py" for name in ("address", "cli", "cluster", "estimate", "kill", "store", "toml")),
+    *(f"study/test_{name}.py" for name in ("address", "cli", "cluster", "dry_run", "kill", "store", "toml")),
     *(f"test_{name}.py" for name in ("bad_input", "campaigns", "package", "readme", "references", "types")),
 ]
 TESTS = ["-p", "processors", "-m", "not slow", "--quiet", "--numprocesses", "2", "--dist", "worksteal"]

@@ -117,9 +117,9 @@ def test_the_policy_allows_no_foreign_source_and_no_inline_script(server):
 
 def test_bad_values_are_refused_with_the_control_and_the_range(server):
     for given, said in (
-        ({"beta": 2}, "beta = 2: must be a number from 0 to 1"),
+        ({"beta": 2}, "beta = 2: must be a number in [0, 1]"),
         ({"beta": "x"}, "beta"),
-        ({"dimension": 100.5}, "whole"),
+        ({"dimension": 100.5}, "integer"),
         ({"dimension": 1e9}, "from 40 to 300"),
         ({"activation": "__import__"}, "activation"),
         ({"no_such": 1}, "no_such"),

@@ -148,6 +148,30 @@ def written_out(W, a, b, c, X, y, ridge):
     return force.T @ X + ridge * W, hidden.T @ gap, force.sum(axis=0), gap.sum()
 
 
+def test_a_grid_of_networks_has_the_gradients_of_each():
+    """Two leading axes, the first as long as the data: labels belong to samples, not to networks."""
+    rng = np.random.default_rng(3)
+    X, y = rng.standard_normal((5, 4)), rng.standard_normal(5)
+    F, w = rng.standard_normal((5, 2, 3, 4)), rng.standard_normal((5, 2, 3))
+    whole = TwoLayer(F, w, activation("tanh"), 1.0).gradient(X, y)
+    for i, j in np.ndindex(5, 2):
+        one = TwoLayer(F[i, j], w[i, j], activation("tanh"), 1.0).gradient(X, y)
+        np.testing.assert_allclose(whole.first_layer[i, j], one.first_layer, rtol=1e-12)
+        np.testing.assert_allclose(whole.second_layer[i, j], one.second_layer, rtol=1e-12)
+
+
+def test_wide_and_narrow_steps_descend_the_same_penalty():
+    rng = np.random.default_rng(4)
+    X, y = rng.standard_normal((6, 4)), rng.standard_normal(6)
+    network = TwoLayer(
+        rng.standard_normal((3, 4)), rng.standard_normal(3), activation("tanh"), 1.0, ridge=0.5
+    )
+    np.testing.assert_allclose(
+        network.descent_direction(X, y, 0.2), -0.2 * network.gradient(X, y).first_layer, rtol=1e-12
+    )
+    assert network(X[:0]).shape == (0,)
+
+
 @pytest.mark.parametrize("nesterov", [False, True])
 def test_all_parameters_with_momentum_of_several_networks(nesterov):
     rng = np.random.default_rng(0)

@@ -146,6 +146,10 @@ def test_half_a_fall_is_timed_between_recorded_steps():
         {"arm": ["descent"], "dimension": [100], "time": steps},
     )
     assert claims.grokking(data)[0].estimates[0].value == pytest.approx(2, rel=1e-9)
+    failed = data.where(
+        xr.DataArray(np.arange(data.sizes["trial"]), dims="trial") > 0
+    )  # one trial less, not one without a lag
+    assert claims.grokking(failed)[0].estimates[0].trials == data.sizes["trial"] - 1
 
 
 @pytest.mark.parametrize("ratio", [1.2, 2.5])

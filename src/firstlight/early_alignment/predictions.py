@@ -37,7 +37,9 @@ def exact(
     for name, fate in (("plus", 1), ("minus", -1), ("dead", 0)):
         results[f"fate_{name}"] = float((path.fate == fate).mean())
     results["converged"] = bool(path.complete.all())
-    note = "" if np.isfinite(settled) else "no alignment time: some neurons never settle on either class"
+    note = (
+        "" if np.isfinite(settled) else "no alignment time: not every neuron settles on the class of its sign"
+    )
     return results.assign_attrs(note=note)
 
 

@@ -147,7 +147,7 @@ class TwoLayer:
     def descent_direction(
         self, x: np.ndarray, y: np.ndarray, factor: float = 1.0, each: Each = map
     ) -> np.ndarray:
-        """Return `factor` times minus the gradient in F of the mean loss, of a wide network: (k, n).
+        """Return `factor` times minus the gradient in F, with the penalty, of a wide network: (k, n).
 
         `each(job, blocks)` runs a job on blocks of samples, and then of neurons: `map`, or a pool's.
         """
@@ -162,6 +162,8 @@ class TwoLayer:
         list(each(push, blocks(len(x))))
         gradient = np.empty(self.first_layer.shape)
         list(each(lambda rows: np.matmul(force.T[rows], x, out=gradient[rows]), blocks(len(gradient))))
+        if self.ridge:
+            gradient -= factor * self.ridge * self.first_layer
         return gradient
 
     def step(self, x: np.ndarray, y: np.ndarray, step_size: float, each: Each = map) -> "TwoLayer":
@@ -190,7 +192,8 @@ class TwoLayer:
         """Return `weight` times the derivative of each sample's loss in F x + b; σ(F x + b); that in f."""
         hidden, head = self.activation(inner), self.head
         f = self._output(hidden)
-        labels = y if y.ndim == f.ndim else y[:, None]  # several networks have the same labels
+        several = self.first_layer.ndim > 2 and y.ndim == 1  # networks have the same labels
+        labels = y.reshape(-1, *(1,) * (f.ndim - 1)) if several else y
         pull = self.loss.first(labels, f) * weight
         shared = pull @ head.T if head.ndim == self.first_layer.ndim else pull[..., None] * head
         return self.activation.derivative(inner) * shared, hidden, pull
@@ -203,7 +206,7 @@ class TwoLayer:
 def _cached(x: np.ndarray) -> list[slice]:
     """Cut the rows of x into blocks of about 1 MB."""
     rows = max(8, (1 << 17) // x.shape[1])
-    return [slice(first, first + rows) for first in range(0, len(x), rows)]
+    return [slice(first, first + rows) for first in range(0, max(len(x), 1), rows)]
 
 
 def features(

@@ -66,7 +66,8 @@ DELAY = Statement(
 )  # fmt: skip
 GROKKING = Statement(
     "the test error falls later than the training error", _SOURCE, "talk abstract: grokking",
-    "step at which half of the fall of the test error is done, less that of the training error",
+    "step at which half of the fall of the test error is done, less that of the training error; read in "
+    "straight lines between recorded steps",
     "above 0",
 )  # fmt: skip
 
@@ -248,4 +249,5 @@ def _half_time(curve: xr.DataArray) -> xr.DataArray:
     (since, low), (until, high) = (
         (curve["time"].isel(time=i), curve.isel(time=i)) for i in (np.maximum(at - 1, 0), at)
     )
-    return until - (until - since) * ((high - half) / (high - low)).fillna(0.0)
+    between = ((high - half) / (high - low)).where(at > 0, 0.0)
+    return (until - (until - since) * between).where(half.notnull())

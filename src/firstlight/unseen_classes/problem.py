@@ -95,6 +95,9 @@ class Problem(GaussianProblem):
         object.__setattr__(self, "cosines", check_numbers("cosines", self.cosines, -1, 1))
         if len(self.cosines) < 2:
             raise ValueError(f"cosines = {self.cosines}: at least two numbers in [-1, 1]")
+        check_count(
+            "dimension", self.dimension, 1 + len(self.cosines)
+        )  # before anything of that size is made
         check_number("unseen_norm", self.unseen_norm, 0, _LARGEST)
         super().__post_init__()
 
@@ -166,6 +169,7 @@ class PlaneProblem(GaussianProblem):
                 raise refusal("means", row, need)
         rows = tuple(tuple(check_number("means", one, -1e6, 1e6) for one in row) for row in self.means)
         object.__setattr__(self, "means", rows)
+        check_count("dimension", self.dimension, 1 + len(rows))  # before anything of that size is made
         super().__post_init__()
 
     def _means(self) -> np.ndarray:

@@ -138,6 +138,7 @@ def _walk(
         _step(solver)
         if solver.status == "failed":
             break
+        pattern = watch.pattern
         here = watch.see(solver, cut=cut and not soft)
         passed = int(np.searchsorted(taus, here, side="right"))
         if passed > reached:
@@ -149,7 +150,7 @@ def _walk(
         if (rest := taus[-1] - here) == 0:
             continue
         slow = not soft and (crawl.detected(solver, spent) or watch.returned) and len(first) <= _LARGEST
-        if slow or here < solver.t:
+        if slow or (cut and not soft and watch.pattern is not pattern):
             spent, state = spent + solver.nfev, solver.dense_output()(here)
             solver = (implicit if slow else explicit)(here, state, first_step=min(solver.step_size, rest))
         if slow:

@@ -193,8 +193,8 @@ def _batches(
 
 def _kept(times: Sequence[int], steps: int) -> set[int]:
     at = np.asarray(times)
-    if at.ndim != 1 or at.dtype.kind not in "iu" or not ((at >= 0) & (at <= steps)).all():
-        raise ValueError(f"times = {times!r}: must be integers in 0 .. {steps}")
+    if at.ndim != 1 or not at.size or at.dtype.kind not in "iu" or at.min() < 0 or at.max() > steps:
+        raise ValueError(f"times = {times!r}: must be integers in 0 .. {steps}, at least one")
     return set(at.tolist())
 
 
