@@ -197,6 +197,13 @@ def _resumed(path: Path) -> str:
     return "" if (results, state) == (undisturbed(), "ok") else f"fingerprint {results}, integrity {state}"
 
 
+def _child(job: Callable[..., None], *arguments: Any) -> multiprocessing.Process:
+    """Return a process that is still to be started; what studies import is loaded once for all of them."""
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(["firstlight.study.run", "dask.array"])
+    return context.Process(target=job, args=arguments)
+
+
 def _run(path: Path, workers: int) -> None:
     os.dup2(os.open(os.devnull, os.O_WRONLY), 2)  # what dying workers say is expected
     run(LONG, path, workers=workers)
@@ -207,11 +214,9 @@ def kills(rng: Rng, folder: Path) -> str:
     import psutil
 
     path = folder / "kills.sqlite"
-    context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["firstlight.study.run", "dask.array"])
     for _ in range(10):
         workers = int(rng.choice([0, 0, 0, 2]))
-        process = context.Process(target=_run, args=(path, workers))
+        process = _child(_run, path, workers)
         process.start()
         time.sleep(float(rng.exponential(3.0 if workers else 0.3)))
         try:
@@ -239,10 +244,8 @@ def _run_on_small_disk(path: Path, size: int) -> None:
 def disk(rng: Rng, folder: Path) -> str:
     """Fill the disk at five moments of a run, later and later; then finish it."""
     path = folder / "disk.sqlite"
-    context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["firstlight.study.run", "dask.array"])
     for size in np.sort(10 ** rng.uniform(3, 5.5, size=5)).astype(int):
-        process = context.Process(target=_run_on_small_disk, args=(path, int(size)))
+        process = _child(_run_on_small_disk, path, int(size))
         process.start()
         process.join()
         if process.exitcode not in (0, 3):
@@ -261,10 +264,8 @@ def _second_run(path: Path) -> None:
 def drivers(rng: Rng, folder: Path) -> str:
     """Start ten drivers on one store, one shortly after the other, and kill some; then finish."""
     path, started = folder / "drivers.sqlite", []
-    context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["firstlight.study.run", "dask.array"])
     for _ in range(10):
-        started.append(context.Process(target=_second_run, args=(path,)))
+        started.append(_child(_second_run, path))
         started[-1].start()
         time.sleep(float(rng.exponential(0.2)))
         if rng.random() < 0.3:
@@ -285,10 +286,8 @@ def _run_in_jumping_time(path: Path, seed: int) -> None:
 def clocks(rng: Rng, folder: Path) -> str:
     """Run while the clock jumps, kill it in between, and finish with the clock set back."""
     path = folder / "clocks.sqlite"
-    context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["firstlight.study.run", "dask.array"])
     for seed in rng.integers(1 << 31, size=3):
-        process = context.Process(target=_run_in_jumping_time, args=(path, int(seed)))
+        process = _child(_run_in_jumping_time, path, int(seed))
         process.start()
         process.join(float(rng.exponential(0.5)))
         process.kill()
@@ -326,10 +325,9 @@ def _fetch(folder: Path, seed: int, slow: float = 0.1) -> None:
 
 def fetches(rng: Rng, folder: Path) -> str:
     """Fetch a set ten times at once, kill some, and read it after each; then once more undisturbed."""
-    context, started = multiprocessing.get_context("forkserver"), []
-    context.set_forkserver_preload(["firstlight.data.cache"])
+    started = []
     for seed in [*rng.integers(1 << 31, size=10).tolist(), 0]:
-        started.append(context.Process(target=_fetch, args=(folder, seed, 0.1 if seed else 0.0)))
+        started.append(_child(_fetch, folder, seed, 0.1 if seed else 0.0))
         if not seed:
             for process in started[:-1]:
                 process.join()
