@@ -1,6 +1,7 @@
 """What holds for the package as a whole: who imports whom, how fast it loads, what is public."""
 
 import ast
+import dataclasses
 import re
 import subprocess
 import sys
@@ -164,6 +165,23 @@ def test_a_command_loads_nothing_heavy_that_it_does_not_need(arguments, allowed)
     loaded = set(fresh(f"{code}; from firstlight.cli import main; main()").splitlines()[-1].split())
     assert not (HEAVY - allowed) & loaded
     assert not {"scipy.optimize", "scipy.stats", "scipy.integrate"} & loaded  # tenths of a second each
+
+
+def _problems() -> list[type]:
+    """Every problem class of the registered theories."""
+    loaded = {_load(ref) for theory in theories().values() for ref in theory.problems.values()}
+    return sorted((one for one in loaded if isinstance(one, type)), key=str)
+
+
+def _load(ref: object) -> object:
+    return EntryPoint("", ref, "").load() if isinstance(ref, str) else ref
+
+
+@pytest.mark.parametrize("problem", _problems(), ids=lambda one: f"{one.theory}:{one.__name__}")
+def test_only_what_the_data_are_is_given_by_place(problem):
+    """Sizes and options have names, so that an order that differs between theories misleads nobody."""
+    by_place = [field.name for field in dataclasses.fields(problem) if not field.kw_only]
+    assert set(by_place) <= {"mixture", "labels", "data", "target"}
 
 
 def test_public_names_resolve_and_unknown_ones_do_not():

@@ -64,7 +64,9 @@ def test_labels_on_nodes_have_exact_moments(seed):
 
 def _without_beta(alpha, beta, direction):
     known = Problem.scaled(**SQUARE, alpha=alpha, beta=beta, label_direction=direction)
-    return Problem(known.mixture, known.labels, known.width, known.samples, step_size=known.step_size)
+    return Problem(
+        known.mixture, known.labels, width=known.width, samples=known.samples, step_size=known.step_size
+    )
 
 
 @pytest.mark.parametrize("direction", ["spikes", "random"])
@@ -85,7 +87,7 @@ def test_the_hermite_model_is_silent_where_a_degree_serves():
 @pytest.mark.parametrize("strength", [50, 1000])
 def test_what_gaussian_models_do_not_resolve_is_not_told(strength):
     # labels along a spike of 1000 n: 1e-7 of their variance is left, and both models are off by up to 70
-    problem = Problem(*structured_data(60, 60.0 * strength, label_direction="spikes"), 60, 60)
+    problem = Problem(*structured_data(60, 60.0 * strength, label_direction="spikes"), width=60, samples=60)
     predicted = problem.predict(0, **{**FREE, "draws": 2})
     assert not bool(predicted.converged)
     assert np.isnan(float(predicted.test_error))
@@ -98,7 +100,7 @@ def test_what_gaussian_models_do_not_resolve_is_not_told(strength):
 def test_constant_labels_have_no_relative_error(value):
     constant = activation(lambda z: np.full_like(z, value))
     labels = Regression(np.eye(30)[0], link=constant)
-    simulated = Problem(structured_data(30, 3.0)[0], labels, 20, 40).simulate(0)
+    simulated = Problem(structured_data(30, 3.0)[0], labels, width=20, samples=40).simulate(0)
     assert float(simulated.label_variance) == 0
     assert np.isnan(float(simulated.relative_test_error))
     assert np.isfinite(float(simulated.test_error))
@@ -121,7 +123,13 @@ def _random_problem(rng, activation, gap, ridge, wide=False):
     labels = Regression(spikes @ rng.standard_normal(2), "linear", noise=float(rng.uniform(0.3, 2)))
     step = float(10 ** rng.uniform(-1, 1))
     problem = Problem(
-        mixture, labels, width, directions + gap, activation=activation, ridge=ridge, step_size=step
+        mixture,
+        labels,
+        width=width,
+        samples=directions + gap,
+        activation=activation,
+        ridge=ridge,
+        step_size=step,
     )
     return problem, directions
 

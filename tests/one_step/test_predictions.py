@@ -40,7 +40,7 @@ def test_equal_laws_share_a_covariance_whatever_their_rank():
 
 def test_chosen_equations_predict_classes_with_many_and_with_one_spike():
     mixture = _pair((80, 6.0), (1, 480.0))
-    problem = Problem(mixture, Regression(np.ones(N) / np.sqrt(N)), N, 200, ridge=1e-3)
+    problem = Problem(mixture, Regression(np.ones(N) / np.sqrt(N)), width=N, samples=200, ridge=1e-3)
     predicted, measured = (
         np.mean([kind(seed).test_error_by_class.values for seed in range(8)], axis=0)
         for kind in (problem.predict, lambda seed: problem.simulate(seed, risk="population"))
@@ -57,7 +57,7 @@ def test_prediction_and_exact_risk_under_a_spike_that_correlates_all_neurons():
     means[0, 5] = 0.5
     mixture = GaussianMixture([0.5, 0.5], means, [Spiked([strength], np.eye(60)[:, :1])] * 2)
     labels = Regression(np.eye(60)[0] / np.sqrt(strength))
-    problem = Problem(mixture, labels, 60, 120, ridge=1e-3)
+    problem = Problem(mixture, labels, width=60, samples=120, ridge=1e-3)
     sampled = problem.simulate(1, test_samples=20_000)
     exact = problem.simulate(1, risk="population")
     # 20 000 squared errors, with heavy tails: 2 % or so; the prediction is for n = 60 and one trial

@@ -284,12 +284,12 @@ def test_refusals_at_construction(change, name):
 def test_refusals_of_a_general_problem():
     mixture = GaussianMixture([0.5, 0.5], None, [np.eye(4), np.eye(4)])
     with pytest.raises(ValueError, match="direction"):
-        Problem(mixture, Regression(np.ones(5)), 3, 3)
+        Problem(mixture, Regression(np.ones(5)), width=3, samples=3)
     with pytest.raises(ValueError, match="labels"):
-        Problem(mixture, Classification((1.0, 0.0, -1.0)), 3, 3)
+        Problem(mixture, Classification((1.0, 0.0, -1.0)), width=3, samples=3)
     with pytest.raises(ValueError, match="step_size"):
-        Problem(mixture, Classification(), 3, 3, step_size=np.inf)
-    dense = Problem(mixture, Classification(), 3, 3)
+        Problem(mixture, Classification(), width=3, samples=3, step_size=np.inf)
+    dense = Problem(mixture, Classification(), width=3, samples=3)
     with pytest.raises(ValueError, match="conditional_gaussian"):
         dense.simulate(0, method="conditional_gaussian")
     with pytest.raises(ValueError, match="spikes"):
@@ -306,7 +306,7 @@ def test_refusals_of_a_general_problem():
             dense.predict(0, **options)
     for bad in ((None, Classification()), (mixture, None)):
         with pytest.raises(ValueError, match=r"mixture|labels"):
-            Problem(*bad, 3, 3)
+            Problem(*bad, width=3, samples=3)
 
 
 def test_refusals_of_images(tmp_path, monkeypatch):

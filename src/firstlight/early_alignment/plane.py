@@ -12,7 +12,7 @@ from firstlight.maths.rng import RNGLike, SeedLike
 Rows = tuple[tuple[float, float, float], ...]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class PlaneProblem(Problem):
     """Early alignment in the plane, of given data and neurons.
 

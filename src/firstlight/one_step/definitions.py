@@ -4,7 +4,7 @@ Both may import this module, and nothing else of each other.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Literal, Protocol
 
 import numpy as np
@@ -73,6 +73,7 @@ class Setting(ByValue):
 
     mixture: GaussianMixture
     labels: Labels
+    _: KW_ONLY
     width: int
     samples: int
     gradient_samples: int | None = None

@@ -74,7 +74,7 @@ def at_strength(
     """
     beta = data.pop("beta")
     return Problem(
-        *structured_data(dimension, strength, **data), width, samples,
+        *structured_data(dimension, strength, **data), width=width, samples=samples,
         activation=activation, step_size=step_size, ridge=ridge, beta=beta,
     )  # fmt: skip
 
@@ -125,7 +125,7 @@ def images(
         raise type(error)(f"images = {shown(images)}, classes = {classes!r}: {error}") from error
     step_size = float(source.mixture.dimension ** (alpha * beta))
     return Problem(
-        source.mixture, Classification(), _width(ratio, samples), samples,
+        source.mixture, Classification(), width=_width(ratio, samples), samples=samples,
         activation=activation, step_size=step_size, ridge=ridge, source=source, beta=beta,
     )  # fmt: skip
 

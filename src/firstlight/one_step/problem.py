@@ -59,6 +59,7 @@ class Problem(Setting):
         samples: int,
         alpha: float,
         beta: float,
+        *,
         activation: str | Activation = "relu",
         task: Literal["regression", "classification"] = "regression",
         label_direction: Literal["random", "spikes"] = "random",
@@ -110,8 +111,8 @@ class Problem(Setting):
         )  # fmt: skip
         eta = float(n ** (beta * alpha)) if step_size is None else step_size
         return cls(
-            mixture, labels, width, samples, gradient_samples, activation, eta, ridge,
-            beta=beta, second_layer=second_layer,
+            mixture, labels, width=width, samples=samples, gradient_samples=gradient_samples,
+            step_size=eta, ridge=ridge, activation=activation, second_layer=second_layer, beta=beta,
         )  # fmt: skip
 
     @classmethod
@@ -158,7 +159,7 @@ class Problem(Setting):
         mixture = GaussianMixture.fit(source.rows, source.classes, spikes)
         step_size = float(mixture.dimension) if step_size is None else step_size
         return cls(
-            mixture, Classification(), width, samples,
+            mixture, Classification(), width=width, samples=samples,
             activation=activation, step_size=step_size, ridge=ridge, source=source,
         )  # fmt: skip
 

@@ -15,7 +15,7 @@ from firstlight.phase_transition.theory.labels import label_law
 from firstlight.study.problem import Cost
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class LearningProblem(TrainedModel):
     """Whether and when gradient descent in d dimensions finds the hidden directions.
 

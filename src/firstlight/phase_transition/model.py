@@ -1,7 +1,7 @@
 """What all Problems of the theory share: a target, a network, and the sizes."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import KW_ONLY, dataclass, fields
 from functools import cached_property
 from typing import ClassVar, NamedTuple
 
@@ -87,6 +87,7 @@ class Model(ByValue):
     references: ClassVar[tuple[str, ...]] = ("montanari2026phase",)
 
     target: str = "sign(abs(z1) - 1.4820733)"
+    _: KW_ONLY
     noise: float = 0.0
     activation: str = "tanh_squared"
     second_layer: float | tuple[float, ...] = 1.0
@@ -159,7 +160,7 @@ class Model(ByValue):
         )  # fmt: skip
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class TrainedModel(Model):
     """A target, a network, and how it is trained.
 

@@ -13,7 +13,7 @@ from firstlight.phase_transition.experiment.descent import descend, hessian_of, 
 from firstlight.phase_transition.problem import Problem
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class PhasesProblem(Problem):
     """Gradient descent with its gradient, its lowest curvature and what it has learnt, in time.
 

@@ -26,7 +26,7 @@ _LINEAR = 0.03  # squared cosine up to which overlaps grow as in the linear regi
 _LOWEST = 6  # eigenpairs among which the informative one is looked for
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Problem(TrainedModel):
     """Gradient descent of a two-layer network on multi-index data.
 

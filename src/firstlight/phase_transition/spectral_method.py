@@ -1,6 +1,6 @@
 """The optimal spectral method below and above the algorithmic threshold."""
 
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -46,6 +46,7 @@ class SpectralProblem(ByValue):
     references: ClassVar[tuple[str, ...]] = ("montanari2026phase",)
 
     target: str = "sign(abs(z1) - 1.4820733)"
+    _: KW_ONLY
     samples_per_dimension: float = 2.0
     dimension: int = 400
 

@@ -16,7 +16,7 @@ from firstlight.phase_transition.theory.resolvent import BranchLost
 from firstlight.study.problem import Cost
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class SpectrumProblem(Model):
     """The Hessian of the empirical risk at a random initialisation.
 

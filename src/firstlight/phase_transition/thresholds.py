@@ -1,6 +1,6 @@
 """Thresholds as Problems: delta_alg beside Monte-Carlo, delta_NN beside where gradient descent succeeds."""
 
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, replace
 from functools import cached_property
 from typing import ClassVar, Literal
 
@@ -53,6 +53,7 @@ class AlgProblem(ByValue):
     references: ClassVar[tuple[str, ...]] = ("montanari2026phase",)
 
     target: str = "z1**2"
+    _: KW_ONLY
     noise: float = 0.0
     draws: int = 1_000_000
 
@@ -103,7 +104,7 @@ class AlgProblem(ByValue):
         return (Assumption("no easy direction", "fails" if easy else "holds", f"{easy} easy directions"),)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class ThresholdProblem(TrainedModel):
     """delta_NN of a network, beside the samples per dimension at which gradient descent succeeds.
 

@@ -25,7 +25,7 @@ from firstlight.unseen_classes.images import image_sizes
 _RELATIONS = ("similarity_alignment", "similarity_recall", "alignment_recall")
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class DeepProblem(Training):
     """Train a deep network on some classes of a set of images and follow its embeddings of the others.
 

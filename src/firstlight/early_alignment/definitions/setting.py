@@ -1,6 +1,6 @@
 """What is studied: a law of labelled data, and a small start."""
 
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 
 import numpy as np
 
@@ -57,13 +57,14 @@ class Setting(ByValue):
     """
 
     data: str = "separable"
-    samples: int = 20
+    _: KW_ONLY
     dimension: int = 10
+    width: int = 50
+    samples: int = 20
     mu: float = 0.2
     separation: float = 0.1
     classes: str = "0,1"
     start: str = "balanced"
-    width: int = 50
     log_scale: float = float(np.log(1e-6))
     angle: float = 1.0
     loss: str = "exp"

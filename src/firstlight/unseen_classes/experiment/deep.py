@@ -29,7 +29,7 @@ def require_torch() -> Any:
     return torch
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Training(ByValue):
     """How a deep network is trained.
 
