@@ -70,12 +70,6 @@ def test_toy_lies_on_two_evenly_spaced_arcs():
     assert separability(X, y) == pytest.approx(np.cos(np.radians(62)), rel=1e-12)
 
 
-def test_toy_with_one_point_per_class():
-    X, y = toy(1, 1, positive_arc=(0, 90), negative_arc=(180, 180))
-    np.testing.assert_allclose(X, [[np.sqrt(0.5), np.sqrt(0.5)], [-1, 0]], atol=1e-15)
-    np.testing.assert_array_equal(y, [1, -1])
-
-
 @pytest.mark.parametrize(
     ("change", "message"),
     [
@@ -100,10 +94,6 @@ def test_bad_input_is_refused(change, message):
 def test_other_refusals():
     with pytest.raises(ValueError, match="separation = 2"):
         two_points(2)
-    with pytest.raises(ValueError, match="positives = 0"):
-        toy(0)
-    with pytest.raises(ValueError, match="negative_arc"):
-        toy(negative_arc=(3, 2))
     with pytest.raises(ValueError, match="must be"):
         separability([[1.0, 0.0]], [0])
     with pytest.raises(ValueError, match="not be zero"):

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from firstlight.maths.solvers import Solved, bracketing_root, threshold
+from firstlight.maths.solvers import Solved, bracketing_root
 
 SETTINGS = settings(deadline=None, derandomize=True, max_examples=50)
 
@@ -26,34 +26,11 @@ def test_a_root_so_small_that_its_digits_take_too_many_steps_is_told():
     assert abs(solution.value) < 1e-290
 
 
-@SETTINGS
-@given(st.floats(0.011, 99), st.booleans())
-def test_threshold_brackets_the_truth(where, log):
-    limit = threshold(lambda x: x > where, 0.01, 100, tolerance=1e-9, log=log)
-    assert limit.converged
-    assert abs(limit.value - where) <= limit.residual * (1 + 1e-9) + 1e-14
-    assert limit.residual <= 1e-9 * where
-
-
-def test_a_threshold_outside_the_range_is_not_converged():
-    below, above = threshold(lambda x: True, 1, 2), threshold(lambda x: False, 1, 2)
-    assert (below.value, below.converged) == (1.0, False)
-    assert (above.value, above.converged) == (2.0, False)
-    assert not threshold(lambda x: x > 1.5, 1, 2, max_iterations=3, tolerance=1e-12).converged
-
-
-def test_threshold_at_the_resolution_of_doubles():
-    limit = threshold(lambda x: x > 1 / 3, 0.0, 1.0, tolerance=1e-17)
-    assert limit.converged
-    assert limit.value == pytest.approx(1 / 3, rel=1e-15)
-
-
 @pytest.mark.parametrize(
     ("call", "field"),
     [
         (lambda: bracketing_root(np.cos, 0, 1), "opposite signs"),
         (lambda: bracketing_root(np.cos, 2, 1), "low < high"),
-        (lambda: threshold(lambda x: x > 1, -1, 2, log=True), "low = -1"),
     ],
 )
 def test_bad_input_is_named(call, field):

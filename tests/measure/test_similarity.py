@@ -1,10 +1,10 @@
-"""Alignment and cohesion against loops over pairs of samples."""
+"""Alignment against loops over pairs of samples."""
 
 import numpy as np
 import pytest
 
 from firstlight.data.class_pairs import gram_alignment
-from firstlight.measure.similarity import alignment, cohesion
+from firstlight.measure.similarity import alignment
 
 
 def loop(x, y, kind):
@@ -33,7 +33,6 @@ def test_equals_a_loop_over_pairs(kind, dtype):
     expected = loop(x.astype(float), y, kind)
     np.testing.assert_allclose(pairs.values, expected, rtol=1e-12, atol=1e-13)
     assert pairs.attrs == {"kind": kind, "classes_of_one": 1, "zero_rows": 1}
-    np.testing.assert_allclose(cohesion(x, y, kind).values, np.diag(expected), rtol=1e-12, atol=1e-13)
 
 
 def test_from_a_gram_matrix():

@@ -196,7 +196,7 @@ def canonical_name(name: str, field: str = "name") -> str:
     return canonical
 
 
-def check_classes(name: str, value: object, least: int = 2, most: int = 9) -> tuple[int, ...]:
+def check_classes(name: str, value: object, most: int = 9) -> tuple[int, ...]:
     """Read different classes of images from a text such as "3,8".
 
     Examples
@@ -205,8 +205,8 @@ def check_classes(name: str, value: object, least: int = 2, most: int = 9) -> tu
     (3, 8)
     """
     parts = [part.strip() for part in value.split(",")] if isinstance(value, str) else []
-    if not least <= len(set(parts)) == len(parts) <= most or not set(parts) <= set("0123456789"):
-        count = f"{least}" if least == most else f"{least} to {most}"
+    if not 2 <= len(set(parts)) == len(parts) <= most or not set(parts) <= set("0123456789"):
+        count = "2" if most == 2 else f"2 to {most}"
         raise ValueError(f"{name} = {shown(value)}: must be {count} different classes, 0 to 9, such as '3,8'")
     return tuple(map(int, parts))
 

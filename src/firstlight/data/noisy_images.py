@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass, field
 from functools import lru_cache
-from pathlib import Path
 from typing import Literal
 
 import numpy as np
@@ -68,9 +67,7 @@ class NoisyImages(ByValue):
         return x, np.repeat(np.arange(len(sizes)), sizes)
 
 
-def noisy_images(
-    name: str, first: int, second: int, centring: Centring = "class", path: str | Path | None = None
-) -> NoisyImages:
+def noisy_images(name: str, first: int, second: int, centring: Centring = "class") -> NoisyImages:
     """Prepare two classes of a set of images.
 
     Parameters
@@ -81,8 +78,6 @@ def noisy_images(
         The classes.
     centring : {"class", "global"}
         Which mean is taken away.
-    path : str or Path, optional
-        A folder of the user's own.
 
     Raises
     ------
@@ -96,18 +91,14 @@ def noisy_images(
     """
     check_instance("name", name, str)
     check_choice("centring", centring, ("class", "global"))
-    if path is not None:
-        check_instance("path", path, str, Path)
     classes = check_count("first", first, 0), check_count("second", second, 0)
-    return _noisy_images(name, *classes, centring, path)
+    return _noisy_images(name, *classes, centring)
 
 
 @lru_cache(maxsize=4)
-def _noisy_images(
-    name: str, first: int, second: int, centring: Centring, path: str | Path | None
-) -> NoisyImages:
+def _noisy_images(name: str, first: int, second: int, centring: Centring) -> NoisyImages:
     try:
-        pixels, sign = pair(name, first, second, path=path)
+        pixels, sign = pair(name, first, second)
     except ImagesNotFetched:
         raise
     except ValueError as error:

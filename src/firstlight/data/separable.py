@@ -9,8 +9,6 @@ References
 min2024early
 """
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -169,7 +167,9 @@ def separable(
     n, d = check_count("samples", samples, 2), check_count("dimension", dimension, 2)
     check_memory(f"samples = {n}, dimension = {d}", 24.0 * n * (n + d), "samples × (samples + dimension)")
     mu, balance = check_number("mu", mu, above=0, below=1), check_number("balance", balance, 0, 1)
-    low, high = _pair("norms", norms, above=0)
+    lengths = check_numbers("norms", norms, above=0)
+    if len(lengths) != 2 or lengths[0] > lengths[1]:
+        raise refusal("norms", norms, "be two numbers, the second not the smaller one")
     rng = generator(rng)
     axis = _unit(rng.standard_normal(d))
     ball = _ball(n, axis, rng)
@@ -177,22 +177,14 @@ def separable(
 
     def excess(angle: float) -> float:
         inner = np.cos(angle) ** 2 + np.sin(angle) ** 2 * gram
-        lengths = np.sqrt(np.diag(inner))
-        return float((inner / np.outer(lengths, lengths)).min()) - mu
+        size = np.sqrt(np.diag(inner))
+        return float((inner / np.outer(size, size)).min()) - mu
 
     # The least cosine falls from 1 at angle 0 to at most 0 at π/2, where only the b_i are left.
     angle = bracketing_root(excess, 0.0, np.pi / 2, tolerance=1e-15).require()
     signed = _unit(np.cos(angle) * axis + np.sin(angle) * ball)
     y = np.where(rng.permutation(n) < round(balance * n), 1.0, -1.0)
-    lengths = rng.uniform(low, high, size=n)
-    return signed * (y * lengths)[:, None], y
-
-
-def _pair(name: str, values: Any, **limits: float) -> tuple[float, ...]:
-    numbers = check_numbers(name, values, **limits)
-    if len(numbers) != 2 or numbers[0] > numbers[1]:
-        raise refusal(name, values, "be two numbers, the second not the smaller one")
-    return numbers
+    return signed * (y * rng.uniform(*lengths, size=n))[:, None], y
 
 
 def _unit(v: np.ndarray) -> np.ndarray:
@@ -235,30 +227,16 @@ def two_points(separation: float) -> tuple[np.ndarray, np.ndarray]:
     return np.array([[1.0, 0.0], [np.sin(delta), np.cos(delta)]]), np.ones(2)
 
 
-def toy(
-    positives: int = 15,
-    negatives: int = 10,
-    *,
-    positive_arc: tuple[float, float] = (-15.0, 15.0),
-    negative_arc: tuple[float, float] = (133.0, 158.0),
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return points evenly spaced on two arcs of the unit circle.
+def toy() -> tuple[np.ndarray, np.ndarray]:
+    """Return points evenly spaced on two arcs of the unit circle: 15 positive ones, then 10 negative ones.
 
-    The defaults stand in for the toy data of the source, which are not published: the arcs are read off its
-    figure by eye.
-
-    Parameters
-    ----------
-    positives, negatives : int, default 15 and 10
-        How many points of each class, at least 1 each; a single point sits in the middle of its arc.
-    positive_arc, negative_arc : (float, float)
-        First and last angle, in degrees.
+    They stand in for the toy data of the source, which are not published: the arcs are read off its figure
+    by eye.
 
     Returns
     -------
-    X : ndarray of shape (positives + negatives, 2)
-        The positive points first.
-    y : ndarray of shape (positives + negatives,)
+    X : ndarray of shape (25, 2)
+    y : ndarray of shape (25,)
 
     Examples
     --------
@@ -266,12 +244,5 @@ def toy(
     >>> X.shape, bool(np.isclose(separability(X, y), np.cos(np.radians(62))))
     ((25, 2), True)
     """
-    angles = []
-    for name, count, arc in (("positive", positives, positive_arc), ("negative", negatives, negative_arc)):
-        check_count(f"{name}s", count)
-        check_memory(f"{name}s = {count}", 60.0 * count, f"{name}s")
-        first, last = _pair(f"{name}_arc", arc, low=-1e6, high=1e6)
-        angles.append(np.linspace(first, last, count) if count > 1 else np.array([(first + last) / 2]))
-    theta = np.radians(np.concatenate(angles))
-    y = np.repeat([1.0, -1.0], [positives, negatives])
-    return np.column_stack([np.cos(theta), np.sin(theta)]), y
+    theta = np.radians(np.concatenate([np.linspace(-15, 15, 15), np.linspace(133, 158, 10)]))
+    return np.column_stack([np.cos(theta), np.sin(theta)]), np.repeat([1.0, -1.0], [15, 10])

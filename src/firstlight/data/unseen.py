@@ -243,17 +243,13 @@ def around(rng: np.random.Generator, centre: np.ndarray, variance: float, count:
 
 
 def image_classes(
-    rng: np.random.Generator,
-    name: str,
-    train_classes: ArrayLike,
-    per_class: int | None,
-    path: str | None = None,
+    rng: np.random.Generator, name: str, train_classes: ArrayLike, per_class: int | None
 ) -> UnseenData:
     """Split a set of images by class; samples of each class drawn at random without replacement.
 
     Parameters
     ----------
-    name, path
+    name : str
         As in `load_images`.
     train_classes : sequence of int
         The classes to train on; all others are unseen.
@@ -271,7 +267,7 @@ def image_classes(
     >>> data.train.shape, data.unseen.shape
     ((40, 64), (160, 64))
     """
-    images = load_images(name, path)
+    images = load_images(name)
     rows = []
     for label in np.unique(images.train_labels):
         row = np.flatnonzero(images.train_labels == label)

@@ -1,4 +1,4 @@
-"""Fixed points, roots and thresholds, each with its residual and whether it converged."""
+"""Fixed points, roots with their residual and whether they converged, and extreme eigenpairs."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -6,7 +6,7 @@ from typing import Any, Generic, Literal, TypeVar
 
 import numpy as np
 
-from firstlight.maths.checks import check_count, check_memory, check_positive
+from firstlight.maths.checks import check_memory, check_positive
 from firstlight.maths.shown import Shown
 
 Value = TypeVar("Value")
@@ -46,14 +46,9 @@ class Solved(Shown, Generic[Value]):
 
 
 class Mixing:
-    """Anderson's acceleration of x → x + gap(x): the next x from the last few steps.
+    """Anderson's acceleration of x → x + gap(x): the next x from the last seven steps.
 
     Where a gap is twice the one before, the steps are forgotten: what follows is plain iteration again.
-
-    Parameters
-    ----------
-    memory : int, default 6
-        How many steps are remembered.
 
     Examples
     --------
@@ -64,15 +59,14 @@ class Mixing:
     [0.739085, 0.739085]
     """
 
-    def __init__(self, memory: int = 6) -> None:
-        self._memory = memory
+    def __init__(self) -> None:
         self._steps: list[tuple[np.ndarray, np.ndarray]] = []
 
     def __call__(self, x: np.ndarray, gap: np.ndarray) -> np.ndarray:
         """Return the next point, from a point (N,) and its gap (N,)."""
         if self._steps and np.abs(gap).max() > 2 * np.abs(self._steps[-1][1]).max():
             self._steps = []
-        self._steps = [*self._steps[-self._memory :], (x, gap)]
+        self._steps = [*self._steps[-6:], (x, gap)]
         points, gaps = (np.diff(np.array(part), axis=0) for part in zip(*self._steps, strict=True))
         share = np.linalg.lstsq(gaps.T, gap, rcond=1e-10)[0] if len(gaps) else np.zeros(0)
         return x + gap - share @ (points + gaps)
@@ -109,7 +103,8 @@ def bracketing_root(
     """
     from scipy.optimize import brentq  # here: what only asks for `Solved` starts 0.2 s sooner
 
-    _check_bracket(low, high)
+    if not (np.isfinite(low) and np.isfinite(high) and low < high):
+        raise ValueError(f"low = {low}, high = {high}: need finite numbers with low < high")
     check_positive("tolerance", tolerance)
     at_low, at_high = float(function(low)), float(function(high))
     if np.isnan(at_low) or np.isnan(at_high) or at_low * at_high > 0:
@@ -123,67 +118,6 @@ def bracketing_root(
     )  # fmt: skip
     residual = abs(float(function(value)))
     return Solved(float(value), residual, report.function_calls + 3, bool(report.converged))
-
-
-def threshold(
-    happens: Callable[[float], bool],
-    low: float,
-    high: float,
-    *,
-    tolerance: float = 1e-6,
-    max_iterations: int = 200,
-    log: bool = False,
-) -> Solved[float]:
-    """Find where a yes-or-no property sets in: False below the threshold, True above it (bisection).
-
-    Parameters
-    ----------
-    happens : callable
-        Maps a float to a bool.
-    low, high : float
-        ``low < high``. If the property already holds at `low`, or not even at `high`, the threshold lies
-        outside: the nearer end is returned with ``converged=False``.
-    tolerance : float, default 1e-6
-        Width of the final bracket, relative to its upper end.
-    max_iterations : int, default 200
-        Bisections before giving up with ``converged=False``.
-    log : bool, default False
-        Bisect in the logarithm (needs ``low > 0``): right when the range spans decades.
-
-    Returns
-    -------
-    Solved
-        `value` is the middle of the final bracket, `residual` half its width.
-
-    Examples
-    --------
-    >>> result = threshold(lambda x: x**2 > 2, 0, 10, tolerance=1e-9)
-    >>> result.value, result.converged
-    (1.414214, True)
-    """
-    _check_bracket(low, high)
-    check_positive("tolerance", tolerance)
-    check_count("max_iterations", max_iterations)
-    if log and low <= 0:
-        raise ValueError(f"low = {low}: must be positive when log=True")
-    if happens(low):
-        return Solved(float(low), np.inf, 1, False)
-    if not happens(high):
-        return Solved(float(high), np.inf, 2, False)
-    scale = (np.log, np.exp) if log else (float, float)
-    a, b = float(low), float(high)
-    for iteration in range(max_iterations + 1):
-        middle = float(scale[1](0.5 * (scale[0](a) + scale[0](b))))
-        if b - a <= tolerance * max(abs(a), abs(b)) or iteration == max_iterations or not a < middle < b:
-            break
-        a, b = (a, middle) if happens(middle) else (middle, b)
-    close = b - a <= max(tolerance, 4 * np.finfo(float).eps) * max(abs(a), abs(b))
-    return Solved(middle, 0.5 * (b - a), iteration + 2, bool(close))
-
-
-def _check_bracket(low: float, high: float) -> None:
-    if not (np.isfinite(low) and np.isfinite(high) and low < high):
-        raise ValueError(f"low = {low}, high = {high}: need finite numbers with low < high")
 
 
 def extreme_eigh(

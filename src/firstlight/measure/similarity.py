@@ -1,4 +1,4 @@
-"""How similar the features of classes are: alignment of class pairs, cohesion within."""
+"""How similar the features of classes are: alignment of class pairs."""
 
 from typing import Literal
 
@@ -56,31 +56,6 @@ def alignment(
     return class_pairs(
         np.divide(total, pairs, out=np.full_like(total, np.nan), where=pairs > 0), data, "alignment"
     ).assign_attrs(kind=kind, zero_rows=zeros)
-
-
-def cohesion(
-    features: ArrayLike, labels: ArrayLike, kind: Kind = "inner", *, memory: int = MEMORY
-) -> xr.DataArray:
-    """Mean similarity of two different samples of the same class: the diagonal of `alignment`.
-
-    Parameters
-    ----------
-    features, labels, kind, memory
-        As in `alignment`.
-
-    Returns
-    -------
-    DataArray, dims ("class",)
-
-    Examples
-    --------
-    >>> cohesion([[1, 0], [2, 0], [0, 3], [0, 5]], [0, 0, 1, 1]).values.tolist()
-    [2.0, 15.0]
-    """
-    pairs = alignment(features, labels, kind, memory=memory)
-    return xr.DataArray(
-        np.diag(pairs.values).copy(), {"class": pairs["class"].values}, name="cohesion", attrs=pairs.attrs
-    )
 
 
 def _class_sums(data: Labelled, unit: bool, memory: int) -> tuple[np.ndarray, np.ndarray, int]:
