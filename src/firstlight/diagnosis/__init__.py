@@ -4,25 +4,6 @@ Nothing here knows a theory: each brings a function of its own, found through th
 `UserData` and a `Clock`, and returns a `Finding` or yields ever fuller ones.
 """
 
-from firstlight.diagnosis.clock import Clock, OutOfTime
-from firstlight.diagnosis.data import UserData, user_data
-from firstlight.diagnosis.finding import Figure, Finding, Prediction, Table
-from firstlight.diagnosis.result import Diagnosis
-from firstlight.diagnosis.run import diagnose
+import lazy_loader
 
-__all__ = [
-    "Clock",
-    "Diagnosis",
-    "Figure",
-    "Finding",
-    "OutOfTime",
-    "Prediction",
-    "Table",
-    "UserData",
-    "diagnose",
-    "user_data",
-]
-
-
-def __dir__() -> list[str]:
-    return __all__
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

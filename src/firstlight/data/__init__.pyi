@@ -1,0 +1,12 @@
+from .cache import ImagesNotFetched as ImagesNotFetched
+from .cache import fetch as fetch
+from .files import Table as Table
+from .files import load as load
+from .images import Images as Images
+from .images import load_images as load_images
+from .images import pair as pair
+from .mixture import GaussianMixture as GaussianMixture
+from .multi_index import MultiIndex as MultiIndex
+from .parser import Formula as Formula
+from .separable import toy as toy
+from .separable import two_points as two_points

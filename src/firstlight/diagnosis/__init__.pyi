@@ -1,0 +1,10 @@
+from .clock import Clock as Clock
+from .clock import OutOfTime as OutOfTime
+from .data import UserData as UserData
+from .data import user_data as user_data
+from .finding import Figure as Figure
+from .finding import Finding as Finding
+from .finding import Prediction as Prediction
+from .finding import Table as Table
+from .result import Diagnosis as Diagnosis
+from .run import diagnose as diagnose

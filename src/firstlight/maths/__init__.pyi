@@ -1,0 +1,13 @@
+from .activations import Activation as Activation
+from .activations import activation as activation
+from .hermite import hermite_coefficients as hermite_coefficients
+from .hermite import hermite_values as hermite_values
+from .hermite import mehler as mehler
+from .losses import Loss as Loss
+from .losses import loss as loss
+from .quadrature import QuadratureWarning as QuadratureWarning
+from .quadrature import expectation as expectation
+from .quadrature import pair_expectation as pair_expectation
+from .quadrature import rule as rule
+from .quadrature import sobol_normal as sobol_normal
+from .solvers import Solved as Solved

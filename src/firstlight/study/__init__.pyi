@@ -1,0 +1,17 @@
+from .compare import compare as compare
+from .compare import scaling as scaling
+from .problem import Assumption as Assumption
+from .problem import Cost as Cost
+from .problem import Problem as Problem
+from .registry import Theory as Theory
+from .registry import studies as studies
+from .registry import theories as theories
+from .run import run as run
+from .spec import Arm as Arm
+from .spec import FigureSpec as FigureSpec
+from .spec import Range as Range
+from .spec import Refine as Refine
+from .spec import Scale as Scale
+from .store import Store as Store
+from .store import StoreError as StoreError
+from .sweep import Study as Study
