@@ -231,7 +231,7 @@ def test_a_study_tells_its_claims():
     assert claims_of(demo.STUDY, result) == []
     upside_down = result.assign(mean=-result["mean"])
     assert [claim.verdict for claim in claims_of(study, upside_down)] == ["does not hold", "holds"]
-    assert compose(study, result).claims == claims_of(study, result)
+    assert [row.claim for row in compose(study, result).rows] == claims_of(study, result)
     empty = result[["status"]].assign(status=xr.full_like(result["status"], "missing"))
     assert claims_of(study, empty) == []
     blank = result.assign(mean=result["mean"] * np.nan)

@@ -1,6 +1,11 @@
 """A study as a chapter of the report: figure, table, verdict, claims, assumptions, citation, command."""
 
+import base64
+import io
+from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field
+from functools import cached_property
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
@@ -11,9 +16,7 @@ from firstlight.show.browser import panels
 from firstlight.show.evidence import Row, rows_of
 from firstlight.show.figures import figure
 from firstlight.show.summary import table, tally, verdict
-from firstlight.study.claims import Claim
 from firstlight.study.collect import failures
-from firstlight.study.problem import Assumption
 from firstlight.study.run import run
 from firstlight.study.store import Store
 from firstlight.study.sweep import Study
@@ -33,39 +36,59 @@ class Chapter:
     ----------
     title, description : str
         The study's name and its one line.
-    figure : matplotlib.figure.Figure
-    table : pandas.DataFrame
-        One row per point and observable; an even selection where there are too many to read.
     verdict : str
         Agreement per experiment and observable, and failures.
-    assumptions : list of str
+    figure : matplotlib.figure.Figure, optional
+    table : pandas.DataFrame, optional
+        One row per point and observable; an even selection where there are too many to read.
+    assumptions : sequence of str
         What the theory assumes, checked at the first point of the grid.
     citation, command : str
         BibTeX, and the command that computes it again.
-    rows : list of Row
+    rows : sequence of Row
         The published claims that the study speaks of, judged.
-    panels : list of dict
+    panels : sequence of dict
         The figure for a browser, as `firstlight.show.browser.panels` makes it.
-    tally : dict of str to int
+    tally : mapping of str to int
         How often the first experiment agrees with theory, differs, or is undecided.
+    seconds : float
+        What the chapter took to compute.
     """
 
     title: str
     description: str
-    figure: "Figure"
-    table: "pd.DataFrame"
     verdict: str
-    assumptions: list[str]
-    citation: str
-    command: str
-    rows: list[Row] = field(default_factory=list)
-    panels: list[dict[str, Any]] = field(default_factory=list)
-    tally: dict[str, int] = field(default_factory=dict)
+    figure: "Figure | None" = None
+    table: "pd.DataFrame | None" = None
+    assumptions: Sequence[str] = ()
+    citation: str = ""
+    command: str = "firstlight report"
+    rows: Sequence[Row] = ()
+    panels: Sequence[dict[str, Any]] = ()
+    tally: Mapping[str, int] = field(default_factory=dict)
+    seconds: float = 0.0
 
     @property
-    def claims(self) -> list[Claim]:
-        """The claims of `rows`."""
-        return [row.claim for row in self.rows]
+    def heading(self) -> str:
+        """What is asked, as a heading: the first sentence."""
+        first = self.description.partition(". ")[0]
+        return first[:1].upper() + first[1:]
+
+    @cached_property
+    def image(self) -> str:
+        """The figure as a PNG, base64 encoded; empty where there is none."""
+        if self.figure is None:
+            return ""
+        buffer = io.BytesIO()
+        self.figure.savefig(buffer, format="png", dpi=110)
+        return base64.b64encode(buffer.getvalue()).decode("ascii")
+
+    @property
+    def numbers(self) -> str:
+        """The table as HTML; empty where there is none."""
+        if self.table is None:
+            return ""
+        return self.table.to_html(index=False, border=0, float_format="{:.4g}".format, na_rep="–")
 
 
 def chapter(
@@ -95,11 +118,8 @@ def chapter(
     """
     results = run(study, store, scale=scale, workers=workers)
     if bool((results["status"] == "failed").all()):
-        if isinstance(store, Store):
-            reasons = failures(study.at(scale), store)
-        else:
-            with Store(store) as opened:
-                reasons = failures(study.at(scale), opened)
+        with nullcontext(store) if isinstance(store, Store) else Store(store) as opened:
+            reasons = failures(study.at(scale), opened)
         raise RuntimeError(f"every trial failed: {reasons[0]['message']}")
     return compose(study.at(scale), results)
 
@@ -128,18 +148,13 @@ def compose(study: Study, results: xr.Dataset) -> Chapter:
         figure=figure(study, results),
         table=_short(table(study, results)),
         verdict=said,
-        assumptions=[str(assumption) for assumption in _assumptions(problem)],
+        assumptions=[str(one) for one in getattr(problem, "assumptions", tuple)()],
         citation=cite(problem) if getattr(problem, "references", ()) else "",
         command=str(results.attrs.get("command", "")),
         rows=rows_of(study, results),
         panels=panels(study, results),
         tally=tally(study, results),
     )
-
-
-def _assumptions(problem: object) -> tuple[Assumption, ...]:
-    ask = getattr(problem, "assumptions", None)
-    return tuple(ask()) if callable(ask) else ()
 
 
 def _short(frame: "pd.DataFrame") -> "pd.DataFrame":

@@ -138,9 +138,6 @@ def spectra_chapter() -> Chapter:
         table=table.reset_index(names="activation"),
         verdict=f"{len(table)} activations; the shares up to degree 12 leave at most "
         f"{table['beyond 12'].max():.1%} of the second moment ({table['beyond 12'].idxmax()})",
-        assumptions=[],
-        citation="",
-        command="firstlight report",
     )  # fmt: skip
 
 
@@ -155,9 +152,6 @@ def accuracy_chapter() -> Chapter:
         figure=figure,
         table=table.reset_index(names="activation"),
         verdict=f"closed forms and quadrature agree to {worst:.1g} of the root of the second moments",
-        assumptions=[],
-        citation="",
-        command="firstlight report",
     )  # fmt: skip
 
 

@@ -1,11 +1,9 @@
 """The self-contained HTML report: what the shared mathematics and every theory's studies have to say."""
 
-import base64
-import io
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,73 +19,7 @@ from firstlight.study.registry import Theory
 from firstlight.study.store import StoreError
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
     from firstlight.study.sweep import Study
-
-_TEMPLATE = Path(__file__).with_name("report.html")
-
-
-@dataclass(frozen=True)
-class Page:
-    """One chapter as the template wants it.
-
-    Attributes
-    ----------
-    title, description, verdict, citation, command : str
-        As in `Chapter`.
-    image : str
-        The figure as a PNG, base64 encoded; empty where there is none.
-    table : str
-        HTML.
-    assumptions : list of str
-        What the theory assumes, checked.
-    seconds : float
-        What the chapter took to compute.
-    rows : list of Row
-    panels : list of dict
-    tally : dict of str to int
-        As in `Chapter`.
-    """
-
-    title: str
-    description: str
-    verdict: str
-    citation: str
-    command: str
-    image: str
-    table: str
-    assumptions: list[str]
-    seconds: float
-    rows: list[Row] = field(default_factory=list)
-    panels: list[dict[str, Any]] = field(default_factory=list)
-    tally: dict[str, int] = field(default_factory=dict)
-
-    @property
-    def theory(self) -> str:
-        """The heading that it stands under."""
-        return self.title.split("/")[0]
-
-    @property
-    def heading(self) -> str:
-        """What is asked, as a heading: the first sentence."""
-        first = self.description.partition(". ")[0]
-        return first[:1].upper() + first[1:]
-
-    @property
-    def more(self) -> str:
-        """What the description says after its first sentence."""
-        return self.description.partition(". ")[2]
-
-    @property
-    def agreement(self) -> str:
-        """How far theory and networks agree here."""
-        return agreement([self])
-
-    @property
-    def anchor(self) -> str:
-        """Its link."""
-        return self.title.replace("/", "-")
 
 
 def report(
@@ -129,41 +61,41 @@ def report(
     >>> "Hermite spectra" in page and "data:image/png;base64," in page
     True
     """
-    pages = []
+    chapters = []
     for title, make in _chapters(studies, scale, store, workers):
         start = time.perf_counter()
         try:
-            page = _page(make(), time.perf_counter() - start)
+            made = replace(make(), seconds=time.perf_counter() - start)
+            made.image  # noqa: B018 - a figure that cannot be drawn is caught here
         except StoreError:
             raise  # no other study could be read or kept either
         except (FileNotFoundError, ImportError, RuntimeError) as error:
-            page = _absent(title, str(error))  # images not fetched, or an extra not installed
+            made = _absent(title, str(error))  # images not fetched, or an extra not installed
         except Exception as error:  # somebody else's theory, which takes no other chapter with it
-            page = _absent(title, f"{type(error).__name__}: {error}")
-        pages.append(page)
-        say(page.title, page.agreement or page.verdict, page.seconds)
+            made = _absent(title, f"{type(error).__name__}: {error}")
+        chapters.append(made)
+        say(title, agreement([made]) or made.verdict, made.seconds)
     path = Path(destination)
     path.parent.mkdir(parents=True, exist_ok=True)
     scratch = path.with_suffix(".part")
-    scratch.write_text(render(pages), encoding="utf-8")
+    scratch.write_text(render(chapters), encoding="utf-8")
     scratch.replace(path)
     return path
 
 
-def render(pages: Sequence[Page]) -> str:
+def render(chapters: Sequence[Chapter]) -> str:
     """Fill the template."""
     from plotly.offline import get_plotlyjs
 
-    template = environment().from_string(_TEMPLATE.read_text("utf-8"))
     known = {theory.slug: theory for theory in registry.theories().values()}
-    parts_of = [
+    theories = [
         Part(known.get(slug), slug, list(members))
-        for slug, members in groupby(pages, lambda page: page.theory)
+        for slug, members in groupby(chapters, lambda one: one.title.split("/")[0])
     ]
-    rows = [row for page in pages for row in page.rows]
-    drawn = any(page.panels for page in pages)
-    return template.render(
-        theories=parts_of, agreement=agreement(pages), provenance=machine(),
+    rows = [row for one in chapters for row in one.rows]
+    drawn = any(one.panels for one in chapters)
+    return environment().get_template("report.html").render(
+        theories=theories, agreement=agreement, chapters=chapters, provenance=machine(),
         plotly=get_plotlyjs() if drawn else "", **parts(rows),
     )  # fmt: skip
 
@@ -195,7 +127,7 @@ class Part:
 
     about: Theory | None
     slug: str
-    pages: list[Page]
+    chapters: list[Chapter]
 
     @property
     def title(self) -> str:
@@ -203,13 +135,10 @@ class Part:
         return self.about.title if self.about else f"{self.slug.capitalize()}: what all theories use"
 
     @property
-    def face(self) -> Page | None:
+    def face(self) -> Chapter | None:
         """The chapter whose picture stands for the theory: lines with points, or curves, if there are any."""
-        drawn = sorted(
-            (page for page in self.pages if page.image),
-            key=lambda page: (not page.panels, not (page.panels and _both(page.panels[0]))),
-        )
-        return drawn[0] if drawn and self.about else None
+        drawn = [one for one in self.chapters if one.figure and self.about]
+        return min(drawn, key=lambda one: (not one.panels, not any(map(_both, one.panels[:1]))), default=None)
 
     @property
     def panel(self) -> dict[str, Any] | None:
@@ -226,14 +155,9 @@ class Part:
     @property
     def claims(self) -> list[Row]:
         """Claims for the first page: the first of each verdict, four at most."""
-        rows = [row for page in self.pages for row in page.rows]
+        rows = [row for one in self.chapters for row in one.rows]
         first = {row.verdict.split(":")[0]: row for row in reversed(rows)}
         return [row for row in rows if row in first.values()][:4]
-
-    @property
-    def agreement(self) -> str:
-        """How far theory and networks agree."""
-        return agreement(self.pages)
 
 
 def _both(panel: dict[str, Any]) -> bool:
@@ -242,18 +166,17 @@ def _both(panel: dict[str, Any]) -> bool:
     return "lines" in modes and any("markers" in mode for mode in modes)
 
 
-def agreement(pages: Sequence[Page]) -> str:
+def agreement(chapters: Sequence[Chapter]) -> str:
     """Say at how many points theory and experiment agree; nothing where there is nothing to compare.
 
     Examples
     --------
-    >>> page = Page("a/b", "", "", "", "", "", "", [], 0.0, tally={"agrees": 7, "differs": 1, "undecided": 2})
-    >>> agreement([page])
+    >>> agreement([Chapter("a/b", "", "", tally={"agrees": 7, "differs": 1, "undecided": 2})])
     'Theory and trained networks agree at 7 of 10 points and differ at 1; 2 need more trials to be decided.'
     """
-    counts: Counter[str] = Counter()
-    for page in pages:
-        counts.update(page.tally)
+    counts = Counter[str]()
+    for one in chapters:
+        counts.update(one.tally)
     if not counts:
         return ""
     said = f"Theory and trained networks agree at {counts[AGREES]} of {counts.total()} points"
@@ -270,20 +193,6 @@ def _chapters(
     yield from foundation.CHAPTERS.items()
 
 
-def _page(made: Chapter, seconds: float) -> Page:
-    numbers = made.table.to_html(index=False, border=0, float_format="{:.4g}".format, na_rep="–")
-    return Page(
-        made.title, made.description, made.verdict, made.citation, made.command,
-        _embedded(made.figure), numbers, made.assumptions, seconds, made.rows, made.panels, made.tally,
-    )  # fmt: skip
-
-
-def _absent(title: str, reason: str) -> Page:
+def _absent(title: str, reason: str) -> Chapter:
     command = f"firstlight study run {title}"
-    return Page(title, "Not computed in this report.", f"not run: {reason}", "", command, "", "", [], 0.0)
-
-
-def _embedded(figure: "Figure") -> str:
-    buffer = io.BytesIO()
-    figure.savefig(buffer, format="png", dpi=110)
-    return base64.b64encode(buffer.getvalue()).decode("ascii")
+    return Chapter(title, "Not computed in this report.", f"not run: {reason}", command=command)
