@@ -5,22 +5,21 @@ from typing import Annotated
 
 import typer
 
+from firstlight.cli.study import AsJson, legible
 
+
+@legible
 def cite(
     names: Annotated[
         list[str] | None,
         typer.Argument(metavar="[NAME...]", help="BibTeX keys or theories' names; none: everything."),
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of BibTeX.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Print what to cite for a theory, a method or a set of images."""
     from firstlight.references import bibtex, entries, keys_of
 
-    try:
-        keys = [key for name in names for key in keys_of(name)] if names else list(entries())
-    except ValueError as error:
-        typer.echo(f"error: {error}", err=True)
-        raise typer.Exit(2) from None
+    keys = [key for name in names for key in keys_of(name)] if names else list(entries())
     if as_json:
         known = entries()
         plain = {key: {"type": known[key].kind, **dict(known[key].fields)} for key in keys}

@@ -5,22 +5,24 @@ from typing import Annotated, Any
 
 import typer
 
-app = typer.Typer(help="Sets of images: list them, fetch them, find them.", no_args_is_help=True)
+from firstlight.cli.study import AsJson, legible
 
-Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+app = typer.Typer(help="Sets of images: list them, fetch them, find them.", no_args_is_help=True)
 
 
 @app.command("list")
-def list_sets(as_json: Json = False) -> None:
+def list_sets(as_json: AsJson = False) -> None:
     """List the known sets of images, and whether they are on this machine."""
     from firstlight.data.cache import KNOWN, folder_of
 
-    rows = [_row("digits", 0, "scikit-learn", here=True)]
+    digits = {"name": "digits", "here": True, "bytes": 0, "source": "scikit-learn", "folder": None}
+    rows: list[dict[str, Any]] = [digits]
     for name, known in KNOWN.items():
         folder = folder_of(name)
         size = sum(file.stat().st_size for file in folder.glob("*"))
         source = ", or ".join(description for description, _ in known.sources)
-        rows.append(_row(name, size, source, here=folder.is_dir()) | {"folder": str(folder)})
+        row = {"name": name, "here": folder.is_dir(), "bytes": size, "source": source, "folder": str(folder)}
+        rows.append(row)
     if as_json:
         typer.echo(json.dumps(rows, indent=2))
         return
@@ -30,35 +32,25 @@ def list_sets(as_json: Json = False) -> None:
         typer.echo(f"{row['name']:<15}{'yes' if row['here'] else 'no':<6}{size_text:<9}{row['source']}")
 
 
-def _row(name: str, size: int, source: str, *, here: bool) -> dict[str, Any]:
-    return {"name": name, "here": here, "bytes": size, "source": source, "folder": None}
-
-
 @app.command()
+@legible
 def fetch(
     name: Annotated[str, typer.Argument(help="mnist or fashion-mnist (digits need nothing).")],
     force: Annotated[bool, typer.Option("--force", help="Fetch again even if the set is here.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but errors.")] = False,
 ) -> None:
     """Fetch a set of images into the cache, and check it."""
-    from firstlight.data.cache import FetchFailed, fetch
+    from firstlight.data.cache import fetch
 
-    try:
-        fetch(name, force=force, say=(lambda text: None) if quiet else typer.echo)
-    except (ValueError, FetchFailed, OSError) as error:
-        typer.echo(f"error: {error}", err=True)
-        raise typer.Exit(2) from None
+    fetch(name, force=force, say=(lambda text: None) if quiet else typer.echo)
 
 
 @app.command()
+@legible
 def path(
     name: Annotated[str | None, typer.Argument(help="A set; none: the whole cache.")] = None,
 ) -> None:
     """Print the cache folder, or the folder of one set; set FIRSTLIGHT_CACHE to move it."""
     from firstlight.data.cache import cache_folder, folder_of
 
-    try:
-        typer.echo(str(folder_of(name) if name else cache_folder()))
-    except ValueError as error:
-        typer.echo(f"error: {error}", err=True)
-        raise typer.Exit(2) from None
+    typer.echo(str(folder_of(name) if name else cache_folder()))

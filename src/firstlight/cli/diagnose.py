@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from firstlight.cli.study import legible
+from firstlight.cli.study import AsJson, legible
 
 if TYPE_CHECKING:
     from firstlight.diagnosis.clock import Clock
@@ -26,7 +26,7 @@ def diagnose(
     seconds: Annotated[float, typer.Option(help="About how long; the cheap parts come first.")] = 60.0,
     html: Annotated[Path | None, typer.Option(help="Write the page: one self-contained HTML file.")] = None,
     seed: Annotated[int, typer.Option(min=0, help="Seed of all splits and networks.")] = 0,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Say which theory speaks about your data, what it predicts, and what a network really does."""
     from firstlight.data.files import load
@@ -35,8 +35,7 @@ def diagnose(
 
     if html is not None and (html.is_dir() or not html.parent.is_dir()):
         raise ValueError(f"html = {html}: must be a file in a folder that exists")
-    number = file.suffix.lower() == ".npy" and labels.lstrip("-").isdigit()
-    table = load(file, int(labels) if number else labels, without=without or ())
+    table = load(file, labels, without=without or ())
     assert table.labels is not None
     result = diagnose(
         table.features, table.labels, task=task, standardise=standardise, seconds=seconds,  # type: ignore[arg-type]

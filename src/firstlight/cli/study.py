@@ -6,7 +6,7 @@ import shlex
 import sys
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import asdict, replace
 from functools import wraps
 from pathlib import Path
@@ -41,15 +41,15 @@ def legible(command: Callable[..., None]) -> Callable[..., None]:
 
     @wraps(command)
     def guarded(*arguments: Any, **options: Any) -> None:
-        from firstlight.study.store import StoreError
-
         try:
             with warnings.catch_warnings():
                 warnings.showwarning = lambda text, *_, **__: typer.echo(f"warning: {text}", err=True)
                 command(*arguments, **options)
         except BrokenPipeError:  # whoever reads our output has seen enough
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        except (ValueError, OSError, StoreError) as error:
+        except (typer.Exit, typer.Abort):
+            raise
+        except (ValueError, OSError, RuntimeError) as error:
             typer.echo(f"error: {' '.join(str(error).split())}", err=True)
             raise typer.Exit(2) from None
         except KeyboardInterrupt:
@@ -75,12 +75,8 @@ def _study(name: str, scale: str, trials: int | None, seed: int | None) -> "Stud
     from firstlight.study.toml import read_study
 
     study = read_study(name) if name.endswith(".toml") else registry.study(name)
-    chosen = study.at(scale)
-    return replace(
-        chosen,
-        trials=chosen.trials if trials is None else trials,
-        seed=chosen.seed if seed is None else seed,
-    )
+    given = {"trials": trials, "seed": seed}
+    return replace(study.at(scale), **{name: value for name, value in given.items() if value is not None})
 
 
 @contextmanager
@@ -158,11 +154,8 @@ def run(
     guard(study, force, workers)
     with resumable(), Store(store, write=True, wait=wait) as opened:
         machine = engine(workers, cluster)
-        try:
-            with Bar(study) as bar:
-                outcome = advance(study, opened, machine, scale=scale, tell=bar)
-        except RuntimeError as error:
-            raise ValueError(str(error)) from error
+        with Bar(study) as bar:
+            outcome = advance(study, opened, machine, scale=scale, tell=bar)
         _report(study, scale, opened, outcome, as_json)
     if not outcome.ok:
         raise typer.Exit(1)
@@ -172,11 +165,8 @@ def _dry_run(study: "Study", small: "Study", path: Path, workers: int | None, as
     from firstlight.study.dry_run import dry_run
     from firstlight.study.store import Store
 
-    if path.exists():
-        with Store(path) as store:
-            forecast = dry_run(study, store, workers, small)
-    else:
-        forecast = dry_run(study, None, workers, small)
+    with Store(path) if path.exists() else nullcontext() as store:
+        forecast = dry_run(study, store, workers, small)
     typer.echo(json.dumps(asdict(forecast), indent=2) if as_json else f"{study.name}: {forecast}")
 
 

@@ -1,13 +1,15 @@
 """`firstlight theories`: which theories are at hand, and from which package."""
 
 import json
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 
+from firstlight.cli.study import AsJson
+
 
 def theories(
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of words.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """List the theories that are installed: the question of each, its problems, and who brings it."""
     from dataclasses import asdict

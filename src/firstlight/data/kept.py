@@ -7,7 +7,6 @@ import contextlib
 import hashlib
 import os
 import re
-import tempfile
 from functools import lru_cache
 from pathlib import Path
 from zipfile import BadZipFile
@@ -17,6 +16,7 @@ from numpy.typing import ArrayLike
 
 from firstlight.data.cache import cache_folder
 from firstlight.data.labelled import labelled
+from firstlight.maths.files import replacing
 from firstlight.maths.refusals import refusal
 
 LARGEST = 20_000_000  # numbers of a table: 160 MB
@@ -31,7 +31,7 @@ def keep(features: ArrayLike, labels: ArrayLike) -> str:
 
     Examples
     --------
-    >>> import os
+    >>> import os, tempfile
     >>> from unittest.mock import patch
     >>> with tempfile.TemporaryDirectory() as folder, patch.dict(os.environ, FIRSTLIGHT_CACHE=folder):
     ...     name = keep([[1.0], [2.0], [3.0]], ["b", "a", "b"])
@@ -47,15 +47,8 @@ def keep(features: ArrayLike, labels: ArrayLike) -> str:
     digest = hashlib.sha256(repr((rows.shape, texts.tolist())).encode() + rows.tobytes()).hexdigest()
     path = _path(digest[:16])
     if not path.exists():
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.NamedTemporaryFile(dir=path.parent, suffix=".part", delete=False) as file:
-            part = Path(file.name)
-            try:
-                np.savez_compressed(file, features=rows, labels=texts)
-            except BaseException:
-                part.unlink()
-                raise
-        part.replace(path)  # it appears complete, or not at all
+        with replacing(path) as part, part.open("wb") as file:
+            np.savez_compressed(file, features=rows, labels=texts)
     with contextlib.suppress(FileNotFoundError):  # another process may have made room just now
         os.utime(path)
     _make_room(path)

@@ -54,6 +54,8 @@ def _read_npy(path: Path, labels: Which, unlabelled: bool, without: Sequence[str
         raise _numpy_refusal(error) from None
     if unlabelled:
         return array, None, None
+    if isinstance(labels, str) and labels.removeprefix("-").isdecimal():
+        labels = int(labels)
     if not isinstance(labels, int):
         raise Refusal(
             f"labels = {labels!r}: an npy file has no column names; give a column's number (-1 is the last), "

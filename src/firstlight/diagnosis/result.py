@@ -3,7 +3,7 @@
 import json
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +11,7 @@ import numpy as np
 
 from firstlight.diagnosis.data import UserData
 from firstlight.diagnosis.finding import Figure, Finding
+from firstlight.maths.files import replacing
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Canvas
@@ -38,18 +39,6 @@ class Section:
     finding: Finding | None = None
     complete: bool = False
     error: str = ""
-
-    def with_finding(self, finding: Finding) -> "Section":
-        """Return it with a later finding."""
-        return replace(self, finding=finding)
-
-    def finished(self) -> "Section":
-        """Return it as complete."""
-        return replace(self, complete=True)
-
-    def failed(self, error: str) -> "Section":
-        """Return it with an error."""
-        return replace(self, error=error)
 
     @property
     def state(self) -> str:
@@ -146,14 +135,13 @@ class Diagnosis:
         return json.dumps(self.to_dict(), indent=2, ensure_ascii=False)
 
     def to_html(self, path: str | os.PathLike[str]) -> Path:
-        """Write the page: one self-contained file, whole or not at all."""
+        """Write the page: one self-contained file."""
         from firstlight.diagnosis.page import page
 
         target = Path(path)
-        text = page(self)
-        part = target.with_name(f".{target.name}.{os.getpid()}.part")
-        part.write_text(text, encoding="utf-8")
-        return part.replace(target)
+        with replacing(target) as part:
+            part.write_text(page(self), encoding="utf-8")
+        return target
 
 
 def drawn(figure: Figure) -> "Canvas":

@@ -2,6 +2,7 @@
 
 import warnings
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 from numpy.typing import ArrayLike
@@ -95,14 +96,14 @@ def _turns(data: UserData, clock: Clock, sections: dict[str, Section]) -> Iterat
                     warnings.simplefilter("ignore")
                     finding = next(waiting[name], None)
                 if finding is None:
-                    sections[name] = sections[name].finished()
+                    sections[name] = replace(sections[name], complete=True)
                     del waiting[name]
                 else:
-                    sections[name] = sections[name].with_finding(finding)
+                    sections[name] = replace(sections[name], finding=finding)
             except OutOfTime:
                 raise
             except Exception as error:  # one theory's failure, ours or a plug-in's, must not take the page
-                sections[name] = sections[name].failed(f"{type(error).__name__}: {error}")
+                sections[name] = replace(sections[name], error=f"{type(error).__name__}: {error}")
                 del waiting[name]
             yield name
 

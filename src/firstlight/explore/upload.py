@@ -63,9 +63,8 @@ def _table(path: str, source: str, labels: str, without: list[str]) -> Any:
     """Read a file; what is wrong with it is said of the name that the reader knows."""
     from firstlight.data.files import load
 
-    column = int(labels) if path.endswith(".npy") and labels.lstrip("-").isdigit() else labels or None
     try:
-        table = load(path, column, without=without, max_bytes=LARGEST)
+        table = load(path, labels or None, without=without, max_bytes=LARGEST)
     except ValueError as error:
         raise ValueError(str(error).replace(path, source)) from None
     assert table.labels is not None, "without labels a file is refused"

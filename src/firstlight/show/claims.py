@@ -15,31 +15,6 @@ from firstlight.study.provenance import machine
 if TYPE_CHECKING:
     from jinja2 import Environment
 
-_PAGE = """{% import "claims.html" as claims %}<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>firstlight: what was published, and what holds</title>
-<style>
-:root { color-scheme: light dark; --ink: #222; --soft: #57606a; --line: #ddd; --paper: #fff; }
-@media screen and (prefers-color-scheme: dark) {
-  :root { --ink: #dde3ea; --soft: #9aa7b4; --line: #333d48; --paper: #14191f; }
-}
-body { font: 16px/1.5 system-ui, sans-serif; max-width: 90rem; margin: 0 auto; padding: 1rem;
-  color: var(--ink); background: var(--paper); }
-.soft { color: var(--soft); font-size: .9rem; }
-{{ claims.style() }}
-</style>
-</head>
-<body>
-<h1>What was published, and what holds</h1>
-{{ claims.table(groups, tally, false) }}
-<p class="soft">{{ made }}</p>
-</body>
-</html>
-"""
-
 
 def environment() -> "Environment":
     """Return where the templates are found, with everything escaped."""
@@ -53,7 +28,7 @@ def environment() -> "Environment":
 def page(rows: Sequence[Row]) -> str:
     """Return the table as a page of its own, which needs no other file."""
     made = " · ".join(f"{key} {value}" for key, value in machine().items())
-    return environment().from_string(_PAGE).render(made=made, **parts(rows))
+    return environment().get_template("claims_page.html").render(made=made, **parts(rows))
 
 
 def parts(rows: Sequence[Row]) -> dict[str, Any]:

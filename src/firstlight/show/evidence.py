@@ -15,6 +15,7 @@ from typing import Any, get_type_hints
 
 import xarray as xr
 
+from firstlight.maths.files import replacing
 from firstlight.maths.refusals import unknown
 from firstlight.maths.shown import short
 from firstlight.study import registry
@@ -220,12 +221,12 @@ def save(rows: Sequence[Row], path: str | PathLike[str], command: str) -> Path:
     []
     """
     target = Path(path)
-    target.parent.mkdir(parents=True, exist_ok=True)
     spent = {row.study: row.hours for row in rows}
     made = {"command": command, "machine": machine(), "hours": round(sum(spent.values()), 3)}
     table = {**made, "rows": [row.plain() for row in rows]}
     text = json.dumps(_rounded(table), indent=1, ensure_ascii=False, allow_nan=False)
-    target.write_text(text + "\n", encoding="utf-8")
+    with replacing(target) as part:
+        part.write_text(text + "\n", encoding="utf-8")
     return target
 
 

@@ -8,6 +8,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from firstlight.maths.files import replacing
 from firstlight.show import foundation
 from firstlight.show.chapter import Chapter, chapter
 from firstlight.show.claims import environment, parts
@@ -76,10 +77,8 @@ def report(
         chapters.append(made)
         say(title, agreement([made]) or made.verdict, made.seconds)
     path = Path(destination)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    scratch = path.with_suffix(".part")
-    scratch.write_text(render(chapters), encoding="utf-8")
-    scratch.replace(path)
+    with replacing(path) as part:
+        part.write_text(render(chapters), encoding="utf-8")
     return path
 
 

@@ -5,9 +5,10 @@ from pathlib import Path
 
 import xarray as xr
 
+from firstlight.maths.files import replacing
 from firstlight.show import style
 from firstlight.show.figures import figure
-from firstlight.show.summary import table
+from firstlight.show.summary import stem, table
 from firstlight.study.sweep import Study
 
 FORMATS = ("png", "svg", "pdf")
@@ -34,17 +35,12 @@ def save(study: Study, results: xr.Dataset, folder: str | os.PathLike[str]) -> l
     ...     [path.name for path in save(demo.STUDY, demo.results(), folder)]
     ['demo-rate-quick.png', 'demo-rate-quick.svg', 'demo-rate-quick.pdf', 'demo-rate-quick.csv']
     """
-    target = Path(folder)
-    target.mkdir(parents=True, exist_ok=True)
-    stem = f"{study.name.replace('/', '-')}-{results.attrs.get('scale', 'quick')}"
-    drawn, paths = figure(study, results), []
-    with style.use():
-        for kind in FORMATS:
-            part = target / f".{stem}.{os.getpid()}.part"
-            stamp = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(kind)
+    drawn, numbers = figure(study, results), table(study, results)
+    paths = [Path(folder) / f"{stem(study, results)}.{kind}" for kind in (*FORMATS, "csv")]
+    for path, kind in zip(paths, FORMATS, strict=False):
+        stamp = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(kind)
+        with style.use(), replacing(path) as part:
             drawn.savefig(part, format=kind, metadata=stamp)
-            paths.append(part.replace(target / f"{stem}.{kind}"))
-    part = target / f".{stem}.{os.getpid()}.part"
-    table(study, results).to_csv(part, index=False)
-    paths.append(part.replace(target / f"{stem}.csv"))
+    with replacing(paths[-1]) as part:
+        numbers.to_csv(part, index=False)
     return paths

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import xarray as xr
 
+from firstlight.maths.files import replacing
 from firstlight.maths.refusals import unknown
 from firstlight.study.claims import claims_of
 from firstlight.study.judge import NO_PREDICTION, fit_rate, judge, overall, trial_mean
@@ -268,6 +269,11 @@ def _rate(study: Study, summary: xr.Dataset, name: str, arm: str) -> str:
     return f", {fit_rate(sizes, square.values, error.values, power=2).note}"
 
 
+def stem(study: Study, results: xr.Dataset) -> str:
+    """Return what a study's files are called, without an ending."""
+    return f"{study.name.replace('/', '-')}-{results.attrs.get('scale', 'quick')}"
+
+
 def export(
     study: Study, results: xr.Dataset, kind: str, output: str | os.PathLike[str] | None = None
 ) -> Path:
@@ -293,25 +299,15 @@ def export(
     """
     if kind not in KINDS:
         raise unknown("format", kind, KINDS)
-    stem = f"{study.name.replace('/', '-')}-{results.attrs.get('scale', 'quick')}"
-    target = Path(output) if output is not None else Path("out/export") / f"{stem}.{kind}"
-    target.parent.mkdir(parents=True, exist_ok=True)
-    part = target.with_name(f".{target.name}.{os.getpid()}.part")
-    try:
-        _write(study, results, kind, part)
-        part.replace(target)
-    finally:
-        part.unlink(missing_ok=True)
+    target = Path(output or Path("out/export") / f"{stem(study, results)}.{kind}")
+    with replacing(target) as part:
+        if kind == "nc":
+            results.to_netcdf(part, engine="netcdf4")
+        elif kind == "parquet":
+            tidy(study, results).to_parquet(part, index=False)
+        else:
+            tidy(study, results).to_csv(part, index=False)
     if kind == "csv":
         beside = target.with_suffix(".json")
         beside.write_text(json.dumps(dict(results.attrs), indent=2, default=str), "utf-8")
     return target
-
-
-def _write(study: Study, results: xr.Dataset, kind: str, path: Path) -> None:
-    if kind == "nc":
-        results.to_netcdf(path, engine="netcdf4")
-    elif kind == "parquet":
-        tidy(study, results).to_parquet(path, index=False)
-    else:
-        tidy(study, results).to_csv(path, index=False)

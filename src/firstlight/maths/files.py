@@ -1,0 +1,30 @@
+"""Files that appear complete or not at all."""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+
+@contextmanager
+def replacing(target: Path) -> Iterator[Path]:
+    """Yield where to write: a file beside `target` that takes its place at the end; an error leaves none.
+
+    The folder is made.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     with replacing(Path(folder) / "new" / "a.txt") as part:
+    ...         _ = part.write_text("all of it")
+    ...     [path.name for path in part.parent.iterdir()]
+    ['a.txt']
+    """
+    target.parent.mkdir(parents=True, exist_ok=True)
+    part = target.with_name(f".{target.name}.{os.getpid()}.part")
+    try:
+        yield part
+        part.replace(target)
+    finally:
+        part.unlink(missing_ok=True)
