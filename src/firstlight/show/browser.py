@@ -51,13 +51,7 @@ def _panel(
     study: Study, summary: xr.Dataset, visited: xr.DataArray, title: str, name: str, where: dict[str, Any]
 ) -> dict[str, Any]:
     x, label = figures.across(study), plain_label(study.figure.label(name))
-    mean, sem = (summary[f"{name}_{part}"].sel(where) for part in ("mean", "sem"))
-    traces = []
-    for family, colour, chosen in figures.families(study, mean, x):
-        for arm in study.arms:
-            there = {"arm": arm, **chosen}
-            line = figures.Line(mean.sel(there), sem.sel(there), visited.sel(where), chosen, x)
-            traces.append(_trace(study, arm, line, family, colour))
+    traces = [_trace(study, line) for line in figures.lines(study, summary, visited, name, where)]
     shown = [Trace(name=one["name"], x=one["x"], y=one["y"]) for one in traces]  # for the axes' ticks
     drawn = interactive(
         Picture(
@@ -70,11 +64,11 @@ def _panel(
     )
     drawn["data"] = [trace for trace in traces if any(value is not None for value in trace["y"])]
     drawn["layout"] |= {
-        "title": {"text": "" if plain_label(title) == label else plain_label(title), "font": {"size": 14}}
+        "title": {"text": "" if plain_label(title) == label else plain_label(title), "font": {"size": 14}},
+        "showlegend": len(traces) > 1,
+        "legend": {"orientation": "h", "y": -0.25, "font": {"size": 11}},
+        "height": 340 + 14 * len(traces),  # a narrow page has one entry of the legend in a line
     }
-    legend = {"orientation": "h", "y": -0.25, "font": {"size": 11}}
-    height = 340 + 14 * len(traces)  # a narrow page has one entry of the legend in a line
-    drawn["layout"] |= {"showlegend": len(traces) > 1, "legend": legend, "height": height}
     return drawn
 
 
@@ -96,20 +90,16 @@ def plain_label(text: str) -> str:
     return re.sub(r"\$([^$]*)\$", formula, text)
 
 
-def _trace(study: Study, arm: str, line: figures.Line, family: str, colour: str | None) -> dict[str, Any]:
-    spec = study.arms[arm]
-    place = [name for name, other in study.arms.items() if other.kind == spec.kind].index(arm)
-    shade = colour or figures.arm_colour(study, arm)
-    name = ", ".join(part for part in (spec.label or arm, family) if part)
+def _trace(study: Study, line: figures.Line) -> dict[str, Any]:
+    spec = study.arms[line.arm]
+    look = figures.of_arm(study, line.arm, _SYMBOLS, _DASHES)
+    name = ", ".join(part for part in (spec.label or line.arm, line.family) if part)
     drawn: dict[str, Any] = {"name": name, "x": plain(line.x), "y": plain(line.mean), "type": "scatter"}
     if spec.kind == "simulate":
-        symbol = _SYMBOLS[place % len(_SYMBOLS)]
         error = {"type": "data", "array": plain(line.sem), "thickness": 1.2, "width": 3}
-        return drawn | {
-            "mode": "markers",
-            "marker": {"color": shade, "symbol": symbol, "size": 7},
-            "error_y": error,
-        }
+        marker = {"color": line.colour, "symbol": look, "size": 7}
+        return drawn | {"mode": "markers", "marker": marker, "error_y": error}
     if line.x.dtype.kind == "U":  # words have no order: dashes instead of a line
-        return drawn | {"mode": "markers", "marker": {"color": shade, "symbol": "line-ew-open", "size": 16}}
-    return drawn | {"mode": "lines", "line": {"color": shade, "dash": _DASHES[place % len(_DASHES)]}}
+        marker = {"color": line.colour, "symbol": "line-ew-open", "size": 16}
+        return drawn | {"mode": "markers", "marker": marker}
+    return drawn | {"mode": "lines", "line": {"color": line.colour, "dash": look}}

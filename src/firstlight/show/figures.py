@@ -2,8 +2,8 @@
 
 import itertools
 import textwrap
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import xarray as xr
@@ -104,23 +104,17 @@ def _curves(study: Study, results: xr.Dataset) -> "Figure":
     shown = panels(study, results)
     columns = 2 if len(shown) == 4 else min(len(shown), 3)
     drawn = style.new(-(-len(shown) // columns), columns, width=6.4 if columns == 1 else 4.6)
-    summary, visited = summarise(study, results), planned(results)
-    colours: dict[str, str] = {}
+    summary, visited, colours = summarise(study, results), planned(results), dict[str, str]()
     for ax, (title, name, where) in zip(drawn.axes, shown, strict=False):
-        mean, sem = (summary[f"{name}_{part}"].sel(where) for part in ("mean", "sem"))
+        for line in lines(study, summary, visited, name, where):
+            _draw(ax, study, line)
+            colours |= {line.family: line.colour} if line.family else {}
         x = across(study)
-        for label, colour, chosen in families(study, mean, x):
-            for arm in study.arms:
-                line = Line(
-                    mean.sel(arm=arm, **chosen), sem.sel(arm=arm, **chosen), visited.sel(where), chosen, x
-                )
-                _draw(ax, study, arm, line, colour or arm_colour(study, arm))
-            if colour:
-                colours[label] = colour
         _dress(ax, study, x, name, title)
-        if mean[x].dtype.kind not in "iuf":
+        kind = summary[f"{name}_mean"][x].dtype.kind
+        if kind not in "iuf":
             _word_ticks(ax, drawn.get_figwidth() / columns)
-        elif mean[x].dtype.kind in "iu" and not study.figure.log_x:
+        elif kind in "iu" and not study.figure.log_x:
             ax.locator_params("x", integer=True)
     for ax in drawn.axes[len(shown) :]:
         ax.set_visible(False)
@@ -135,9 +129,8 @@ def _legend(drawn: "Figure", study: Study, families: Mapping[str, str]) -> None:
     entries = {}
     for arm, spec in study.arms.items():
         colour = THEORY if families else arm_colour(study, arm)
-        look = {"linestyle": "none", "marker": _look(study, arm)}
-        if spec.kind == "predict":
-            look = {"linestyle": _look(study, arm)}
+        mark = of_arm(study, arm, style.MARKERS, _LINES)
+        look = {"linestyle": mark} if spec.kind == "predict" else {"linestyle": "none", "marker": mark}
         entries[spec.label or arm] = Line2D([], [], color=colour, **look)  # type: ignore[arg-type]
     for label, colour in families.items():
         entries[label] = Line2D([], [], color=colour, linewidth=4)
@@ -147,38 +140,51 @@ def _legend(drawn: "Figure", study: Study, families: Mapping[str, str]) -> None:
         drawn.axes[0].legend(list(entries.values()), list(entries))
 
 
-def _look(study: Study, arm: str) -> str:
-    """Return the dashes of a theory, or the marker of an experiment."""
+def of_arm(study: Study, arm: str, experiment: Sequence[str], theory: Sequence[str]) -> str:
+    """Return the look of an arm: one of those for its kind, by its place among the arms of that kind."""
     kind = study.arms[arm].kind
     place = [name for name, other in study.arms.items() if other.kind == kind].index(arm)
-    looks = _LINES if kind == "predict" else style.MARKERS
+    looks = theory if kind == "predict" else experiment
     return looks[place % len(looks)]
 
 
-class Line:
+class Line(NamedTuple):
     """One curve of one arm: the points that the study visited, in order."""
 
-    def __init__(
-        self, mean: xr.DataArray, sem: xr.DataArray, there: xr.DataArray, chosen: Mapping[str, Any], x: str
-    ) -> None:
-        kept = there.sel({dim: value for dim, value in chosen.items() if dim in there.dims})
-        mask = kept.broadcast_like(mean).transpose(*mean.dims).values.astype(bool)
-        self.x = mean[x].values[mask]
-        self.mean, self.sem = mean.values[mask], np.nan_to_num(sem.values[mask])
-        if self.x.dtype.kind not in "iuf":
-            self.x = np.array([short(value) for value in self.x.tolist()])
+    arm: str
+    family: str
+    colour: str
+    x: np.ndarray
+    mean: np.ndarray
+    sem: np.ndarray
 
 
-def _draw(ax: "Axes", study: Study, arm: str, line: Line, colour: str) -> None:
+def lines(
+    study: Study, summary: xr.Dataset, visited: xr.DataArray, name: str, where: Mapping[str, Any]
+) -> Iterator[Line]:
+    """Yield the curves of one panel, family by family and arm by arm."""
+    mean, sem = (summary[f"{name}_{part}"].sel(where) for part in ("mean", "sem"))
+    for family, colour, chosen in _families(study, mean, across(study)):
+        there = visited.sel({dim: at for dim, at in {**where, **chosen}.items() if dim in visited.dims})
+        for arm in study.arms:
+            values = mean.sel(arm=arm, **chosen)
+            mask = there.broadcast_like(values).transpose(*values.dims).values.astype(bool)
+            x, error = values[across(study)].values[mask], sem.sel(arm=arm, **chosen).values[mask]
+            if x.dtype.kind not in "iuf":
+                x = np.array([short(value) for value in x.tolist()])
+            shade = colour or arm_colour(study, arm)
+            yield Line(arm, family, shade, x, values.values[mask], np.nan_to_num(error))
+
+
+def _draw(ax: "Axes", study: Study, line: Line) -> None:
     """Draw one arm; theory over words (no order between them) becomes dashes instead of a line."""
-    look = _look(study, arm)
-    if study.arms[arm].kind == "simulate":
+    look, colour = of_arm(study, line.arm, style.MARKERS, _LINES), line.colour
+    if study.arms[line.arm].kind == "simulate":
         few = slice(None, None, -(-len(line.x) // _POINTS) if len(line.x) > 2 * _POINTS else 1)
-        line.x, line.mean, line.sem = line.x[few], line.mean[few], line.sem[few]
-        bars: dict[str, Any] = {"capsize": 2, "elinewidth": 1}
         ax.errorbar(
-            line.x, line.mean, line.sem, marker=look, linestyle="none", color=colour, zorder=3, **bars
-        )
+            line.x[few], line.mean[few], line.sem[few], marker=look, linestyle="none", color=colour, zorder=3,
+            capsize=2, elinewidth=1,
+        )  # fmt: skip
         return
     if line.x.dtype.kind == "U":
         ax.plot(line.x, line.mean, "_", color=colour, markersize=18, markeredgewidth=2)
@@ -190,14 +196,13 @@ def _draw(ax: "Axes", study: Study, arm: str, line: Line, colour: str) -> None:
     ax.plot(line.x[alone], line.mean[alone], "_", color=colour, markersize=8)
 
 
-def families(study: Study, mean: xr.DataArray, x: str) -> list[tuple[str, str | None, dict[str, Any]]]:
+def _families(study: Study, mean: xr.DataArray, x: str) -> list[tuple[str, str | None, dict[str, Any]]]:
     """Return (label, colour, selection) for each combination of the dimensions that are not on the x axis."""
     free = [str(dim) for dim in mean.dims if dim not in (x, "arm")]
     free.sort(key=lambda dim: dim != study.figure.hue)
     if all(mean.sizes[dim] == 1 for dim in free):
         return [("", None, {dim: mean[dim].values.tolist()[0] for dim in free})]
-    values = [mean[dim].values.tolist() for dim in free]
-    combinations = list(itertools.product(*values))
+    combinations = list(itertools.product(*(mean[dim].values.tolist() for dim in free)))
     named = [dim for dim in free if mean.sizes[dim] > 1]
     made: list[tuple[str, str | None, dict[str, Any]]] = []
     for colour, combination in zip(_palette(len(combinations)), combinations, strict=True):
@@ -218,10 +223,7 @@ def _palette(count: int) -> Sequence[str]:
 
 def arm_colour(study: Study, arm: str) -> str:
     """Keep the colours for the experiments, so that points stand out on a dark line of theory."""
-    kind = study.arms[arm].kind
-    colours = (THEORY, "#999999", "#c9a227") if kind == "predict" else style.COLOURS
-    alike = [name for name, other in study.arms.items() if other.kind == kind]
-    return colours[alike.index(arm) % len(colours)]
+    return of_arm(study, arm, style.COLOURS, (THEORY, "#999999", "#c9a227"))
 
 
 def _dress(ax: "Axes", study: Study, x: str, name: str, title: str) -> None:
