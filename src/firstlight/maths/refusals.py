@@ -64,6 +64,13 @@ def check_instance(name: str, value: Any, *kinds: type) -> None:
         raise refusal(name, value, f"be of type {' or '.join(kind.__name__ for kind in kinds)}")
 
 
+def check_table(name: str, value: Any) -> Mapping[str, Any]:
+    """Return what is a mapping; refuse anything else."""
+    if not isinstance(value, Mapping):
+        raise refusal(name, value, "be a table")
+    return value
+
+
 def check_options(name: str, value: Any) -> dict[str, Any]:
     """Return options by name as a dict of their own; none for None.
 

@@ -120,13 +120,14 @@ def _assemble(
             raise ValueError(f"observable {name!r}: its dimensions differ from record to record")
         holes = sum(len(block.places) for block in having) < np.prod(shape)
         dtype = np.result_type(*(block.variables[name][2].dtype for block in having))
-        ragged = any(_positions(block, own, index) is not None for block in having)
+        positions = [_positions(block, name, index) for block in having]
+        ragged = any(places is not None for places in positions)
         if (holes or ragged) and dtype.kind in "biu":
             dtype = np.dtype(float)  # integers and truth values have no NaN
         blank = np.nan if dtype.kind in "fc" else np.zeros((), dtype)[()]
         values = np.full((int(np.prod(shape)), *(len(index[dim]) for dim in own)), blank, dtype)
-        for block in having:
-            _fill(values, block, block.variables[name][2], _positions(block, own, index))
+        for block, order in zip(having, positions, strict=True):
+            _fill(values, block.places, block.variables[name][2], order)
         results[name] = ((*dims, *own), values.reshape(*shape, *values.shape[1:]), attrs)
     named = {dim for block in blocks for dim in block.coords}
     return results.assign_coords({dim: values for dim, values in index.items() if dim in named})
@@ -148,32 +149,25 @@ def _own_index(blocks: Sequence[_Block]) -> dict[str, np.ndarray]:
     return index
 
 
-def _positions(block: _Block, own: tuple[str, ...], index: dict[str, np.ndarray]) -> list[np.ndarray] | None:
+def _positions(block: _Block, name: str, index: dict[str, np.ndarray]) -> list[np.ndarray] | None:
     """Return where each record's entries go along its own dimensions; None if they fill them in order."""
-    result, plain = [], True
-    for dim in own:
-        length = _length(block, dim)
+    own, _, values = block.variables[name]
+    orders, plain = [], True
+    for dim, length in zip(own, values.shape[1:], strict=True):
         labels = block.coords[dim][2] if dim in block.coords else np.arange(length)[None]
         same = labels.shape[1:] == index[dim].shape and bool((labels == index[dim]).all())
         plain = plain and same
         order = np.arange(length)[None] if same else np.searchsorted(index[dim], labels)
-        result.append(np.broadcast_to(order, (len(block.places), length)))
-    return None if plain else result
+        orders.append(np.broadcast_to(order, (len(block.places), length)))
+    return None if plain else orders
 
 
-def _length(block: _Block, dim: str) -> int:
-    for own, _, values in block.variables.values():
-        if dim in own:
-            return int(values.shape[own.index(dim) + 1])
-    raise KeyError(dim)
-
-
-def _fill(values: np.ndarray, block: _Block, new: np.ndarray, positions: list[np.ndarray] | None) -> None:
-    if positions is None:
-        values[block.places] = new
+def _fill(values: np.ndarray, places: np.ndarray, new: np.ndarray, order: list[np.ndarray] | None) -> None:
+    if order is None:
+        values[places] = new
         return
-    for row, place in enumerate(block.places):
-        values[place][np.ix_(*(order[row] for order in positions))] = new[row]
+    for row, place in enumerate(places):
+        values[place][np.ix_(*(along[row] for along in order))] = new[row]
 
 
 def failures(study: Study, store: Store, points: Iterable[Point] | None = None) -> list[dict[str, Any]]:

@@ -17,7 +17,7 @@ from firstlight.study.problem import Cost, cost_of, duration
 from firstlight.study.spec import Scalar
 from firstlight.study.store import Store
 from firstlight.study.sweep import Point, Study
-from firstlight.study.trial import Task, perform, tasks
+from firstlight.study.trial import Task, first_trials, perform, tasks
 
 _SAMPLE = 2000
 _PROBE = 0.5  # seconds that the largest calibration trial may take
@@ -97,14 +97,16 @@ def dry_run(
     >>> expected.records, expected.missing, expected.note
     (15, 15, 'calibrated by small trials')
     """
+    import psutil
+
     points, slots = sample(study), cores() if workers is None else max(workers, 1)
     share = (study.size + refined(study)) / len(points)
     done = _finished(study, points, store)
-    first = _first_trials(study, points)
-    small = [] if probe is None else _first_trials(probe, sample(probe))
+    first = list(first_trials(study, points))
+    small = [] if probe is None else list(first_trials(probe, sample(probe)))
     needs = []
     for name in study.arms:
-        mine, extra = ([task for task in tasks if task.arm == name] for tasks in (first, small))
+        mine, extra = ([task for task in some if task.arm == name] for some in (first, small))
         lacking = [study.count(name) - done[name, tuple(task.point.values())] for task in mine]
         needs.append(_need(mine, lacking, extra))
     missing = share * sum(need.missing for need in needs)
@@ -122,7 +124,7 @@ def dry_run(
         records=(study.size + refined(study)) * (study.records // study.size),
         missing=round(missing),
         seconds=max(busy, longest) + waiting,
-        memory=processes * _resident() + used * max(need.peak for need in needs),
+        memory=processes * psutil.Process().memory_info().rss + used * max(need.peak for need in needs),
         disk=share * sum(need.disk for need in needs),
         note="calibrated by small trials" if known else "no cost model: every point taken to cost the same",
     )
@@ -140,11 +142,6 @@ class _Need:
     peak: float
     disk: float
     known: bool
-
-
-def _first_trials(study: Study, points: list[Point]) -> list[Task]:
-    arms = {name: replace(arm, trials=1, paired=False) for name, arm in study.arms.items()}
-    return list(tasks(replace(study, arms=arms, scales={}), points))
 
 
 def _need(first: list[Task], lacking: list[int], extra: list[Task]) -> _Need:
@@ -244,12 +241,6 @@ def _peak(task: Task, seconds: float, said: float) -> float:
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     return float(peak)
-
-
-def _resident() -> float:
-    import psutil
-
-    return float(psutil.Process().memory_info().rss)
 
 
 def _startup(cold: list[Task], warm: float) -> float:

@@ -60,7 +60,9 @@ def machine() -> dict[str, str]:
 
     from firstlight import __version__
 
-    blas = sorted({_blas_name(item) for item in threadpool_info() if item["user_api"] == "blas"})
+    about = ("internal_api", "version", "architecture")
+    found = [item for item in threadpool_info() if item["user_api"] == "blas"]
+    blas = sorted({" ".join(str(item[key]) for key in about if item.get(key)) for item in found})
     return {
         "firstlight": __version__,
         "python": platform.python_version(),
@@ -69,10 +71,6 @@ def machine() -> dict[str, str]:
         "blas": ", ".join(blas) or "unknown",
         "cpu": f"{_cpu_model()} ({os.cpu_count()} cores)",
     }
-
-
-def _blas_name(item: Mapping[str, Any]) -> str:
-    return " ".join(str(item[key]) for key in ("internal_api", "version", "architecture") if item.get(key))
 
 
 def _cpu_model() -> str:

@@ -262,25 +262,9 @@ def problem(name: object) -> tuple[Theory, Reference]:
     if first not in theories():
         raise unknown("problem", name, theories())
     theory = theories()[first]
-    return theory, _looked_up("problem", name, theory.problems, second or next(iter(theory.problems)), first)
-
-
-def claims(theory: Theory, name: object) -> Reference:
-    """Return what judges the published claims of that name in a theory."""
-    return _looked_up("claims", name, theory.claims, name)
-
-
-def figure(theory: Theory, name: object) -> Reference:
-    """Return what draws the special picture of that name in a theory."""
-    return _looked_up("figure.draw", name, theory.figures, name)
-
-
-def _looked_up(
-    field: str, given: object, known: Mapping[str, Reference], name: object, theory: str = ""
-) -> Reference:
-    if not isinstance(name, str) or name not in known:
-        raise unknown(field, given, (f"{theory}.{one}" if theory else one for one in known))
-    return known[name]
+    if second and second not in theory.problems:
+        raise unknown("problem", name, (f"{first}.{one}" for one in theory.problems))
+    return theory, theory.problems[second or next(iter(theory.problems))]
 
 
 def studies() -> "dict[str, Study]":

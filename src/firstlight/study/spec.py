@@ -1,11 +1,18 @@
 """The pieces that a study is made of: arms, scales, ranges, refinement, and what its figure shows."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, overload
 
 from firstlight.maths.checks import check_count, check_number
-from firstlight.maths.refusals import check_choice, check_flag, check_instance, check_names, refusal
+from firstlight.maths.refusals import (
+    check_choice,
+    check_flag,
+    check_instance,
+    check_names,
+    check_table,
+    refusal,
+)
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -54,12 +61,10 @@ class Arm:
         object.__setattr__(self, "against", check_names("against", self.against))
         if self.against and self.kind == "predict":
             raise ValueError(f"against = {self.against!r}: only an experiment is judged, not a prediction")
-        if not isinstance(self.options, Mapping):
-            raise refusal("options", self.options, "be a table of keyword options")
+        check_table("options", self.options)
         if self.trials is not None:
             check_count("trials", self.trials, 1)
-        if self.label is not None and not isinstance(self.label, str):
-            raise refusal("label", self.label, "be a string")
+        check_instance("label", self.label, str, type(None))
         if not isinstance(self.paired, (bool, type(None))) or (self.paired and self.trials is not None):
             raise refusal("paired", self.paired, "be true or false, and trials not given with it")
 
@@ -124,9 +129,6 @@ class Range(Sequence[float]):
         if self.log:
             return float(self.start * (self.stop / self.start) ** share)
         return float(self.start + (self.stop - self.start) * share)
-
-    def __iter__(self) -> Iterator[float]:
-        return (self[i] for i in range(self.num))
 
 
 @dataclass(frozen=True)
@@ -195,8 +197,7 @@ class Scale:
         if self.trials is not None:
             check_count("trials", self.trials, 1)
         for name in ("fixed", "axes"):
-            if not isinstance(getattr(self, name), Mapping):
-                raise refusal(name, getattr(self, name), "be a table")
+            check_table(name, getattr(self, name))
 
 
 @dataclass(frozen=True)
@@ -243,12 +244,10 @@ class FigureSpec:
 
     def __post_init__(self) -> None:
         for name in ("x", "hue", "panels", "y", "title"):
-            if getattr(self, name) is not None:
-                check_instance(name, getattr(self, name), str)
+            check_instance(name, getattr(self, name), str, type(None))
         for name in ("log_x", "log_y"):
             check_flag(name, getattr(self, name))
-        if not isinstance(self.labels, Mapping):
-            raise refusal("labels", self.labels, "be a table of strings")
+        check_table("labels", self.labels)
         named = isinstance(self.draw, str) and ":" in self.draw
         if not (self.draw is None or callable(self.draw) or named):
             raise refusal("draw", self.draw, "be a callable or 'module:function'")

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from firstlight.maths.checks import check_count, check_number, check_positive
-from firstlight.maths.refusals import check_instance, check_names, refusal, unknown
+from firstlight.maths.refusals import check_instance, check_names, check_table, refusal, unknown
 from firstlight.maths.shown import Shown
 from firstlight.study.problem import Problem, is_conditional
 from firstlight.study.registry import Reference, resolve
@@ -26,10 +26,6 @@ if TYPE_CHECKING:
 
 Point = dict[str, Scalar]
 _NEEDED = ("theory", "version", "predict", "simulate")
-
-
-def _default_arms() -> dict[str, Arm]:
-    return {"simulation": Arm("simulate"), "theory": Arm("predict")}
 
 
 @dataclass(frozen=True)
@@ -91,7 +87,9 @@ class Study(Shown):
     problem: str | Callable[..., Problem]
     axes: Mapping[str, Sequence[Scalar]]
     fixed: Mapping[str, Any] = field(default_factory=dict)
-    arms: Mapping[str, Arm] = field(default_factory=_default_arms)
+    arms: Mapping[str, Arm] = field(
+        default_factory=lambda: {"simulation": Arm("simulate"), "theory": Arm("predict")}
+    )
     trials: int = 8
     seed: int = 0
     observables: Sequence[str] = ()
@@ -117,8 +115,7 @@ class Study(Shown):
                 raise refusal(name, made, "be a callable or 'module:qualname'")
         _check_axes(self.axes)
         object.__setattr__(self, "axes", {name: _plain(values) for name, values in self.axes.items()})
-        if not isinstance(self.fixed, Mapping):
-            raise refusal("fixed", self.fixed, "be a table")
+        check_table("fixed", self.fixed)
         if shared := set(self.fixed) & set(self.axes):
             raise ValueError(f"fixed: {sorted(shared)[0]!r} is an axis already")
         _check_arms(self.arms)
@@ -130,10 +127,8 @@ class Study(Shown):
             raise unknown("judged", sorted(more)[0], self.observables)
         check_positive("tolerance", self.tolerance)
         check_instance("figure", self.figure, FigureSpec)
-        if self.refine is not None:
-            check_instance("refine", self.refine, Refine)
-        if self.size_axis is not None:
-            check_instance("size_axis", self.size_axis, str)
+        check_instance("refine", self.refine, Refine, type(None))
+        check_instance("size_axis", self.size_axis, str, type(None))
         self._check_absolute()
         self._check_references()
 
@@ -158,9 +153,7 @@ class Study(Shown):
                 raise unknown("refine.arm", self.refine.arm, self.arms)
         if self.size_axis is not None:
             self._check_numeric("size_axis", self.size_axis)
-        if not isinstance(self.scales, Mapping):
-            raise refusal("scales", self.scales, "be a table")
-        for label in self.scales:
+        for label in check_table("scales", self.scales):
             self.at(label)
 
     def _check_numeric(self, what: str, axis: str) -> None:
@@ -224,13 +217,11 @@ class Study(Shown):
 
     def point(self, index: int) -> Point:
         """Return one point of the grid by its number, without making the others."""
-        shape = tuple(len(values) for values in self.axes.values())
-        places = []
-        for length in reversed(shape):
-            index, place = divmod(index, length)
-            places.append(place)
-        pairs = zip(self.axes.items(), reversed(places), strict=True)
-        return {name: values[place] for (name, values), place in pairs}
+        point: Point = {}
+        for name, values in reversed(self.axes.items()):
+            index, place = divmod(index, len(values))
+            point[name] = values[place]
+        return dict(reversed(point.items()))
 
     def build(self, point: Mapping[str, Scalar]) -> Problem:
         """Make the Problem of a point; a refusal names the point."""

@@ -24,7 +24,7 @@ from collections.abc import Mapping
 from dataclasses import MISSING, fields
 from typing import Any, TypeVar
 
-from firstlight.maths.refusals import refusal, unknown
+from firstlight.maths.refusals import check_table, refusal, unknown
 from firstlight.study import registry
 from firstlight.study.spec import Arm, FigureSpec, Range, Refine, Scale
 from firstlight.study.sweep import Study
@@ -107,28 +107,34 @@ def _study(table: dict[str, Any], source: str) -> Study:
         raise unknown("key", "source", _keys(Study) - {"source"})
     theory, parts["problem"] = registry.problem(parts.get("problem"))
     if "claims" in parts:
-        parts["claims"] = registry.claims(theory, parts["claims"])
-    parts["axes"] = _axes(_table("axes", parts.get("axes")))
+        parts["claims"] = _announced("claims", parts["claims"], theory.claims)
+    parts["axes"] = _axes(check_table("axes", parts.get("axes")))
     if "arms" in parts:
-        arms = _table("arms", parts["arms"])
+        arms = check_table("arms", parts["arms"])
         parts["arms"] = {name: _make(Arm, arm, f"arms.{name}") for name, arm in arms.items()}
     if "figure" in parts:
-        figure = dict(_table("figure", parts["figure"]))
+        figure = dict(check_table("figure", parts["figure"]))
         if "draw" in figure:
-            figure["draw"] = registry.figure(theory, figure["draw"])
+            figure["draw"] = _announced("figure.draw", figure["draw"], theory.figures)
         parts["figure"] = _make(FigureSpec, figure, "figure")
     if "refine" in parts:
         parts["refine"] = _make(Refine, parts["refine"], "refine")
     if "scales" in parts:
-        scales = _table("scales", parts["scales"])
+        scales = check_table("scales", parts["scales"])
         parts["scales"] = {name: _scale(scale, f"scales.{name}") for name, scale in scales.items()}
     return _make(Study, {**parts, "source": source}, "")
 
 
+def _announced(key: str, name: object, known: Mapping[str, registry.Reference]) -> registry.Reference:
+    if not isinstance(name, str) or name not in known:
+        raise unknown(key, name, known)
+    return known[name]
+
+
 def _scale(value: object, where: str) -> Scale:
-    parts = dict(_table(where, value))
+    parts = dict(check_table(where, value))
     if "axes" in parts:
-        parts["axes"] = _axes(_table(f"{where}.axes", parts["axes"]), f"{where}.axes")
+        parts["axes"] = _axes(check_table(f"{where}.axes", parts["axes"]), f"{where}.axes")
     if "refine" in parts:
         parts["refine"] = _make(Refine, parts["refine"], f"{where}.refine")
     return _make(Scale, parts, where)
@@ -143,19 +149,13 @@ def _axes(table: Mapping[str, Any], where: str = "axes") -> dict[str, Any]:
     return made
 
 
-def _table(where: str, value: object) -> Mapping[str, Any]:
-    if not isinstance(value, Mapping):
-        raise refusal(where, value, "be a table")
-    return value
-
-
 def _keys(kind: Any) -> set[str]:
     return {item.name for item in fields(kind)}
 
 
 def _make(kind: type[Made], value: object, where: str) -> Made:
     """Build a dataclass from a table whose keys must be its fields."""
-    table, prefix = _table(where, value), f"{where}." if where else ""
+    table, prefix = check_table(where, value), f"{where}." if where else ""
     for key in table:
         if key not in _keys(kind):
             raise unknown(f"key {prefix}".strip(), key, _keys(kind) - {"source"})

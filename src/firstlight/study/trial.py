@@ -115,6 +115,12 @@ def tasks(study: Study, points: Iterable[Point]) -> Iterator[Task]:
                 )  # fmt: skip
 
 
+def first_trials(study: Study, points: Iterable[Point]) -> Iterator[Task]:
+    """Yield one trial of each arm at some points of a study."""
+    arms = {name: replace(arm, trials=1, paired=False) for name, arm in study.arms.items()}
+    return tasks(replace(study, arms=arms, scales={}), points)
+
+
 def check(study: Study, most: int = 10_000) -> None:
     """Build every Problem of a study and address it, so that a bad value is refused before hours of work.
 
@@ -132,12 +138,7 @@ def check(study: Study, most: int = 10_000) -> None:
     ValueError: demo/rate at rate = -1.0: rate = -1.0: must be a number above 0
     """
     step = max(1, -(-study.size // most))
-    once = replace(
-        study,
-        arms={name: replace(arm, trials=1, paired=False) for name, arm in study.arms.items()},
-        scales={},
-    )
-    for _ in tasks(once, (study.point(index) for index in range(0, study.size, step))):
+    for _ in first_trials(study, (study.point(index) for index in range(0, study.size, step))):
         pass
 
 
@@ -222,18 +223,9 @@ def warnings_of_trial() -> Iterator[list[str]]:
     >>> said
     ['UserWarning: too few samples']
     """
+    global _listeners, _before
     said: list[str] = []
     token = _said.set(said)
-    _listen()
-    try:
-        yield said
-    finally:
-        _rest()
-        _said.reset(token)
-
-
-def _listen() -> None:
-    global _listeners, _before
     with _lock:
         if _listeners == 0:
             _before = warnings.catch_warnings()
@@ -243,14 +235,14 @@ def _listen() -> None:
                 warnings.simplefilter("always", category)
             warnings.showwarning = _note
         _listeners += 1
-
-
-def _rest() -> None:
-    global _listeners
-    with _lock:
-        _listeners -= 1
-        if _listeners == 0:
-            _before.__exit__(None, None, None)
+    try:
+        yield said
+    finally:
+        with _lock:
+            _listeners -= 1
+            if _listeners == 0:
+                _before.__exit__(None, None, None)
+        _said.reset(token)
 
 
 def _note(message: Warning | str, category: type[Warning], *place: Any, **more: Any) -> None:
