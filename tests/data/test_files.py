@@ -224,13 +224,13 @@ def test_other_refusals(folder):
 
 @pytest.mark.parametrize("kind", [csv, parquet])
 def test_tables_of_too_many_columns_are_refused_before_they_are_read(folder, kind, monkeypatch):
-    """The limit itself needs half a gigabyte: a smaller one stands for it in the parquet file."""
-    monkeypatch.setattr("firstlight.data.readers.MOST_COLUMNS", 50, raising=False)
+    """The limit itself needs half a gigabyte: a smaller one stands for it."""
+    monkeypatch.setattr("firstlight.data.dialect.MOST_COLUMNS", 50)
     if kind is csv:
         names = ",".join(f"c{i}" for i in range(200_000))
         path = csv(folder, f"{names}\n{names.replace('c', '1')}\n")
         monkeypatch.setattr("pyarrow.csv.read_csv", None)
     else:
         path = parquet(folder, {f"c{i}": [0.5, 1.5] for i in range(51)})
-    with pytest.raises(ValueError, match=r"data\.\w+: has more than 50,000 columns; .* npz"):
+    with pytest.raises(ValueError, match=r"data\.\w+: has more than 50 columns; .* npz"):
         load(path, unlabelled=True)

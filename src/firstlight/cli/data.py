@@ -15,8 +15,8 @@ def list_sets(as_json: AsJson = False) -> None:
     """List the known sets of images, and whether they are on this machine."""
     from firstlight.data.cache import KNOWN, folder_of
 
-    digits = {"name": "digits", "here": True, "bytes": 0, "source": "scikit-learn", "folder": None}
-    rows: list[dict[str, Any]] = [digits]
+    row: dict[str, Any] = {"name": "digits", "here": True, "bytes": 0, "source": "scikit-learn"}
+    rows = [row | {"folder": None}]
     for name, known in KNOWN.items():
         folder = folder_of(name)
         size = sum(file.stat().st_size for file in folder.glob("*"))

@@ -75,7 +75,7 @@ def _study(name: str, scale: str, trials: int | None, seed: int | None) -> "Stud
     from firstlight.study.toml import read_study
 
     study = read_study(name) if name.endswith(".toml") else registry.study(name)
-    given = {"trials": trials, "seed": seed}
+    given: dict[str, Any] = {"trials": trials, "seed": seed}
     return replace(study.at(scale), **{name: value for name, value in given.items() if value is not None})
 
 

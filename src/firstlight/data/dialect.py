@@ -7,6 +7,10 @@ _HEAD = 1 << 20  # bytes that are looked at
 MOST_COLUMNS = 50_000  # each costs Arrow some 8 kB and 80 µs, however few its rows
 
 
+class Refusal(ValueError):
+    """A reason, still without the file's name."""
+
+
 def dialect(path: Path) -> tuple[str, str, str]:
     r"""Guess encoding, delimiter and decimal point.
 
@@ -25,7 +29,7 @@ def dialect(path: Path) -> tuple[str, str, str]:
 
     Raises
     ------
-    ValueError
+    Refusal
         Compressed, not a text, a single line, or too many columns.
 
     Examples
@@ -39,7 +43,7 @@ def dialect(path: Path) -> tuple[str, str, str]:
     with path.open("rb") as file:
         head = file.read(_HEAD)
     if head.startswith(b"\x1f\x8b"):
-        raise ValueError("is compressed; unpack it first")
+        raise Refusal("is compressed; unpack it first")
     if head.startswith((b"\xff\xfe", b"\xfe\xff")):
         encoding = "utf-16"
     else:
@@ -50,19 +54,21 @@ def dialect(path: Path) -> tuple[str, str, str]:
             encoding = "cp1252"
     text = head.decode(encoding, "replace")
     if sum(character < " " and character not in "\t\n\r\f" for character in text[:4096]):
-        raise ValueError("is not a text file")
+        raise Refusal("is not a text file")
     lines = [line for line in text.splitlines() if line.strip()]
     names = re.sub(r'"[^"]*"', "", lines[0]) if lines else ""
     delimiter = max(",;\t|", key=names.count)
-    if names.count(delimiter) >= MOST_COLUMNS:
-        raise ValueError(too_wide())
+    check_width(names.count(delimiter) + 1)
     if len(lines) < 2:
-        raise ValueError("has no rows below the columns' names")
+        raise Refusal("has no rows below the columns' names")
     number = re.compile(r'(^|[;\t|]) *"?-?\d+,\d+(e[-+]?\d+)?"? *([;\t|]|$)', re.IGNORECASE)
     commas = delimiter != "," and any(number.search(row) for row in lines[1:50])
     return encoding, delimiter, "," if commas else "."
 
 
-def too_wide() -> str:
-    """Say that a table has too many columns, and what to do."""
-    return f"has more than {MOST_COLUMNS:,} columns; save the features as one array, in an npz or npy file"
+def check_width(columns: int) -> None:
+    """Refuse a table of too many columns, and say what to do."""
+    if columns > MOST_COLUMNS:
+        raise Refusal(
+            f"has more than {MOST_COLUMNS:,} columns; save the features as one array, in an npz or npy file"
+        )

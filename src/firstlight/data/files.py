@@ -75,10 +75,6 @@ def load(
     max_bytes : int, default 2_000_000_000
         A larger file is refused before it is read.
 
-    Returns
-    -------
-    Table
-
     Raises
     ------
     ValueError

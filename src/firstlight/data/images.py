@@ -58,10 +58,6 @@ def load_images(name: str, path: str | Path | None = None) -> Images:
         A folder of the user's own with the four idx files ``train-images-idx3-ubyte``,
         ``train-labels-idx1-ubyte``, ``t10k-images-idx3-ubyte``, ``t10k-labels-idx1-ubyte``, plain or ``.gz``.
 
-    Returns
-    -------
-    Images
-
     Raises
     ------
     ImagesNotFetched

@@ -11,16 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from firstlight.data.dialect import MOST_COLUMNS, dialect, too_wide
+from firstlight.data.dialect import Refusal, check_width, dialect
 
 Which = str | int | None  # the labels' array or column: its name, its position, or to be guessed
 FEATURE_NAMES = ("X", "x", "features", "data", "inputs")
 LABEL_NAMES = ("y", "Y", "label", "labels", "target", "targets", "class")
 _MISSING = ["", "?", "NA", "N/A", "n/a", "null", "NULL", "None", "nan", "NaN", "NAN", "#N/A"]
-
-
-class Refusal(ValueError):
-    """A reason, still without the file's name."""
 
 
 # features, the names of their columns, labels
@@ -70,10 +66,7 @@ def _read_npy(path: Path, labels: Which, unlabelled: bool, without: Sequence[str
 def _read_csv(path: Path, labels: Which, unlabelled: bool, without: Sequence[str]) -> _Parts:
     from pyarrow import ArrowException, csv
 
-    try:
-        encoding, delimiter, decimal = dialect(path)
-    except ValueError as error:
-        raise Refusal(str(error)) from None
+    encoding, delimiter, decimal = dialect(path)
     try:
         table = csv.read_csv(
             path,
@@ -96,8 +89,7 @@ def _read_parquet(path: Path, labels: Which, unlabelled: bool, without: Sequence
 
     try:
         file = parquet.ParquetFile(path)
-        if file.metadata.num_columns > MOST_COLUMNS:
-            raise Refusal(too_wide())
+        check_width(file.metadata.num_columns)
         table = file.read()
     except (ArrowException, OSError) as error:
         raise Refusal(f"is not a readable parquet file: {str(error).splitlines()[0][:200]}") from None

@@ -13,7 +13,15 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from firstlight.data.labelled import labelled
-from firstlight.maths.checks import check_count, check_memory, check_number, check_numbers, check_reals
+from firstlight.maths.checks import (
+    check_count,
+    check_memory,
+    check_number,
+    check_numbers,
+    check_reals,
+    check_rows,
+    check_signs,
+)
 from firstlight.maths.refusals import refusal
 from firstlight.maths.rng import RNGLike, SeedLike, generator
 from firstlight.maths.solvers import bracketing_root
@@ -45,20 +53,10 @@ def two_classes(X: ArrayLike, y: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
     ValueError: y[1] = 0: a label must be +1 or -1
     """
     points = np.ascontiguousarray(check_reals("X", X, "(samples, dimension)"))
-    labels = check_reals("y", y, "(samples,)")
     if points.ndim != 2 or 0 in points.shape:
         raise ValueError(f"X: shape {points.shape}, must be (samples, dimension) with at least one of each")
-    if labels.shape != points.shape[:1]:
-        raise ValueError(f"y: shape {labels.shape}, must be {points.shape[:1]}, one label per row of X")
-    if not np.isfinite(points).all():
-        row = int(np.argmin(np.isfinite(points).all(axis=1)))
-        raise ValueError(f"X[{row}]: holds NaN or infinity, every entry must be finite")
-    wrong = np.flatnonzero(np.abs(labels) != 1)
-    if wrong.size:
-        raise ValueError(f"y[{wrong[0]}] = {labels[wrong[0]]:g}: a label must be +1 or -1")
-    zero = np.flatnonzero(~points.any(axis=1))
-    if zero.size:
-        raise ValueError(f"X[{zero[0]}] = 0: a data point must not be zero, it has no direction")
+    labels = check_signs("y", y, len(points), "label", "row of X")
+    check_rows("X", points, "a data point must not be zero, it has no direction")
     sizes = np.abs(points).max(axis=1)
     if not (sizes.min() > 1e-100 and sizes.max() < 1e100 and sizes.max() < 1e12 * sizes.min()):
         raise ValueError(

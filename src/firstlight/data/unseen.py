@@ -81,10 +81,6 @@ def split_classes(x: ArrayLike, labels: ArrayLike, train_classes: ArrayLike) -> 
     train_classes : sequence
         At least two of the labels, as they are or as text; at least two others must remain.
 
-    Returns
-    -------
-    UnseenData
-
     Examples
     --------
     >>> data = split_classes(np.eye(4), ["a", "b", "c", "d"], ["a", "c"])

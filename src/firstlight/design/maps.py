@@ -119,10 +119,6 @@ def predicted_map(
         How many places to predict at, at least 9; a theory that speaks of what was drawn predicts four times
         at each.
 
-    Returns
-    -------
-    Map
-
     Examples
     --------
     >>> from firstlight.demo import Exponential

@@ -111,10 +111,6 @@ def optimise(
     rng : SPEC 7 rng, default 0
         All predictions share its draws, so that they can be compared.
 
-    Returns
-    -------
-    Optimum
-
     Examples
     --------
     >>> from firstlight.demo import Exponential

@@ -140,10 +140,6 @@ def user_data(
     seed : int, default 0
         Of the rows that are kept, where there are too many.
 
-    Returns
-    -------
-    UserData
-
     Examples
     --------
     >>> user_data([[1, 5], [2, 5], [3, 5], [4, 5]], ["a", "b", "a", "b"]).notes[0]

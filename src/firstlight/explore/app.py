@@ -33,12 +33,7 @@ _CHILDREN = 4  # processes that compute pictures
 
 
 class Laboratory:
-    """What the routes share: children that compute, pictures that are known, runs.
-
-    Parameters
-    ----------
-    store : str
-    """
+    """What the routes share: children that compute, pictures that are known, runs."""
 
     def __init__(self, store: str) -> None:
         self.store, self.pool, self.runs = store, Pool(_CHILDREN), Runs(store)
@@ -124,10 +119,6 @@ def application(store: str) -> Starlette:
     ----------
     store : str
         Where runs keep their records, and pages find them.
-
-    Returns
-    -------
-    Starlette
     """
 
     @asynccontextmanager

@@ -192,12 +192,7 @@ class Worker:
 
 
 class Pool:
-    """Some children; jobs wait for a free one, and get one that has loaded what they need, if there is.
-
-    Parameters
-    ----------
-    size : int
-    """
+    """Some children; jobs wait for a free one, and get one that has loaded what they need, if there is."""
 
     def __init__(self, size: int) -> None:
         self._free: list[Worker] = []

@@ -184,19 +184,29 @@ def check_neurons(
     W = np.ascontiguousarray(check_reals(name, directions, f"(width, {dimension})"))
     if W.ndim != 2 or W.shape[0] == 0 or W.shape[1] != dimension:
         raise ValueError(f"{name}: shape {W.shape}, must be (width, {dimension}) with width at least 1")
-    if not np.isfinite(W).all():
-        row = int(np.argmin(np.isfinite(W).all(axis=1)))
-        raise ValueError(f"{name}[{row}]: holds NaN or infinity, every entry must be finite")
-    zero = np.flatnonzero(~W.any(axis=1))
-    if zero.size:
-        raise ValueError(f"{name}[{zero[0]}] = 0: a neuron must not have zero length")
-    s = np.ones(len(W)) if signs is None else check_reals("signs", signs, f"({len(W)},)")
-    if s.shape != W.shape[:1]:
-        raise ValueError(f"signs: shape {s.shape}, must be {W.shape[:1]}, one sign per neuron")
-    wrong = np.flatnonzero(np.abs(s) != 1)
-    if wrong.size:
-        raise ValueError(f"signs[{wrong[0]}] = {s[wrong[0]]:g}: a sign must be +1 or -1")
-    return W, s
+    check_rows(name, W, "a neuron must not have zero length")
+    if signs is None:
+        return W, np.ones(len(W))
+    return W, check_signs("signs", signs, len(W), "sign", "neuron")
+
+
+def check_rows(name: str, rows: np.ndarray, why: str) -> None:
+    """Refuse a row that is not finite, or zero: `why` says what is wrong with zeros."""
+    finite = np.isfinite(rows).all(axis=1)
+    if not finite.all():
+        raise ValueError(f"{name}[{np.argmin(finite)}]: holds NaN or infinity, every entry must be finite")
+    if not (filled := rows.any(axis=1)).all():
+        raise ValueError(f"{name}[{np.argmin(filled)}] = 0: {why}")
+
+
+def check_signs(name: str, values: ArrayLike, count: int, word: str, each: str) -> np.ndarray:
+    """Return `count` numbers +1 or -1, one `word` for `each`, as floats."""
+    signs = check_reals(name, values, f"({count},)")
+    if signs.shape != (count,):
+        raise ValueError(f"{name}: shape {signs.shape}, must be ({count},), one {word} per {each}")
+    if (wrong := np.flatnonzero(np.abs(signs) != 1)).size:
+        raise ValueError(f"{name}[{wrong[0]}] = {signs[wrong[0]]:g}: a {word} must be +1 or -1")
+    return signs
 
 
 def check_memory(sizes: str, need: float, growth: str) -> None:

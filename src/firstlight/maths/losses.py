@@ -91,10 +91,6 @@ def loss(name: "str | Loss") -> Loss:
     name : {"square", "logistic"} or Loss
         ``square`` is (f - y)²/2; ``logistic`` is log(1 + exp(-y f)), for labels ±1.
 
-    Returns
-    -------
-    Loss
-
     Examples
     --------
     >>> loss("logistic").name

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from math import factorial
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -12,38 +11,30 @@ from firstlight.maths.quadrature import gauss_hermite, pair_expectation
 from firstlight.show import style
 from firstlight.show.chapter import Chapter
 
-if TYPE_CHECKING:
-    import pandas as pd
-    from matplotlib.figure import Figure
-
 _SHOWN = ("relu", "tanh", "erf", "gelu", "sin", "tanh_squared")
 _DEGREE = 12
 
 
-def spectra() -> "tuple[Figure, pd.DataFrame]":
+def spectra() -> Chapter:
     """Draw some activations and the share of E σ² in each Hermite degree; tabulate all of them.
 
-    Returns
-    -------
-    figure : matplotlib Figure
-    table : pandas.DataFrame
-        One row per built-in activation: mean, second moment, shares h_j² / (j! E σ²) of degrees 0 to 4, the
-        share beyond degree 12, and the information exponent (lowest degree above 0 that is present).
+    The table has one row per built-in activation: mean, second moment, shares h_j² / (j! E σ²) of degrees 0
+    to 4, the share beyond degree 12, and the information exponent (lowest degree above 0 that is present).
 
     Examples
     --------
-    >>> figure, table = spectra()
+    >>> table = spectra().table.set_index("activation")
     >>> float(table.loc["relu", "share 1"])
     0.5000
     """
     import pandas as pd
 
-    rows = {}
+    rows, shares = {}, {}
     weights = np.array([factorial(j) for j in range(_DEGREE + 1)], float)
     for name, activation in BUILT_IN.items():
         h = activation.hermite(_DEGREE)
         total = float(activation.second_moment())
-        share = np.round(h**2 / weights / total, 14)
+        share = shares[name] = np.round(h**2 / weights / total, 14)
         rows[name] = {
             "mean": round(h[0], 14) + 0.0,
             "second moment": total,
@@ -56,10 +47,8 @@ def spectra() -> "tuple[Figure, pd.DataFrame]":
         left, right = figure.axes
         z = np.linspace(-3, 3, 400)
         for colour, name in zip(style.COLOURS, _SHOWN, strict=False):
-            activation = BUILT_IN[name]
-            share = activation.hermite(_DEGREE) ** 2 / weights / float(activation.second_moment())
-            left.plot(z, activation(z), color=colour, label=name)
-            present = np.where(share > 1e-12, share, np.nan)
+            left.plot(z, BUILT_IN[name](z), color=colour, label=name)
+            present = np.where(shares[name] > 1e-12, shares[name], np.nan)
             right.plot(range(_DEGREE + 1), present, "o", color=colour, label=name)
         left.set(xlabel="z", ylabel="σ(z)", title="activations")
         right.set(
@@ -67,24 +56,28 @@ def spectra() -> "tuple[Figure, pd.DataFrame]":
             title="share of the second moment in each degree",
         )  # fmt: skip
         left.legend()
-    return figure, pd.DataFrame(rows).T.astype({"information exponent": int})
+    table = pd.DataFrame(rows).T.astype({"information exponent": int})
+    return Chapter(
+        title="foundation/activations",
+        description="The built-in activations and their Hermite spectra: the share of E σ² in each degree. "
+        "What a network can learn first is decided by the lowest degrees that are present.",
+        figure=figure,
+        table=table.reset_index(names="activation"),
+        verdict=f"{len(table)} activations; the shares up to degree 12 leave at most "
+        f"{table['beyond 12'].max():.1%} of the second moment ({table['beyond 12'].idxmax()})",
+    )
 
 
-def accuracy() -> "tuple[Figure, pd.DataFrame]":
+def accuracy() -> Chapter:
     """Compare plain Gauss-Hermite with the split rule, and every closed dual with quadrature.
 
-    Returns
-    -------
-    figure : matplotlib Figure
-        Relative error of E ReLU(z) against the number of nodes.
-    table : pandas.DataFrame
-        Largest gap between closed form and quadrature over a grid of variances and correlations, relative to
-        the root of the second moments.
+    The figure shows the relative error of E ReLU(z) against the number of nodes; the table the largest gap
+    between closed form and quadrature over a grid of variances and correlations, relative to the root of the
+    second moments.
 
     Examples
     --------
-    >>> figure, table = accuracy()
-    >>> bool((table["largest relative gap"] < 1e-8).all())
+    >>> bool((accuracy().table["largest relative gap"] < 1e-8).all())
     True
     """
     import pandas as pd
@@ -124,26 +117,7 @@ def accuracy() -> "tuple[Figure, pd.DataFrame]":
             )
             gaps.append(np.max(np.abs(by_rule - closed) / size))
         rows[name] = {"largest relative gap": max(gaps)}
-    return figure, pd.DataFrame(rows).T
-
-
-def spectra_chapter() -> Chapter:
-    """Return the chapter on activations."""
-    figure, table = spectra()
-    return Chapter(
-        title="foundation/activations",
-        description="The built-in activations and their Hermite spectra: the share of E σ² in each degree. "
-        "What a network can learn first is decided by the lowest degrees that are present.",
-        figure=figure,
-        table=table.reset_index(names="activation"),
-        verdict=f"{len(table)} activations; the shares up to degree 12 leave at most "
-        f"{table['beyond 12'].max():.1%} of the second moment ({table['beyond 12'].idxmax()})",
-    )  # fmt: skip
-
-
-def accuracy_chapter() -> Chapter:
-    """Return the chapter on quadrature."""
-    figure, table = accuracy()
+    table = pd.DataFrame(rows).T
     worst = table["largest relative gap"].max()
     return Chapter(
         title="foundation/quadrature",
@@ -152,10 +126,10 @@ def accuracy_chapter() -> Chapter:
         figure=figure,
         table=table.reset_index(names="activation"),
         verdict=f"closed forms and quadrature agree to {worst:.1g} of the root of the second moments",
-    )  # fmt: skip
+    )
 
 
 CHAPTERS: dict[str, Callable[[], Chapter]] = {
-    "foundation/activations": spectra_chapter,
-    "foundation/quadrature": accuracy_chapter,
+    "foundation/activations": spectra,
+    "foundation/quadrature": accuracy,
 }

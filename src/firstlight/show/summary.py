@@ -3,6 +3,7 @@
 import json
 import os
 from collections import Counter
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -120,10 +121,7 @@ def table(study: Study, results: xr.Dataset) -> "pd.DataFrame":
     1       mean   1.0     1.0
     2       mean   2.0     0.5
     """
-    import pandas as pd
-
-    summary, kept = summarise(study, results), planned(results)
-    blocks = []
+    summary, blocks = summarise(study, results), {}
     for name in observables(results):
         columns: dict[str, xr.DataArray] = {}
         for arm in study.arms:
@@ -133,17 +131,24 @@ def table(study: Study, results: xr.Dataset) -> "pd.DataFrame":
             for arm in summary["experiment"].values.tolist():
                 for part in ("gap", "verdict", "trials_needed"):
                     columns[f"{arm}_{part}"] = summary[f"{name}_{part}"].sel(experiment=arm, drop=True)
+        blocks[name] = columns
+    joined = _frame(blocks, planned(results))
+    places = [column for column in joined.columns if str(column).split("_")[0] not in study.arms]
+    order = dict.fromkeys(["observable", *study.axes, *places, *joined.columns])
+    return joined[[column for column in order if column in joined]].dropna(axis="columns", how="all")
+
+
+def _frame(blocks: Mapping[str, Mapping[str, xr.DataArray]], kept: xr.DataArray) -> "pd.DataFrame":
+    """Put the columns of each observable one below the other, with a row for each entry that is kept."""
+    import pandas as pd
+
+    frames = []
+    for name, columns in blocks.items():
         frame = xr.Dataset({**columns, "_kept": kept}).to_dataframe().reset_index()
         frame = frame[frame.pop("_kept")]
         frame.insert(0, "observable", name)
-        blocks.append(frame)
-    if not blocks:
-        return pd.DataFrame()
-    joined = pd.concat(blocks, ignore_index=True)
-    places = [column for column in joined.columns if str(column).split("_")[0] not in study.arms]
-    order = ["observable", *study.axes, *(c for c in places if c not in ("observable", *study.axes))]
-    order += [column for column in joined.columns if column not in order]
-    return joined[order].dropna(axis="columns", how="all")
+        frames.append(frame)
+    return pd.concat(frames, ignore_index=True) if frames else pd.DataFrame()
 
 
 def tidy(study: Study, results: xr.Dataset) -> "pd.DataFrame":
@@ -160,19 +165,10 @@ def tidy(study: Study, results: xr.Dataset) -> "pd.DataFrame":
     >>> list(tidy(demo.STUDY, demo.results()).columns)
     ['observable', 'arm', 'rate', 'trial', 'value']
     """
-    import pandas as pd
-
-    blocks = []
-    for name in observables(results):
-        values = xr.Dataset({"value": results[name].astype(float), "_ok": results["status"] == "ok"})
-        frame = values.to_dataframe().reset_index()
-        frame = frame[frame.pop("_ok")]
-        frame.insert(0, "observable", name)
-        blocks.append(frame)
-    joined = pd.concat(blocks, ignore_index=True) if blocks else pd.DataFrame()
+    blocks = {name: {"value": results[name].astype(float)} for name in observables(results)}
+    joined = _frame(blocks, results["status"] == "ok")
     joined.attrs = dict(results.attrs)
-    last = ["value"] if blocks else []
-    return joined[[column for column in joined.columns if column != "value"] + last]
+    return joined[sorted(joined.columns, key=lambda column: column == "value")]
 
 
 def verdict(study: Study, results: xr.Dataset) -> str:
@@ -198,14 +194,17 @@ def verdict(study: Study, results: xr.Dataset) -> str:
         said = []
         for arm in summary["experiment"].values.tolist():
             judged = summary.sel(experiment=arm)
-            words, needed = judged[f"{name}_verdict"], judged[f"{name}_trials_needed"]
-            visited = kept.broadcast_like(words).transpose(*words.dims).values
-            text = overall(words.values[visited], needed.values[visited])
-            said.append(f"{arm} {text}{_rate(study, summary, name, arm)}")
+            words, needed = (_at(kept, judged[f"{name}_{part}"]) for part in ("verdict", "trials_needed"))
+            said.append(f"{arm} {overall(words, needed)}{_rate(study, summary, name, arm)}")
         extra = study.allowance(name)
         allowed = f"{study.tolerance:.0%}" + (f" + {extra:g}" if extra else "")
         lines.append(f"{name}: {'; '.join(said)}; tolerance {allowed}")
     return "\n".join((lines or ["no theory to compare with"]) + _warned(results))
+
+
+def _at(kept: xr.DataArray, values: xr.DataArray) -> np.ndarray:
+    """Return the values at the points that are kept."""
+    return values.values[kept.broadcast_like(values).transpose(*values.dims).values]
 
 
 def tally(study: Study, results: xr.Dataset) -> dict[str, int]:
@@ -226,8 +225,7 @@ def tally(study: Study, results: xr.Dataset) -> dict[str, int]:
     counts: Counter[str] = Counter()
     for name in study.judged or observables(results):
         if f"{name}_verdict" in summary:
-            words = summary[f"{name}_verdict"].isel(experiment=0)
-            counts.update(words.values[kept.broadcast_like(words).transpose(*words.dims).values].tolist())
+            counts.update(_at(kept, summary[f"{name}_verdict"].isel(experiment=0)).tolist())
     return {word: count for word, count in sorted(counts.items()) if word != NO_PREDICTION}
 
 

@@ -170,10 +170,6 @@ def _package(point: EntryPoint) -> tuple[str, str]:
 def theories() -> dict[str, Theory]:
     """Return the theories at hand, by name: ours first, then those of other packages.
 
-    Returns
-    -------
-    dict of str to Theory
-
     Examples
     --------
     >>> list(theories())[:4]
@@ -242,10 +238,6 @@ def problem(name: object) -> tuple[Theory, Reference]:
     name : str
         ``"theory"``, whose first problem is meant, or ``"theory.problem"``.
 
-    Returns
-    -------
-    Theory, Reference
-
     Examples
     --------
     >>> problem("one_step") == problem("one_step.scaled")
@@ -269,10 +261,6 @@ def problem(name: object) -> tuple[Theory, Reference]:
 
 def studies() -> "dict[str, Study]":
     """Collect the studies of all theories, by name, in the theories' own order.
-
-    Returns
-    -------
-    dict of str to Study
 
     Examples
     --------
@@ -300,10 +288,6 @@ def study(name: str) -> "Study":
     ----------
     name : str
         Such as ``"one-step/width"``.
-
-    Returns
-    -------
-    Study
 
     Examples
     --------

@@ -218,7 +218,7 @@ class Study(Shown):
     def point(self, index: int) -> Point:
         """Return one point of the grid by its number, without making the others."""
         point: Point = {}
-        for name, values in reversed(self.axes.items()):
+        for name, values in reversed(list(self.axes.items())):
             index, place = divmod(index, len(values))
             point[name] = values[place]
         return dict(reversed(point.items()))

@@ -90,10 +90,6 @@ def tasks(study: Study, points: Iterable[Point]) -> Iterator[Task]:
     seed, the trial and the observables that are kept. The study's name is no part of it: studies that overlap
     share records.
 
-    Yields
-    ------
-    Task
-
     Examples
     --------
     >>> from firstlight.demo import STUDY
