@@ -166,10 +166,7 @@ def _values(search: Search) -> np.ndarray:
 
 def _surface(search: Search) -> tuple[np.ndarray, np.ndarray]:
     """Return the known places in the unit square, and their values from 0 to 1."""
-    places = np.array(
-        [[one.unit(x) for one, x in zip(search.variables, at, strict=True)] for at in search.known]
-    )
-    values = _values(search)
+    places, values = np.array([search.units(at) for at in search.known]), _values(search)
     known = values[np.isfinite(values)]
     span = float(np.ptp(known)) if known.size else 0.0
     return places, (values - known.min()) / span if span > 0 else 0.0 * values
@@ -214,6 +211,4 @@ def _promise(triangles: Delaunay, values: np.ndarray) -> np.ndarray:
 
 def _interpolated(search: Search, place: tuple[Any, ...]) -> float:
     places, _ = _surface(search)
-    values = _values(search)
-    where = [one.unit(x) for one, x in zip(search.variables, place, strict=True)]
-    return float(LinearNDInterpolator(places, values)(*where))
+    return float(LinearNDInterpolator(places, _values(search))(*search.units(place)))

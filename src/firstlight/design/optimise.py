@@ -131,7 +131,7 @@ def optimise(
     )  # fmt: skip
     best, converged = search.run()
     curves = {v.name: search.curve(best, i) for i, v in enumerate(variables)}
-    flat = {v.name: search.flat(best, i) for i, v in enumerate(variables) if v.kind != "choice"}
+    flat = {v.name: search.within(best, i) for i, v in enumerate(variables) if v.kind != "choice"}
     border = tuple(v.name for v, x in zip(variables, best, strict=True) if v.on_border(x))
     value, error = search.predicted(best)
     return Optimum(

@@ -118,6 +118,10 @@ class Search:
         elif not callable(problem):
             raise refusal("problem", problem, "be a Problem, or a function that makes one")
 
+    def units(self, values: Values) -> list[float]:
+        """Return where values lie in the unit cube."""
+        return [one.unit(x) for one, x in zip(self.variables, values, strict=True)]
+
     def named(self, values: Values) -> Iterable[tuple[str, Any]]:
         """Pair the variables' names with values."""
         return zip((one.name for one in self.variables), values, strict=True)
@@ -143,15 +147,13 @@ class Search:
         return self.known[values]
 
     def _predict(self, problem: Any) -> tuple[float, float]:
+        def predicted(*key: str | int) -> xr.Dataset:
+            return converged_only(problem.predict(stream(self.seed, *key), **self.predict))
+
         if not is_conditional(problem, self.predict):
-            predicted = converged_only(problem.predict(stream(self.seed, "predict"), **self.predict))
-            return self._scalar(predicted, self.objective), self._scalar(predicted, f"{self.objective}_sem")
-        drawn = [
-            self._scalar(
-                converged_only(problem.predict(stream(self.seed, "trial", i), **self.predict)), self.objective
-            )
-            for i in range(_DRAWS)
-        ]
+            once = predicted("predict")
+            return self._scalar(once, self.objective), self._scalar(once, f"{self.objective}_sem")
+        drawn = [self._scalar(predicted("trial", i), self.objective) for i in range(_DRAWS)]
         return float(np.mean(drawn)), float(np.std(drawn, ddof=1) / _DRAWS**0.5)
 
     def _scalar(self, predicted: xr.Dataset, name: str) -> float:
@@ -163,9 +165,8 @@ class Search:
                 f"objective = {name!r}: not predicted; this theory predicts {', '.join(names)}"
             )
         try:
-            values = (
-                predicted[name].sel({k: x for k, x in self.at.items() if k in predicted[name].dims}).squeeze()
-            )
+            at = {dim: x for dim, x in self.at.items() if dim in predicted[name].dims}
+            values = predicted[name].sel(at).squeeze()
         except KeyError:
             raise _Unpredicted(f"at = {self.at}: {name} is known at {_places(predicted[name])}") from None
         if values.ndim:
@@ -227,9 +228,7 @@ class Search:
     def _stepped(self, values: Values, whole: list[int]) -> Values:
         """Try the neighbouring integers until none is better."""
         while True:
-            near = [
-                (*values[:i], x, *values[i + 1 :]) for i in whole for x in self.variables[i].beside(values[i])
-            ]
+            near = [self.along(values, i, x) for i in whole for x in self.variables[i].beside(values[i])]
             better = min([values, *near], key=self.loss)
             if self.loss(better) >= self.loss(values):
                 return values
@@ -247,11 +246,8 @@ class Search:
         labels = [x if isinstance(x, (str, int, float)) else shown(x) for x in places]
         return xr.DataArray(values, coords={one.name: labels}, dims=one.name, name=self.objective)
 
-    def flat(self, best: Values, i: int) -> tuple[float, float]:
-        """Return the numbers around the best between which the objective is hardly worse."""
-        return self._within(best, i, _FLAT)
-
-    def _within(self, best: Values, i: int, share: float) -> tuple[float, float]:
+    def within(self, best: Values, i: int, share: float = _FLAT) -> tuple[float, float]:
+        """Return the numbers around the best between which the objective is worse by a small share."""
         one, here = self.variables[i], self.variables[i].unit(best[i])
         most = self.loss(best) + share * abs(self.loss(best))
         kept = []
@@ -274,17 +270,12 @@ class Search:
         """Simulate at the optimum and beside it, on the same streams."""
         centre, parts = self._simulated(best, trials), []
         for i, one in enumerate(self.variables):
-            ends = (
-                [x for x in one.values if x != best[i]]
-                if one.kind == "choice"
-                else [x for x in self._within(best, i, _BESIDE) if x != best[i]]
-            )
-            for x in ends:
+            ends = one.values if one.kind == "choice" else self.within(best, i, _BESIDE)
+            for x in [x for x in ends if x != best[i]]:
                 gain = self.sign * (self._simulated(self.along(best, i, x), trials) - centre)
-                label = (
-                    f"{self.objective} at {one.name} = {short(x)}, {'below' if self.sign < 0 else 'above'}"
-                )
-                parts.append(Estimate(f"{label} that at the optimum", *over_trials(gain)))
+                side = "below" if self.sign < 0 else "above"
+                label = f"{self.objective} at {one.name} = {short(x)}, {side} that at the optimum"
+                parts.append(Estimate(label, *over_trials(gain)))
         text = f"{self.objective} of simulations is best at theory's optimum"
         if not parts:
             return Claim(text, "undecided", "no other place to look at")

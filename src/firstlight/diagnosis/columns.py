@@ -109,11 +109,15 @@ def wide_columns(X: np.ndarray) -> np.ndarray:
     [1]
     """
     spread = X.std(axis=0)
-    share = (spread / spread.max()) ** 2
-    share /= share.sum()
     wide = np.flatnonzero(spread > _LARGE * np.median(spread))
     wide = wide[np.argsort(-spread[wide])]
-    return wide if share[wide].sum() > 0.5 else wide[:0]
+    return wide if _share(spread, wide) > 0.5 else wide[:0]
+
+
+def _share(spread: np.ndarray, columns: np.ndarray) -> float:
+    """Return the share of some columns in all variance, from standard deviations."""
+    variance = (spread / spread.max()) ** 2
+    return float(variance[columns].sum() / variance.sum())
 
 
 def column_notes(X: np.ndarray, names: tuple[str, ...], standardised: bool) -> tuple[str, ...]:
@@ -126,13 +130,9 @@ def column_notes(X: np.ndarray, names: tuple[str, ...], standardised: bool) -> t
     wide = wide_columns(X)
     if len(wide):
         spread = X.std(axis=0)
-        share = (spread / spread.max()) ** 2
-        share /= share.sum()
-        shown = ", ".join(f"{names[i]} (sd {spread[i]:.3g})" for i in wide[:5]) + (
-            ", ..." if len(wide) > 5 else ""
-        )
-        verb = "carries" if len(wide) == 1 else "carry"
-        effect = f"{verb} {100 * share[wide].sum():.0f} % of all variance"
+        each = [f"{names[i]} (sd {spread[i]:.3g})" for i in wide[:5]] + ["..."] * (len(wide) > 5)
+        shown, verb = ", ".join(each), "carries" if len(wide) == 1 else "carry"
+        effect = f"{verb} {100 * _share(spread, wide):.0f} % of all variance"
         hides = "so a network sees little else; --standardise gives every column the same weight"
         mended = "as every column was standardised, none hides the others"
         notes.append(f"Scale: {shown} {effect}, {mended if standardised else hides}.")

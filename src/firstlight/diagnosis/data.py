@@ -87,13 +87,8 @@ class UserData:
         columns = counted(d, "column")
         if not self.classes:
             return f"{n:,} rows, {columns}, a number to predict"
-        sizes = self.counts
-        spread = (
-            f"{sizes.min()} rows each"
-            if sizes.min() == sizes.max()
-            else f"{sizes.min()} to {sizes.max()} rows each"
-        )
-        return f"{n:,} rows, {columns}, {len(self.classes)} classes ({spread})"
+        sizes = " to ".join(map(str, sorted({self.counts.min(), self.counts.max()})))
+        return f"{n:,} rows, {columns}, {len(self.classes)} classes ({sizes} rows each)"
 
     def rng(self, *keys: str | int) -> np.random.Generator:
         """Return the random stream of a purpose: the same for the same seed, whatever else was drawn."""

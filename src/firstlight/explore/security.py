@@ -7,10 +7,9 @@ come from its own page (Origin, Sec-Fetch-Site).
 
 import hmac
 from collections.abc import Iterable
-from http.cookies import CookieError, SimpleCookie
-from urllib.parse import parse_qs
 
 from starlette.datastructures import Headers, MutableHeaders
+from starlette.requests import Request
 from starlette.responses import PlainTextResponse, RedirectResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -58,7 +57,7 @@ class Guard:
                 MutableHeaders(scope=message).update(_HEADERS)
             await send(message)
 
-        answer = self._refusal(scope["path"], headers) or self._entrance(scope, headers)
+        answer = self._refusal(scope["path"], headers) or self._entrance(scope)
         await (answer or self.app)(scope, receive, safe)
 
     def _refusal(self, path: str, headers: Headers) -> PlainTextResponse | None:
@@ -72,18 +71,14 @@ class Guard:
             return PlainTextResponse("not from our page", 403)
         return None
 
-    def _entrance(self, scope: Scope, headers: Headers) -> PlainTextResponse | RedirectResponse | None:
+    def _entrance(self, scope: Scope) -> PlainTextResponse | RedirectResponse | None:
         """Let in who shows the token, in the address or in the cookie."""
         if not self.token:
             return None
-        try:
-            cookie = SimpleCookie(headers.get("cookie", ""))
-        except CookieError:
-            cookie = SimpleCookie()
-        if _COOKIE in cookie and _same(cookie[_COOKIE].value, self.token):
+        request = Request(scope)
+        if _same(request.cookies.get(_COOKIE, ""), self.token):
             return None
-        given = parse_qs(scope["query_string"].decode("latin-1")).get("token", [""])[0]
-        if not _same(given, self.token):
+        if not _same(request.query_params.get("token", ""), self.token):
             return PlainTextResponse("the address needs its token", 401)
         answer = RedirectResponse(scope["path"], 303)
         answer.set_cookie(_COOKIE, self.token, httponly=True, samesite="strict")

@@ -60,15 +60,10 @@ def serve(store: str, *, port: int = 8765, host: str = "", token: str = "", brow
 
 def _listen(host: str, port: int) -> socket.socket:
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    line = socket.socket(family, socket.SOCK_STREAM)
-    line.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
-        line.bind((host, port))
-        line.listen(256)  # from now on a reader waits, and is not refused
+        return socket.create_server((host, port), family=family, backlog=256)
     except (OSError, OverflowError) as error:
-        line.close()
         raise ValueError(f"port = {port}: cannot listen at {host} ({error}); try --port 0") from error
-    return line
 
 
 def _open(server: uvicorn.Server, address: str) -> None:

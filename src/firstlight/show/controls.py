@@ -160,22 +160,16 @@ class Handles(Control):
         """Return the rows."""
         columns = 3 if self.signed else 2
         need = f"be {self.least} to {self.most} rows of {columns} numbers within ±{self.reach:g}"
-        if not isinstance(value, (list, tuple)) or not (len(value) <= self.most):
-            raise refusal(self.name, value, need)
-        if value and len(value) < self.least:
+        if not isinstance(value, (list, tuple)) or (value and not self.least <= len(value) <= self.most):
             raise refusal(self.name, value, need)
         return [self._row(row, columns, need) for row in value]
 
     def _row(self, row: Any, columns: int, need: str) -> list[float]:
         if not isinstance(row, (list, tuple)) or len(row) != columns:
             raise refusal(self.name, row, need)
-        for number in row:
-            if (
-                isinstance(number, bool)
-                or not isinstance(number, (int, float))
-                or not abs(number) <= self.reach
-            ):
-                raise refusal(self.name, row, need)
+        real = (isinstance(x, (int, float)) and not isinstance(x, bool) for x in row)
+        if not all(real) or not all(abs(x) <= self.reach for x in row):
+            raise refusal(self.name, row, need)
         if self.signed and row[2] not in (-1, 1):
             raise refusal(self.name, row, "end in 1 or -1")
         return [float(number) for number in row]

@@ -104,15 +104,10 @@ def claimed(theory: str | None = None, scale: str = "quick") -> list[Study]:
     scales = {"quick", *(name for study in registry.studies().values() for name in study.scales)}
     if scale not in scales:
         raise unknown("scale", scale, sorted(scales))
-    chosen = [theory] if theory is not None else list(known)
-    prefixes = tuple(f"{known[name].slug}/" for name in chosen)
-    return [
-        study
-        for study in registry.studies().values()
-        if study.claims is not None
-        and study.name.startswith(prefixes)
-        and (scale == "quick" or scale in study.scales)
-    ]
+    prefix = f"{known[theory].slug}/" if theory is not None else ""
+    judging = [study for study in registry.studies().values() if study.claims is not None]
+    at_scale = [study for study in judging if scale == "quick" or scale in study.scales]
+    return [study for study in at_scale if study.name.startswith(prefix)]
 
 
 def rows(store: Store, studies: Iterable[Study] | None = None, scale: str = "quick") -> list[Row]:
