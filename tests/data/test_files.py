@@ -65,10 +65,7 @@ def test_npz_naming_rules(folder):
     assert same(load(npz(folder, features=X, more=X, labels=Y)))
     assert same(load(npz(folder, data=X, a=Y[::-1], b=Y), labels="b"))
     assert same(load(npz(folder, X=X.astype(np.float32), y=Y), labels=1))
-    table = load(npz(folder, X=X), unlabelled=True)
-    assert table.labels is None
-    assert table.classes is None
-    assert "no labels" in repr(table)
+    assert "2 classes" in repr(load(npz(folder, X=X, y=Y)))
 
 
 def test_label_column_by_name_and_position(folder):
@@ -76,8 +73,6 @@ def test_label_column_by_name_and_position(folder):
     for labels in ("kind", 0, -3):
         assert same(load(path, labels=labels), [[1, 2], [3, 4]], ["u", "v"])
     assert same(load(csv(folder, "a, y \n 1, 2\n3,4\n")), [[1], [3]], [2, 4])
-    path = csv(folder, "a,b\n1,2\n3,4\n")
-    np.testing.assert_array_equal(load(path, unlabelled=True).features, [[1, 2], [3, 4]])
 
 
 def test_text_labels_from_parquet_categories(folder):
@@ -169,7 +164,7 @@ def test_npz_refusals(folder):
 
 def test_npy_refusals(folder):
     with pytest.raises(ValueError, match="pickled objects"):
-        load(npy(folder, np.array([[1, "a"]], dtype=object)), unlabelled=True)
+        load(npy(folder, np.array([[1, "a"]], dtype=object)), labels=0)
     with pytest.raises(ValueError, match="give a column's number"):
         load(npy(folder, X))
     with pytest.raises(ValueError, match="there are 3 columns"):
@@ -218,8 +213,6 @@ def test_other_refusals(folder):
     (folder / "folder.csv").mkdir()
     with pytest.raises(ValueError, match="is not a file"):
         load(folder / "folder.csv")
-    with pytest.raises(ValueError, match="cannot be given"):
-        load(npz(folder, X=X, y=Y), labels="y", unlabelled=True)
 
 
 @pytest.mark.parametrize("kind", [csv, parquet])
@@ -233,4 +226,4 @@ def test_tables_of_too_many_columns_are_refused_before_they_are_read(folder, kin
     else:
         path = parquet(folder, {f"c{i}": [0.5, 1.5] for i in range(51)})
     with pytest.raises(ValueError, match=r"data\.\w+: has more than 50 columns; .* npz"):
-        load(path, unlabelled=True)
+        load(path, labels="c0")

@@ -36,7 +36,6 @@ def diagnose(
     if html is not None and (html.is_dir() or not html.parent.is_dir()):
         raise ValueError(f"html = {html}: must be a file in a folder that exists")
     table = load(file, labels, without=without or ())
-    assert table.labels is not None
     result = diagnose(
         table.features, table.labels, task=task, standardise=standardise, seconds=seconds,  # type: ignore[arg-type]
         names=table.names, source=file.name, rng=seed, say=_progress,

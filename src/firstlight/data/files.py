@@ -24,9 +24,9 @@ class Table:
     ----------
     features : ndarray of shape (n, d), float64
         One row per sample, all finite.
-    labels : ndarray of shape (n,), or None
+    labels : ndarray of shape (n,)
         As in the file: numbers or texts.
-    classes : ndarray, or None
+    classes : ndarray
         The distinct labels, sorted; at least two.
     source : str
         Where the data came from.
@@ -35,22 +35,20 @@ class Table:
     """
 
     features: np.ndarray
-    labels: np.ndarray | None
-    classes: np.ndarray | None
+    labels: np.ndarray
+    classes: np.ndarray
     source: str
     names: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
         n, d = self.features.shape
-        kinds = "no labels" if self.classes is None else f"{len(self.classes)} classes"
-        return f"Table({n} samples, {d} features, {kinds}, source={self.source!r})"
+        return f"Table({n} samples, {d} features, {len(self.classes)} classes, source={self.source!r})"
 
 
 def load(
     path: str | Path,
     labels: Which = None,
     *,
-    unlabelled: bool = False,
     without: Sequence[str] = (),
     max_bytes: int = 2_000_000_000,
 ) -> Table:
@@ -68,8 +66,6 @@ def load(
         Which array of an npz file, or which column of the others, holds the labels: its name, or its position
         (-1 is the last; the only choice in an npy file). If not given: the one called y, Y, label, labels,
         target, targets or class.
-    unlabelled : bool, default False
-        Take every column as a feature, and return ``labels=None``.
     without : sequence of str
         Columns of a csv or parquet file to leave out: texts, dates, identifiers.
     max_bytes : int, default 2_000_000_000
@@ -93,28 +89,25 @@ def load(
     """
     check_instance("path", path, str, os.PathLike)
     path = Path(path)
-    _check(path, labels, unlabelled, without)
+    _check(path, without)
     size = _unpacked_size(path)
     if size == 0:
         raise ValueError(f"{path}: the file is empty")
     if size > max_bytes:
         raise ValueError(f"{path}: {size:,} bytes; at most max_bytes = {max_bytes:,} are read")
     try:
-        features, names, values = READERS[path.suffix.lower()](path, labels, unlabelled, without)
+        features, names, values = READERS[path.suffix.lower()](path, labels, without)
         features = check_features(features, names)
-        classes = None if values is None else classes_of(values, len(features))
         named = tuple(names or (f"column {i + 1}" for i in range(features.shape[1])))
-        return Table(features, values, classes, str(path), named)
+        return Table(features, values, classes_of(values, len(features)), str(path), named)
     except Refusal as error:
         raise ValueError(f"{path}: {error}") from None
 
 
-def _check(path: Path, labels: Which, unlabelled: bool, without: Sequence[str]) -> None:
+def _check(path: Path, without: Sequence[str]) -> None:
     """Refuse a file of another kind, and options that do not fit it."""
     if path.suffix.lower() not in READERS:
         raise ValueError(f"{path}: unknown ending {path.suffix!r}; allowed are {', '.join(READERS)}")
-    if unlabelled and labels is not None:
-        raise ValueError(f"labels = {labels!r}: cannot be given when unlabelled=True")
     if without and path.suffix.lower() in (".npz", ".npy"):
         raise ValueError(f"without = {', '.join(without)}: a {path.suffix} file has no column names")
     if path.exists() and not path.is_file():

@@ -102,11 +102,8 @@ class MultiIndex(ByValue):
     @property
     def expression(self) -> str:
         """The target's text, or its function's name."""
-        return (
-            self.target
-            if isinstance(self.target, str)
-            else getattr(self.target, "__name__", repr(self.target))
-        )
+        text = self.target if isinstance(self.target, str) else getattr(self.target, "__name__", None)
+        return text or repr(self.target)
 
     @property
     def linear_forms(self) -> np.ndarray | None:
@@ -195,11 +192,11 @@ class MultiIndex(ByValue):
         n, d = check_count("samples", samples), check_count("dimension", dimension, k)
         check_memory(f"samples = {n}, dimension = {d}", 8.0 * d * (n + 3 * k), "samples × dimension")
         rng = generator(rng)
-        theta = (
-            _random_directions(d, k, rng)
-            if directions is None
-            else check_orthonormal("directions", directions, (d, k))
-        )
+        if directions is None:
+            q, r = np.linalg.qr(rng.standard_normal((d, k)))
+            theta = q * np.sign(np.diag(r))  # the signs make the law uniform (Haar)
+        else:
+            theta = check_orthonormal("directions", directions, (d, k))
         X = rng.standard_normal((n, d))
         z = X @ theta
         y = self.law(z)
@@ -210,8 +207,3 @@ class MultiIndex(ByValue):
         if self.noise:
             y = y + self.noise * rng.standard_normal(n)
         return MultiIndexSample(X, y, z, theta)
-
-
-def _random_directions(d: int, k: int, rng: np.random.Generator) -> np.ndarray:
-    q, r = np.linalg.qr(rng.standard_normal((d, k)))
-    return q * np.sign(np.diag(r))  # the signs make the law uniform (Haar)

@@ -20,10 +20,10 @@ _MISSING = ["", "?", "NA", "N/A", "n/a", "null", "NULL", "None", "nan", "NaN", "
 
 
 # features, the names of their columns, labels
-_Parts = tuple[np.ndarray, list[str] | None, np.ndarray | None]
+_Parts = tuple[np.ndarray, list[str] | None, np.ndarray]
 
 
-def _read_npz(path: Path, labels: Which, unlabelled: bool, without: Sequence[str]) -> _Parts:
+def _read_npz(path: Path, labels: Which, without: Sequence[str]) -> _Parts:
     try:
         with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
             members = {name: archive[name] for name in archive.files}
@@ -33,29 +33,26 @@ def _read_npz(path: Path, labels: Which, unlabelled: bool, without: Sequence[str
     if not arrays:  # what is no array comes as bytes
         raise Refusal(f"holds no arrays, only {_listed(list(members)) or 'nothing'}")
     vectors = [name for name in arrays if arrays[name].ndim == 1]
-    label = _pick(labels, unlabelled, list(arrays), vectors, "array")
+    label = _pick(labels, list(arrays), vectors, "array")
     rest = [name for name in arrays if name != label]
     tables = [name for name in rest if name in FEATURE_NAMES] or [n for n in rest if arrays[n].ndim == 2]
     if len(tables) != 1:
         shapes = ", ".join(f"{name} {arrays[name].shape}" for name in arrays)
         raise Refusal(f"which array holds the features? name it X or features; it has {shapes}")
-    return arrays[tables[0]], None, None if label is None else arrays[label]
+    return arrays[tables[0]], None, arrays[label]
 
 
-def _read_npy(path: Path, labels: Which, unlabelled: bool, without: Sequence[str]) -> _Parts:
+def _read_npy(path: Path, labels: Which, without: Sequence[str]) -> _Parts:
     try:
         with path.open("rb") as file:
             array = np.lib.format.read_array(file, allow_pickle=False)
     except Exception as error:
         raise _numpy_refusal(error) from None
-    if unlabelled:
-        return array, None, None
     if isinstance(labels, str) and labels.removeprefix("-").isdecimal():
         labels = int(labels)
     if not isinstance(labels, int):
         raise Refusal(
-            f"labels = {labels!r}: an npy file has no column names; give a column's number (-1 is the last), "
-            "or unlabelled=True"
+            f"labels = {labels!r}: an npy file has no column names; give a column's number (-1 is the last)"
         )
     _two_dimensional(array)
     if not -array.shape[1] <= labels < array.shape[1]:
@@ -63,7 +60,7 @@ def _read_npy(path: Path, labels: Which, unlabelled: bool, without: Sequence[str
     return np.delete(array, labels, axis=1), None, array[:, labels]
 
 
-def _read_csv(path: Path, labels: Which, unlabelled: bool, without: Sequence[str]) -> _Parts:
+def _read_csv(path: Path, labels: Which, without: Sequence[str]) -> _Parts:
     from pyarrow import ArrowException, csv
 
     encoding, delimiter, decimal = dialect(path)
@@ -81,10 +78,10 @@ def _read_csv(path: Path, labels: Which, unlabelled: bool, without: Sequence[str
         raise Refusal(f"is not a readable csv file: {reason[:200]} (the names are row 1)") from None
     if all(_is_number(name) for name in table.column_names):
         raise Refusal("the first line must hold the columns' names, and holds only numbers")
-    return _split(table, labels, unlabelled, without)
+    return _split(table, labels, without)
 
 
-def _read_parquet(path: Path, labels: Which, unlabelled: bool, without: Sequence[str]) -> _Parts:
+def _read_parquet(path: Path, labels: Which, without: Sequence[str]) -> _Parts:
     from pyarrow import ArrowException, parquet
 
     try:
@@ -93,10 +90,10 @@ def _read_parquet(path: Path, labels: Which, unlabelled: bool, without: Sequence
         table = file.read()
     except (ArrowException, OSError) as error:
         raise Refusal(f"is not a readable parquet file: {str(error).splitlines()[0][:200]}") from None
-    return _split(table, labels, unlabelled, without)
+    return _split(table, labels, without)
 
 
-READERS: dict[str, Callable[[Path, Which, bool, Sequence[str]], _Parts]] = {
+READERS: dict[str, Callable[[Path, Which, Sequence[str]], _Parts]] = {
     ".npz": _read_npz,
     ".npy": _read_npy,
     ".csv": _read_csv,
@@ -106,28 +103,24 @@ READERS: dict[str, Callable[[Path, Which, bool, Sequence[str]], _Parts]] = {
 }
 
 
-def _split(table: Any, labels: Which, unlabelled: bool, without: Sequence[str]) -> _Parts:
+def _split(table: Any, labels: Which, without: Sequence[str]) -> _Parts:
     """Take the label column out of an Arrow table."""
     names = [name.strip() or f"column {place}" for place, name in enumerate(table.column_names, 1)]
     if not table.num_rows:
         raise Refusal("has no rows below the columns' names")
     if twice := [name for name, count in Counter(names).items() if count > 1]:
         raise Refusal(f"column names must differ; more than one is called {_listed(twice)}")
-    label = _pick(labels, unlabelled, names, [], "column")
-    left_out = {_pick(name, False, names, [], "column", "without") for name in without}
+    label = _pick(labels, names, [], "column")
+    left_out = {_pick(name, names, [], "column", "without") for name in without}
     columns = {name: table.column(i).to_numpy() for i, name in enumerate(names) if name not in left_out}
-    values = None if label is None else _texts(columns.pop(label))
+    values = _texts(columns.pop(label))
     if not columns:
         raise Refusal("has no column besides the labels")
     return _numbers(columns), list(columns), values
 
 
-def _pick(
-    labels: Which, unlabelled: bool, names: list[str], fallback: list[str], kind: str, field: str = "labels"
-) -> str | None:
+def _pick(labels: Which, names: list[str], fallback: list[str], kind: str, field: str = "labels") -> str:
     """Decide which of the names holds the labels."""
-    if unlabelled:
-        return None
     if isinstance(labels, int) and -len(names) <= labels < len(names):
         return names[labels]
     if isinstance(labels, str) and labels in names:
@@ -140,8 +133,8 @@ def _pick(
     candidates = [name for name in LABEL_NAMES if name in names] or (fallback if len(fallback) == 1 else [])
     if not candidates:
         raise Refusal(
-            f"no {kind} for the labels; name one {' or '.join(LABEL_NAMES)}, or give labels=... "
-            f"or unlabelled=True; it has {_listed(names)}"
+            f"no {kind} for the labels; name one {' or '.join(LABEL_NAMES)}, or give labels=...; "
+            f"it has {_listed(names)}"
         )
     return candidates[0]
 

@@ -139,8 +139,8 @@ def predicted_map(
     for start in product(*(one.grid(_START) for one in variables)):
         search.predicted(start)
     while len(search.known) < points and (place := _next(search)) is not None:
-        between = _interpolated(search, place)
-        gaps.append(abs(search.predicted(place)[0] - between))
+        surface = LinearNDInterpolator(_surface(search)[0], _values(search))
+        gaps.append(abs(search.predicted(place)[0] - float(surface(*search.units(place)))))
     known = np.column_stack([_values(search), [error for _, error in search.known.values()]])
     if not np.isfinite(known[:, 0]).any():
         said = f"; it said: {search.refused}" if search.refused else ", or did not converge"
@@ -207,8 +207,3 @@ def _promise(triangles: Delaunay, values: np.ndarray) -> np.ndarray:
     unknown = np.isnan(heights).sum(axis=1)
     bend = np.where((unknown > 0) & (unknown < 3), 1.0, bend)
     return np.round(area * (bend + _CURIOUS), 12)  # equal triangles stay equal whatever the rounding
-
-
-def _interpolated(search: Search, place: tuple[Any, ...]) -> float:
-    places, _ = _surface(search)
-    return float(LinearNDInterpolator(places, _values(search))(*search.units(place)))

@@ -44,9 +44,10 @@ def keep(emit: Any, path: str, source: str, labels: str, without: list[str]) -> 
     from firstlight.data.kept import keep as kept_as
 
     table = _table(path, source, labels, without)
-    if table.classes is None or not 4 <= len(table.classes) <= _CLASSES:
-        count = 0 if table.classes is None else len(table.classes)
-        raise ValueError(f"{source}: {count} classes; 4 to {_CLASSES} are needed, some of which stay unseen")
+    if not 4 <= len(table.classes) <= _CLASSES:
+        raise ValueError(
+            f"{source}: {len(table.classes)} classes; 4 to {_CLASSES} are needed, some of which stay unseen"
+        )
     kept(emit, kept_as(table.features, table.labels))
 
 
@@ -64,11 +65,9 @@ def _table(path: str, source: str, labels: str, without: list[str]) -> Any:
     from firstlight.data.files import load
 
     try:
-        table = load(path, labels or None, without=without, max_bytes=LARGEST)
+        return load(path, labels or None, without=without, max_bytes=LARGEST)
     except ValueError as error:
         raise ValueError(str(error).replace(path, source)) from None
-    assert table.labels is not None, "without labels a file is refused"
-    return table
 
 
 async def diagnosed(request: Request, pool: Pool) -> AsyncIterator[str]:

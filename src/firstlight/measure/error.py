@@ -1,7 +1,5 @@
 """Errors of a scalar prediction: on a sample, class by class, and over a population by its second moments."""
 
-from dataclasses import dataclass, field
-
 import numpy as np
 
 
@@ -16,7 +14,6 @@ def nearest_value(prediction: np.ndarray, values: np.ndarray) -> np.ndarray:
     return np.argmin(np.abs(np.asarray(prediction)[..., None] - np.asarray(values)), axis=-1)
 
 
-@dataclass
 class ErrorTally:
     """Mean squared and 0/1 errors, class by class, gathered from a stream of blocks.
 
@@ -37,23 +34,15 @@ class ErrorTally:
     ([1.25], [0.5])
     """
 
-    classes: int
-    outputs: int
-    values: np.ndarray | None = None
-    _counts: np.ndarray = field(init=False, repr=False)
-    _squares: np.ndarray = field(init=False, repr=False)
-    _wrong: np.ndarray = field(init=False, repr=False)
-
-    def __post_init__(self) -> None:
-        self._counts = np.zeros(self.classes)
-        self._squares = np.zeros((self.outputs, self.classes))
-        self._wrong = np.zeros(self.outputs)
+    def __init__(self, classes: int, outputs: int, values: np.ndarray | None = None) -> None:
+        self.values, self._counts = values, np.zeros(classes)
+        self._squares, self._wrong = np.zeros((outputs, classes)), np.zeros(outputs)
 
     def add(self, y: np.ndarray, prediction: np.ndarray, classes: np.ndarray) -> None:
         """Count a block: labels (count,), predictions (count, L), classes (count,)."""
-        self._counts += np.bincount(classes, minlength=self.classes)
+        self._counts += np.bincount(classes, minlength=len(self._counts))
         for output, column in enumerate(prediction.T):
-            self._squares[output] += np.bincount(classes, (y - column) ** 2, minlength=self.classes)
+            self._squares[output] += np.bincount(classes, (y - column) ** 2, minlength=len(self._counts))
             if self.values is not None:
                 self._wrong[output] += np.count_nonzero(nearest_value(column, self.values) != classes)
 

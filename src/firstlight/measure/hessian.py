@@ -169,17 +169,13 @@ def hessian_operator(
         raise ValueError(
             f"activation = {sigma.name}: has kinks, so its Hessian has point masses; use a smooth one"
         )
-    h = (X @ W.T.astype(X.dtype, copy=False)).astype(float) + _bias(bias, a.size)
+    shift = check_array("bias", bias, a.shape) if np.ndim(bias) else check_number("bias", bias)
+    h = (X @ W.T.astype(X.dtype, copy=False)).astype(float) + shift
     f = offset + sigma(h) @ a
     slope = a * sigma.derivative(h)
     bend = penalty.first(y, f)[:, None] * a * sigma.second_derivative(h)
     bow = np.broadcast_to(penalty.second(y, f), y.shape).astype(float)
     return HessianOperator(np.ascontiguousarray(X), bow, slope, bend, float(ridge))
-
-
-def _bias(bias: ArrayLike, width: int) -> np.ndarray:
-    given = np.asarray(bias)
-    return check_array("bias", given, (width,)) if given.ndim else np.array(check_number("bias", bias))
 
 
 def extreme_eigenpairs(

@@ -138,7 +138,7 @@ def compose(study: Study, results: xr.Dataset) -> Chapter:
     >>> len(compose(demo.STUDY, demo.results()).table)
     6
     """
-    problem = study.build(study.point(0))
+    problem, numbers = study.build(study.point(0)), table(study, results)
     said = verdict(study, results)
     if failed := int((results["status"] == "failed").sum()):
         said = f"{failed} trials failed\n{said}"
@@ -146,7 +146,7 @@ def compose(study: Study, results: xr.Dataset) -> Chapter:
         title=study.name,
         description=study.description,
         figure=figure(study, results),
-        table=_short(table(study, results)),
+        table=numbers.iloc[:: -(-len(numbers) // _ROWS) or 1].reset_index(drop=True),
         verdict=said,
         assumptions=[str(one) for one in getattr(problem, "assumptions", tuple)()],
         citation=cite(problem) if getattr(problem, "references", ()) else "",
@@ -155,8 +155,3 @@ def compose(study: Study, results: xr.Dataset) -> Chapter:
         panels=panels(study, results),
         tally=tally(study, results),
     )
-
-
-def _short(frame: "pd.DataFrame") -> "pd.DataFrame":
-    step = -(-len(frame) // _ROWS) if len(frame) else 1
-    return frame.iloc[::step].reset_index(drop=True)

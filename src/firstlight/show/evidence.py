@@ -18,6 +18,7 @@ import xarray as xr
 from firstlight.maths.files import replacing
 from firstlight.maths.refusals import unknown
 from firstlight.maths.shown import short
+from firstlight.show.pictures import plain
 from firstlight.study import registry
 from firstlight.study.claims import Claim, Estimate, Statement, claims_of, judged
 from firstlight.study.provenance import machine
@@ -85,7 +86,7 @@ class Row:
         return {
             "claim": self.claim.text, "source": said.source, "place": said.place, "estimand": said.estimand,
             "rule": said.rule, "every": said.every, "verdict": self.verdict, "evidence": self.claim.evidence,
-            "estimates": [{k: _finite(v) for k, v in asdict(one).items()} for one in self.claim.estimates],
+            "estimates": [plain(asdict(one), 17) for one in self.claim.estimates],
             **shown,
         }  # fmt: skip
 
@@ -219,7 +220,8 @@ def save(rows: Sequence[Row], path: str | PathLike[str], command: str) -> Path:
     spent = {row.study: row.hours for row in rows}
     made = {"command": command, "machine": machine(), "hours": round(sum(spent.values()), 3)}
     table = {**made, "rows": [row.plain() for row in rows]}
-    text = json.dumps(_rounded(table), indent=1, ensure_ascii=False, allow_nan=False)
+    # six digits: the file is for reading, and the last bits differ between processors
+    text = json.dumps(plain(table, 6), indent=1, ensure_ascii=False, allow_nan=False)
     with replacing(target) as part:
         part.write_text(text + "\n", encoding="utf-8")
     return target
@@ -286,16 +288,3 @@ def stale(rows: Iterable[Row]) -> list[str]:
         if row.claim.statement not in statements(study):
             lines[f"{row.study}: nothing states {row.claim.text!r} by that rule any more"] = None
     return list(lines)
-
-
-def _finite(value: Any) -> Any:
-    return None if isinstance(value, float) and not math.isfinite(value) else value
-
-
-def _rounded(value: Any) -> Any:
-    """Keep six digits: the file is for reading, and the last bits differ between processors."""
-    if isinstance(value, float):
-        return float(f"{value:.6g}")
-    if isinstance(value, dict):
-        return {key: _rounded(item) for key, item in value.items()}
-    return [_rounded(item) for item in value] if isinstance(value, list) else value

@@ -144,8 +144,10 @@ class Plane:
 Drawn = Picture | Plane
 
 
-def plain(drawn: Any) -> Any:
+def plain(drawn: Any, digits: int = 7) -> Any:
     """Turn arrays, scalars of NumPy, tuples and non-finite numbers into what JSON holds: None for NaN.
+
+    Numbers keep that many digits: all of them if 17.
 
     Examples
     --------
@@ -153,11 +155,11 @@ def plain(drawn: Any) -> Any:
     [1, None]
     """
     if isinstance(drawn, float):  # most are
-        return float(f"{drawn:.7g}") if math.isfinite(drawn) else None
+        return float(f"{drawn:.{digits}g}") if math.isfinite(drawn) else None
     if hasattr(drawn, "tolist"):
-        return plain(drawn.tolist())
+        return plain(drawn.tolist(), digits)
     if isinstance(drawn, Mapping):
-        return {str(key): plain(value) for key, value in drawn.items()}
+        return {str(key): plain(value, digits) for key, value in drawn.items()}
     if isinstance(drawn, (list, tuple)):
-        return [plain(value) for value in drawn]
+        return [plain(value, digits) for value in drawn]
     return drawn

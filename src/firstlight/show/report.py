@@ -2,8 +2,9 @@
 
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -63,7 +64,10 @@ def report(
     True
     """
     chapters = []
-    for title, make in _chapters(studies, scale, store, workers):
+    makers: dict[str, Callable[[], Chapter]] = {
+        study.name: partial(chapter, study, scale, store, workers=workers) for study in studies
+    }
+    for title, make in (makers | foundation.CHAPTERS).items():
         start = time.perf_counter()
         try:
             made = replace(make(), seconds=time.perf_counter() - start)
@@ -182,14 +186,6 @@ def agreement(chapters: Sequence[Chapter]) -> str:
     said += f" and differ at {counts[DIFFERS]}" if counts[DIFFERS] else " and differ at none"
     more = f"; {counts[UNDECIDED]} need{'s' * (counts[UNDECIDED] == 1)} more trials to be decided."
     return said + (more if counts[UNDECIDED] else ".")
-
-
-def _chapters(
-    studies: "Sequence[Study]", scale: str, store: str | Path, workers: int | None
-) -> Iterator[tuple[str, Callable[[], Chapter]]]:
-    for study in studies:
-        yield study.name, lambda study=study: chapter(study, scale, store, workers=workers)  # type: ignore[misc]
-    yield from foundation.CHAPTERS.items()
 
 
 def _absent(title: str, reason: str) -> Chapter:

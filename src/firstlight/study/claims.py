@@ -246,13 +246,10 @@ def overall(verdicts: Sequence[Verdict], *, every: bool = False) -> Verdict:
     'does not hold'
     """
     words = set(verdicts)
-    ends = {_closed((words - {UNDECIDED}) | more, every) for more in _futures(UNDECIDED in words)}
+    # what the open parts, if there are any, may come to
+    futures: list[set[Verdict]] = [{HOLDS}, {IN_PART}, {FAILS}] if UNDECIDED in words else [set()]
+    ends = {_closed((words - {UNDECIDED}) | more, every) for more in futures}
     return ends.pop() if len(ends) == 1 else UNDECIDED
-
-
-def _futures(is_open: bool) -> list[set[Verdict]]:
-    """Return what the open parts, if there are any, may come to."""
-    return [{HOLDS}, {IN_PART}, {FAILS}] if is_open else [set()]
 
 
 def _closed(words: set[Verdict], every: bool) -> Verdict:

@@ -170,13 +170,8 @@ def _fill(values: np.ndarray, places: np.ndarray, new: np.ndarray, order: list[n
         values[place][np.ix_(*(along[row] for along in order))] = new[row]
 
 
-def failures(study: Study, store: Store, points: Iterable[Point] | None = None) -> list[dict[str, Any]]:
-    """List the failed trials of a study with their messages.
-
-    Parameters
-    ----------
-    points : iterable of dict, optional
-        Default: the grid.
+def failures(study: Study, store: Store) -> list[dict[str, Any]]:
+    """List the failed trials of a study's grid with their messages.
 
     Returns
     -------
@@ -191,7 +186,7 @@ def failures(study: Study, store: Store, points: Iterable[Point] | None = None) 
     ...     failures(STUDY, store)
     []
     """
-    todo = {task.address: task for task in tasks(study, study.points() if points is None else points)}
+    todo = {task.address: task for task in tasks(study, study.points())}
     failed = {address: message for address, _, _, message in store.bodies(list(todo)) if message is not None}
     return [
         {"point": task.point, "arm": task.arm, "trial": task.trial, "message": failed[address]}

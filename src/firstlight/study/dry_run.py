@@ -146,12 +146,10 @@ class _Need:
 
 def _need(first: list[Task], lacking: list[int], extra: list[Task]) -> _Need:
     """Add up an arm's missing trials, of which `first` holds one at each point; `extra` only calibrates."""
-    said = [cost_of(task.problem(), task.kind, task.options) for task in first]
-    loads = [cost or Cost(1.0, 1.0) for cost in said]
-    known = None not in said
-    probes = list(zip(loads, first, strict=True))
-    if known:
-        probes += [(_stated(task), task) for task in extra]
+    said = [cost_of(task.problem(), task.kind, task.options) for task in (*first, *extra)]
+    costs, known = [cost or Cost(1.0, 1.0) for cost in said], None not in said
+    loads, probes = costs[: len(first)], list(zip(costs, (*first, *extra), strict=True))
+    probes = probes if known else probes[: len(first)]
     fit = _calibrate([(load.flops, load.bytes, task) for load, task in probes])
     seconds = [fit.fixed + fit.slope * load.flops for load in loads]
     left = [item for item in zip(lacking, seconds, loads, strict=True) if item[0]]
@@ -165,12 +163,6 @@ def _need(first: list[Task], lacking: list[int], extra: list[Task]) -> _Need:
         disk=fit.body * sum(lacking),
         known=known,
     )
-
-
-def _stated(task: Task) -> Cost:
-    cost = cost_of(task.problem(), task.kind, task.options)
-    assert cost is not None, "a Problem that tells its cost at one scale tells it at every scale"
-    return cost
 
 
 def _finished(study: Study, points: list[Point], store: Store | None) -> Counter[_Place]:

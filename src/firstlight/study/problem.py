@@ -1,6 +1,5 @@
 """What every theory offers: Problem, predict, simulate, assumptions, references."""
 
-import inspect
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, Protocol, runtime_checkable
@@ -131,18 +130,9 @@ class Cost:
 
 
 def cost_of(problem: Problem, kind: str, options: Mapping[str, Any]) -> Cost | None:
-    """Return what a Problem says about its cost, or None if it says nothing.
-
-    Parameters
-    ----------
-    kind : {"simulate", "predict"}
-    options : mapping
-        The method's options.
-    """
+    """Return what a Problem says about the cost of one of its methods, or None if it says nothing."""
     ask = getattr(problem, "cost", None)
-    if ask is None:
-        return None
-    return ask(kind, **options) if inspect.signature(ask).parameters else ask()
+    return None if ask is None else ask(kind, **options)
 
 
 def duration(seconds: float) -> str:

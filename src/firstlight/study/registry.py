@@ -143,7 +143,7 @@ def _installed() -> tuple[dict[str, Theory], dict[str, str], list[Broken]]:
     theories: dict[str, Theory] = {}
     packages: dict[str, str] = {}
     failed: list[Broken] = []
-    for point in sorted(entry_points(group=GROUP), key=_place):
+    for point in sorted(entry_points(group=GROUP), key=_ours_first):
         package = " ".join(_package(point))
         if packages.get(point.name) == package:  # one package, seen twice on the path
             continue
@@ -159,7 +159,7 @@ def _installed() -> tuple[dict[str, Theory], dict[str, str], list[Broken]]:
     return theories, packages, failed
 
 
-def _place(point: EntryPoint) -> tuple[bool, str]:
+def _ours_first(point: EntryPoint) -> tuple[bool, str]:
     return _package(point)[0] != "firstlight", point.name
 
 

@@ -28,6 +28,7 @@ from firstlight.study.sweep import Point, Study, build
 
 _FORMAT = 2  # raised when the meaning of a record changes, so that old ones are not read as new
 _KEPT = 8  # Problems that a process keeps at hand
+_CHECKED = 10_000  # points that are built before a run
 
 
 @dataclass(frozen=True)
@@ -117,13 +118,10 @@ def first_trials(study: Study, points: Iterable[Point]) -> Iterator[Task]:
     return tasks(replace(study, arms=arms, scales={}), points)
 
 
-def check(study: Study, most: int = 10_000) -> None:
+def check(study: Study) -> None:
     """Build every Problem of a study and address it, so that a bad value is refused before hours of work.
 
-    Parameters
-    ----------
-    most : int, default 10000
-        Of a larger grid only that many points are built, spread evenly.
+    Of a grid of more than ten thousand points only that many are built, spread evenly.
 
     Examples
     --------
@@ -133,7 +131,7 @@ def check(study: Study, most: int = 10_000) -> None:
     ...
     ValueError: demo/rate at rate = -1.0: rate = -1.0: must be a number above 0
     """
-    step = max(1, -(-study.size // most))
+    step = max(1, -(-study.size // _CHECKED))
     for _ in first_trials(study, (study.point(index) for index in range(0, study.size, step))):
         pass
 
