@@ -10,7 +10,7 @@ import re
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, reduce
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -270,7 +270,7 @@ class _Compiler:
         def run(z: Array) -> Array:
             values = [term(z) for term in terms]
             holds = [test(a, b) for test, a, b in zip(tests, values, values[1:], strict=False)]
-            return np.asarray(_fold(np.logical_and, holds), dtype=float)
+            return np.asarray(reduce(np.logical_and, holds), dtype=float)
 
         return run
 
@@ -294,14 +294,7 @@ class _Compiler:
             return lambda z: np.where(test(z) != 0, one(z), other(z))
         if len(arguments) < 2:
             raise self.refuse(f"{name} takes two or more arguments, not {len(arguments)}")
-        return lambda z: _fold(FOLDS[name], [argument(z) for argument in arguments])
-
-
-def _fold(operation: Callable[[Array, Array], Array], values: list[Array]) -> Array:
-    result = values[0]
-    for value in values[1:]:
-        result = operation(result, value)
-    return result
+        return lambda z: reduce(FOLDS[name], [argument(z) for argument in arguments])
 
 
 _WORDS: dict[type[ast.expr], str] = {

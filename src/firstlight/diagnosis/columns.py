@@ -50,12 +50,11 @@ def kept_columns(X: np.ndarray, names: tuple[str, ...]) -> tuple[np.ndarray, tup
     if not constant.any():
         return np.arange(X.shape[1]), ()
     which = np.flatnonzero(constant)
-    if len(which) == 1:
-        return np.flatnonzero(~constant), (
-            f"{names[which[0]]} is constant ('{X[0, which[0]]:g}'): left out.",
-        )
-    shown = ", ".join(names[i] for i in which[:5]) + (", ..." if len(which) > 5 else "")
-    return np.flatnonzero(~constant), (f"{len(which)} columns are constant ({shown}): left out.",)
+    note = f"{names[which[0]]} is constant ('{X[0, which[0]]:g}'): left out."
+    if len(which) > 1:
+        shown = ", ".join([names[i] for i in which[:5]] + ["..."] * (len(which) > 5))
+        note = f"{len(which)} columns are constant ({shown}): left out."
+    return np.flatnonzero(~constant), (note,)
 
 
 def is_constant(X: np.ndarray) -> np.ndarray:

@@ -262,12 +262,10 @@ def _distinct(X: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, tuple[str, ...]
     if not twice:
         return np.arange(len(X)), ()
     if natural_copies(X) > 0.1 * twice:
-        return np.arange(len(X)), (
-            f"{twice:,} rows repeat others, as the columns take few values: all are used.",
-        )
-    copies = (
-        "1 row is an exact copy of another" if twice == 1 else f"{twice:,} rows are exact copies of others"
-    )
+        note = f"{twice:,} rows repeat others, as the columns take few values: all are used."
+        return np.arange(len(X)), (note,)
+    many = f"{twice:,} rows are exact copies of others"
+    copies = "1 row is an exact copy of another" if twice == 1 else many
     note = f"{copies}: each is used once, so that no test row was trained on."
     return np.array(first), (note,)
 

@@ -69,12 +69,8 @@ class Prediction:
         reason = f" ({self.because})" if self.because else ""
         if self.agrees is None:
             return f"not checked{reason}"
-        size = (
-            f"{self.measured / self.predicted:.2f} × predicted"
-            if self.predicted > 0
-            else f"{self.gap:+.3g} off"
-        )
-        return f"off: measured is {size}{reason}"
+        ratio = f"{self.measured / self.predicted:.2f} × predicted" if self.predicted > 0 else ""
+        return f"off: measured is {ratio or f'{self.gap:+.3g} off'}{reason}"
 
 
 @dataclass(frozen=True)

@@ -86,11 +86,8 @@ class Diagnosis:
         """Say in a few lines which theory speaks."""
         lines = [f"Diagnosis of {self.data.source}: {self.data.summary}"]
         for section in self.sections:
-            said = (
-                section.state
-                if section.finding is None
-                else f"{section.finding.speaks}: {section.finding.why}"
-            )
+            finding = section.finding
+            said = f"{finding.speaks}: {finding.why}" if finding else section.state
             lines.append(f"  {section.name:<17}{said}")
         return "\n".join(lines)
 

@@ -71,10 +71,7 @@ def description(name: str) -> dict[str, Any]:
         "run": described.run,
         "controls": [control.describe() for control in described.controls],
         "panels": [vars(panel) for panel in described.panels],
-        "presets": [
-            {"name": preset.name, "about": preset.about, "values": dict(preset.values)}
-            for preset in described.presets
-        ],
+        "presets": [vars(preset) for preset in described.presets],
         "explanation": [formatted(paragraph) for paragraph in described.explanation],
         "references": [cited(entry) for entry in theory.references.values()],
     }

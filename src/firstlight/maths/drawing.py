@@ -72,21 +72,12 @@ class Comparison(xr.Dataset):
         ax, along = axes(ax), theory.dims[0] if theory.dims else None
         x = np.zeros(1) if along is None else theory[along].values
         place = x if x.dtype.kind in "iuf" else np.arange(len(x))
-        several = len(parts[0]) > 1
         for row, (line, mean, sem) in enumerate(zip(*parts, strict=True)):
-            colour, label = COLOURS[row % len(COLOURS)], row == 0
-            style = "_" if along is None else "-"
-            drawn = {"color": colour if several else THEORY, "label": "theory" if label else None}
-            ax.plot(place, line, style, markersize=30, **drawn)  # type: ignore[arg-type]
-            ax.errorbar(
-                place,
-                mean,
-                np.nan_to_num(sem),
-                fmt="o",
-                capsize=2,
-                color=colour,
-                label="experiment" if label else None,
-            )
+            colour, labels = COLOURS[row % len(COLOURS)], (None, None) if row else ("theory", "experiment")
+            dark = colour if len(parts[0]) > 1 else THEORY
+            ax.plot(place, line, "_" if along is None else "-", markersize=30, color=dark, label=labels[0])
+            error = np.nan_to_num(sem)
+            ax.errorbar(place, mean, error, fmt="o", capsize=2, color=colour, label=labels[1])
         if along is None or place is not x:
             ax.set_xticks(place, [""] if along is None else [str(one) for one in x])
         ax.set(xlabel=str(along).replace("_", " ") if along else "", ylabel=name.replace("_", " "))

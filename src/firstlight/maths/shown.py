@@ -3,7 +3,7 @@
 import html
 import textwrap
 from collections.abc import Mapping
-from dataclasses import MISSING, Field, fields
+from dataclasses import Field, fields
 from typing import Any
 
 import numpy as np
@@ -65,9 +65,7 @@ def short(value: Any) -> str:
 def _is_default(item: "Field[Any]", value: Any) -> bool:
     """Say whether a plain value is its field's default; arrays and the like are always shown."""
     plain = isinstance(value, (bool, int, float, str, tuple, type(None)))
-    return (
-        plain and item.default is not MISSING and type(value) is type(item.default) and value == item.default
-    )
+    return plain and type(value) is type(item.default) and value == item.default
 
 
 def _text(value: Any) -> str:

@@ -134,8 +134,7 @@ class Formula(Control):
 
     def describe(self) -> dict[str, Any]:
         """Return plain values for JSON."""
-        shown = {name: getattr(self, name) for name in ("name", "label", "meaning", "default")}
-        return {"kind": "formula", **shown, "when": dict(self.when), "examples": dict(self.examples)}
+        return {name: value for name, value in super().describe().items() if name != "check"}
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -301,11 +301,7 @@ def _edges(centres: np.ndarray, log: bool) -> np.ndarray:
     if centres.dtype.kind not in "iuf":
         return np.arange(len(centres) + 1) - 0.5
     place = np.log(centres) if log else centres.astype(float)
+    gaps = np.diff(place) if len(place) > 1 else np.ones(1)
     middle = 0.5 * (place[1:] + place[:-1])
-    ends = (
-        (place[:1] - 0.5, place[:1] + 0.5)
-        if len(place) == 1
-        else (2 * place[:1] - middle[:1], 2 * place[-1:] - middle[-1:])
-    )
-    borders = np.concatenate([ends[0], middle, ends[1]])
+    borders = np.concatenate([place[:1] - gaps[0] / 2, middle, place[-1:] + gaps[-1] / 2])
     return np.exp(borders) if log else borders

@@ -49,12 +49,8 @@ def figure(picture: Picture, theme: Theme = "light") -> dict[str, Any]:
     return {
         "data": [trace(one, theme) for one in picture.traces],
         "layout": {
-            "xaxis": _axis(
-                picture.x, picture.log_x, picture.x_range, [one.x for one in picture.traces], colours
-            ),
-            "yaxis": _axis(
-                picture.y, picture.log_y, picture.y_range, [one.y for one in picture.traces], colours
-            ),
+            "xaxis": _axis(picture, "x", colours),
+            "yaxis": _axis(picture, "y", colours),
             "shapes": [_line(mark, colours) for mark in picture.marks],
             "annotations": [
                 _caption(mark, place, picture, colours) for place, mark in enumerate(picture.marks)
@@ -109,9 +105,8 @@ def trace(one: Trace, theme: Theme = "light") -> dict[str, Any]:
     return drawn
 
 
-def _axis(
-    title: str, log: bool, limits: tuple[float, float] | None, data: list[Any], colours: dict[str, str]
-) -> dict[str, Any]:
+def _axis(picture: Picture, name: Literal["x", "y"], colours: dict[str, str]) -> dict[str, Any]:
+    title, log, limits = (getattr(picture, part) for part in (name, f"log_{name}", f"{name}_range"))
     made: dict[str, Any] = {
         "title": {"text": title, "standoff": 10}, "type": "log" if log else "-", "zeroline": False,
         "gridcolor": colours["grid"], "linecolor": colours["grid"], "ticks": "", "automargin": True,
@@ -120,7 +115,8 @@ def _axis(
     if not title:  # nothing is measured along it
         made |= {"showticklabels": False, "showgrid": False}
     if log:
-        made |= _ticks(limits or [value for some in data for value in plain(some) if value and value > 0])
+        data = [value for one in picture.traces for value in plain(getattr(one, name))]
+        made |= _ticks(limits or [value for value in data if value and value > 0])
     if limits is not None:
         made["range"] = [math.log10(value) for value in limits] if log else list(limits)
     return made
