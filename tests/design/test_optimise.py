@@ -25,6 +25,7 @@ class Bowl:
     y: float = 0.0
     n: int = 1
     kind: str = "plain"
+    known_to: float = np.inf  # theory says nothing about larger x
 
     theory: ClassVar[str] = "bowl"
     version: ClassVar[int] = 1
@@ -34,6 +35,8 @@ class Bowl:
     def predict(self, rng=0):
         if self.y > 0.9:
             raise ValueError(f"y = {self.y}: must be at most 0.9")
+        if self.x > self.known_to:
+            raise ValueError(f"x = {self.x}: must be at most {self.known_to}")
         value = self._value(self.x)
         curve = ("time", [9.0, value])
         return xr.Dataset({"f": value, "f_sem": 0.01, "path": curve}, {"time": [0, 5]})
@@ -86,6 +89,23 @@ def test_borders_and_refusals_are_told():
     assert some.best["y"] == pytest.approx(0.4, abs=0.01)
     assert "must be at most 0.9" in some.refused
     assert np.isnan(some.curves["y"].values[-1])
+
+
+@pytest.mark.parametrize("limit", np.exp(np.random.default_rng(5).uniform(np.log(0.6), np.log(9), 12)))
+def test_where_theory_stops_is_a_border(limit):
+    optimum = firstlight.optimise(Bowl(known_to=limit), {"x": (0.2, 40.0)}, "f")
+    best = min(limit, 3.0)
+    assert optimum.best["x"] == pytest.approx(best, rel=0.03)  # 60 evaluations beside a wall
+    flat = 3 * np.exp(np.sqrt(0.05 * Bowl(x=3.0)._value(3.0)))  # where f is 5 % worse than at 3
+    assert (optimum.border == ("x",)) == (limit < flat)
+    assert ("must be at most" in str(optimum)) == (limit < 40)
+
+
+def test_the_check_looks_beyond_where_theory_stops(monkeypatch):
+    monkeypatch.setattr(Bowl, "wrong", -0.8)  # simulations have their optimum at 3 e^0.8 = 6.7
+    stopped = firstlight.optimise(Bowl(known_to=3.2), {"x": (0.2, 40.0)}, "f", check=True)
+    assert stopped.checked.verdict != "holds"
+    assert max(float(e.label.split(" = ")[1].split(",")[0]) for e in stopped.checked.estimates) > 3.2
 
 
 def test_the_check_can_fail(monkeypatch):

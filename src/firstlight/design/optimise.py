@@ -34,7 +34,8 @@ class Optimum(Shown):
     flat : dict of str to (low, high)
         Around the optimum, numbers along which the objective is within 5 per cent of the best.
     border : tuple of str
-        Variables whose best value is an end of their range: the optimum may lie beyond.
+        Variables whose best value is an end of their range, or around whose best value theory stops to
+        predict before the objective is 5 per cent worse: the optimum may lie beyond.
     converged : bool
         Whether the search met its tolerance.
     evaluations : int
@@ -67,6 +68,8 @@ class Optimum(Shown):
         lines += [f"within 5 % for {name} from {a:.3g} to {b:.3g}" for name, (a, b) in self.flat.items()]
         if self.border:
             lines.append(f"on the border of {', '.join(self.border)}: the optimum may lie beyond")
+        if self.refused:
+            lines.append(f"theory refused some settings: {self.refused}")
         if not self.converged:
             lines.append("the search did not settle")
         if self.checked is not None:
@@ -95,8 +98,8 @@ def optimise(
         Whose fields are varied; or what makes one from the variables, such as
         ``functools.partial(firstlight.one_step.families.by_width, dimension=200, samples=200, beta=0.5)``.
     over : mapping
-        One to three variables. ``(low, high)`` are bounds: of integers if both are, on a logarithmic scale if
-        they are positive and a factor of ten apart. A list holds choices.
+        One to three variables: some 40, 120 or 250 predictions. ``(low, high)`` are bounds: of integers if
+        both are, on a logarithmic scale if they are positive and a factor of ten apart. A list holds choices.
     objective : str, default "test_error"
         What to minimise: an observable of `predict`.
     at : mapping, optional
@@ -106,8 +109,8 @@ def optimise(
     predict, simulate : mapping, optional
         Options of `predict` and `simulate`.
     check, trials : bool and int, default False and 16
-        Simulate so often at the optimum and beside it, where theory says 10 per cent worse, on the same
-        random streams, and say whether the optimum is one.
+        Simulate so often at the optimum and beside it, where theory says 10 per cent worse or nothing, on the
+        same random streams, and say whether the optimum is one.
     rng : SPEC 7 rng, default 0
         All predictions share its draws, so that they can be compared.
 
@@ -131,10 +134,14 @@ def optimise(
     )  # fmt: skip
     best, converged = search.run()
     curves = {v.name: search.curve(best, i) for i, v in enumerate(variables)}
-    flat = {v.name: search.within(best, i) for i, v in enumerate(variables) if v.kind != "choice"}
-    border = tuple(v.name for v, x in zip(variables, best, strict=True) if v.on_border(x))
+    around = {v.name: search.within(best, i) for i, v in enumerate(variables) if v.kind != "choice"}
+    border = tuple(
+        v.name for v, x in zip(variables, best, strict=True)
+        if v.name in around and (v.on_border(x) or around[v.name].unknown)
+    )  # fmt: skip
     value, error = search.predicted(best)
     return Optimum(
-        dict(search.named(best)), objective, value, error, curves, flat, border, converged,
-        len(search.known), search.refused, search.check(best, trials) if check else None, search.build(best),
+        dict(search.named(best)), objective, value, error, curves,
+        {name: one.ends for name, one in around.items()}, border, converged, len(search.known),
+        search.refused, search.check(best, trials) if check else None, search.build(best),
     )  # fmt: skip

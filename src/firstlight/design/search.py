@@ -1,11 +1,12 @@
 """Search for the best setting: variables (bounded numbers, integers, choices), and the search itself."""
 
+import contextlib
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass, fields, is_dataclass, replace
 from itertools import product
 from numbers import Integral, Real
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import xarray as xr
@@ -28,6 +29,20 @@ _DRAWS = 4  # of a theory that speaks of what was drawn
 _LIKELY = 2  # choices whose best is refined
 
 Values = tuple[Any, ...]
+
+
+class Range(NamedTuple):
+    """Numbers around the best along which the objective is hardly worse, and what ends them.
+
+    Attributes
+    ----------
+    ends : (float, float)
+    unknown : tuple of float
+        Places just beyond an end where theory says nothing: there the optimum may lie further on.
+    """
+
+    ends: tuple[float, float]
+    unknown: tuple[float, ...]
 
 
 @dataclass(frozen=True)
@@ -110,7 +125,7 @@ class Search:
         self.at, self.sign = at, sign
         self.predict, self.simulate, self.seed = predict, simulate, seed
         self.known: dict[Values, tuple[float, float]] = {}
-        self.refused = ""
+        self.refusals: dict[Values, str] = {}
         if is_dataclass(problem) and not isinstance(problem, type):
             for one in variables:
                 if one.name not in {item.name for item in fields(problem)}:
@@ -143,8 +158,13 @@ class Search:
             except ValueError as error:
                 if isinstance(error, _Unpredicted):
                     raise
-                self.refused, self.known[values] = str(error), (np.nan, np.nan)
+                self.refusals[values], self.known[values] = str(error), (np.nan, np.nan)
         return self.known[values]
+
+    @property
+    def refused(self) -> str:
+        """Why theory refused last; empty if it never did."""
+        return next(reversed(self.refusals.values()), "")
 
     def _predict(self, problem: Any) -> tuple[float, float]:
         def predicted(*key: str | int) -> xr.Dataset:
@@ -246,11 +266,11 @@ class Search:
         labels = [x if isinstance(x, (str, int, float)) else shown(x) for x in places]
         return xr.DataArray(values, coords={one.name: labels}, dims=one.name, name=self.objective)
 
-    def within(self, best: Values, i: int, share: float = _FLAT) -> tuple[float, float]:
+    def within(self, best: Values, i: int, share: float = _FLAT) -> Range:
         """Return the numbers around the best between which the objective is worse by a small share."""
         one, here = self.variables[i], self.variables[i].unit(best[i])
         most = self.loss(best) + share * abs(self.loss(best))
-        kept = []
+        kept, unknown = [], []
         for end in (0.0, 1.0):
             inside, outside = here, here
             for x in sorted((u for u in np.linspace(0, 1, _CURVE) if (u - here) * (end - 0.5) > 0),
@@ -264,13 +284,15 @@ class Search:
                 good = self.loss(self.along(best, i, one.at(middle))) <= most
                 inside, outside = (middle, outside) if good else (inside, middle)
             kept.append(one.at(inside))
-        return kept[0], kept[1]
+            if outside != here and math.isinf(self.loss(self.along(best, i, one.at(outside)))):
+                unknown.append(one.at(outside))
+        return Range((kept[0], kept[1]), tuple(unknown))
 
     def check(self, best: Values, trials: int) -> Claim:
         """Simulate at the optimum and beside it, on the same streams."""
         centre, parts = self._simulated(best, trials), []
         for i, one in enumerate(self.variables):
-            ends = one.values if one.kind == "choice" else self.within(best, i, _BESIDE)
+            ends = one.values if one.kind == "choice" else self._beside(best, i)
             for x in [x for x in ends if x != best[i]]:
                 gain = self.sign * (self._simulated(self.along(best, i, x), trials) - centre)
                 side = "below" if self.sign < 0 else "above"
@@ -280,6 +302,18 @@ class Search:
         if not parts:
             return Claim(text, "undecided", "no other place to look at")
         return judged(text, parts)
+
+    def _beside(self, best: Values, i: int) -> list[Any]:
+        """Return where theory says worse; where it says nothing, the next place of the curve beyond."""
+        around, one = self.within(best, i, _BESIDE), self.variables[i]
+        ends = list(around.ends)
+        for x in around.unknown:
+            upper = x > best[i]
+            beyond = one.at(one.unit(x) + (1 if upper else -1) / (_CURVE - 1))
+            with contextlib.suppress(ValueError):  # a field may allow no such value: then the end stays
+                self.build(self.along(best, i, beyond))
+                ends[upper] = beyond
+        return ends
 
     def _simulated(self, values: Values, trials: int) -> np.ndarray:
         problem = self.build(values)
