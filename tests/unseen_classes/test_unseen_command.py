@@ -37,6 +37,18 @@ def test_table_and_figure(file, tmp_path):
     assert picture.stat().st_size > 10_000
 
 
+def test_classes_are_chosen_for_given_unseen_ones(file):
+    results = run(file, "--labels", "kind", "--choose-for", "3,8", "--most", "20", "--json")
+    assert results.exit_code == 0, results.output
+    facts = json.loads(results.output)
+    assert facts["choice"]["unseen"] == ["3", "8"]
+    assert facts["trained"] == ",".join(facts["choice"]["classes"])
+    assert {"3", "8"} <= {str(row["class"]) for row in facts["classes"]}
+    both = run(file, "--labels", "kind", "--choose-for", "3,8", "--classes", "0,1")
+    assert both.exit_code == 2
+    assert "one of --classes and --choose-for" in both.output
+
+
 def test_names_with_commas_blanks_and_decimals(tmp_path):
     rng = np.random.default_rng(0)
     names = np.array(["a dog", "cat, small", "3", "x", "y"])[np.arange(60) % 5]

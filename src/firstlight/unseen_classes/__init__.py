@@ -15,6 +15,7 @@ from firstlight.unseen_classes.references import REFERENCES
 if TYPE_CHECKING:
     from firstlight.data.unseen import UnseenData, split_classes, standardised
     from firstlight.unseen_classes.analysis import analyse
+    from firstlight.unseen_classes.choice import Choice, choose_classes
     from firstlight.unseen_classes.classes import predict_classes, simulate_classes
     from firstlight.unseen_classes.deep import DeepProblem
     from firstlight.unseen_classes.definitions.covariance import label_covariance
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 _NAMES = {
     "data.unseen": ["UnseenData", "split_classes", "standardised"],
     "unseen_classes.analysis": ["analyse"],
+    "unseen_classes.choice": ["Choice", "choose_classes"],
     "unseen_classes.deep": ["DeepProblem"],
     "unseen_classes.definitions.covariance": ["label_covariance"],
     "unseen_classes.definitions.step": ["Step"],
@@ -49,6 +51,7 @@ _NAMES = {
 
 __all__ = [
     "THEORY",
+    "Choice",
     "DeepProblem",
     "GradientProblem",
     "NormProblem",
@@ -57,6 +60,7 @@ __all__ = [
     "Step",
     "UnseenData",
     "analyse",
+    "choose_classes",
     "class_alignment",
     "class_elasticity",
     "emergence",

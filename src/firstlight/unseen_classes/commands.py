@@ -8,7 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 if TYPE_CHECKING:
+    import numpy as np
     import xarray as xr
+
+    from firstlight.unseen_classes.choice import Choice
 
 app = typer.Typer()
 _ROWS = 10_000  # all of them meet all others
@@ -27,7 +30,10 @@ def unseen(
     labels: Annotated[str, typer.Option(help="Column (or array) of the labels; in npy files its number.")],
     classes: Annotated[
         str, typer.Option(help='Classes to train on, such as 3,8 or cat,"dog, small"; the rest is unseen.')
-    ],
+    ] = "",
+    choose_for: Annotated[
+        str, typer.Option(help="Instead of --classes: choose them such that these, unseen, are found again.")
+    ] = "",
     strength: Annotated[float, typer.Option(help="Strength of the step: 0.25 weak, 4 strong.")] = 4.0,
     activation: Annotated[str, typer.Option(help="Activation of the hidden layer.")] = "shifted_relu",
     metric: Annotated[str, typer.Option(help="cosine, euclidean or inner.")] = "cosine",
@@ -43,12 +49,21 @@ def unseen(
     """Predict alignment, elasticity and Recall@1 of classes that would not be trained on."""
     import numpy as np
 
-    from firstlight.unseen_classes import Step, simulate_classes
+    from firstlight.data.unseen import split_classes, standardised
+    from firstlight.unseen_classes import Step, choose_classes, simulate_classes
     from firstlight.unseen_classes.analysis import analyse
 
+    choice = None
     try:
-        data = _read(file, labels, classes, most, seed)
+        if bool(classes) == bool(choose_for):
+            raise ValueError("one of --classes and --choose-for must be given")
+        rows = _read(file, labels, most, seed)
         step = Step(strength=strength, activation=activation, metric=metric, width=2048)  # type: ignore[arg-type]
+        trained: list[Any] = _parts(classes)
+        if choose_for:
+            choice = choose_classes(*rows, _parts(choose_for), step=step, check=check, rng=seed)
+            trained = list(choice.classes)
+        data = standardised(split_classes(*rows, trained))
         results = analyse(data, step)
         measured = simulate_classes(data, step, np.random.default_rng(seed)) if check else None
         if figure is not None:
@@ -56,16 +71,35 @@ def unseen(
     except (ValueError, OSError) as error:
         typer.echo(f"error: {error}", err=True)
         raise typer.Exit(2) from None
-    facts = _facts(results, measured, classes, len(data.train))
-    typer.echo(json.dumps(facts, indent=2, ensure_ascii=False) if as_json else "\n".join(_lines(facts)))
+    facts = _facts(results, measured, ",".join(map(str, trained)), len(data.train))
+    if choice is not None:
+        facts = {"choice": _choice(choice), **facts}
+    if as_json:
+        typer.echo(json.dumps(facts, indent=2, ensure_ascii=False))
+        return
+    typer.echo("\n".join([*([f"{choice}\n"] if choice is not None else []), *_lines(facts)]))
 
 
-def _read(file: Path, labels: str, classes: str, most: int | None, seed: int) -> Any:
-    """Read the file, keep at most so many samples of each class, divide, centre and scale."""
+def _choice(choice: "Choice") -> dict[str, Any]:
+    sets = [
+        {"classes": [str(c) for c in one], "predicted": predicted, "measured": measured}
+        for one, predicted, measured in choice.random
+    ]
+    named = {name: [str(c) for c in getattr(choice, name)] for name in ("unseen", "classes")}
+    numbers = {name: getattr(choice, name) for name in ("predicted", "measured", "raw", "queries")}
+    return {**named, **numbers, "random": sets}
+
+
+def _parts(text: str) -> list[str]:
+    """Return names that stand between commas; a name with a comma has quotes."""
+    return [part.strip() for part in next(csv.reader([text], skipinitialspace=True), []) if part.strip()]
+
+
+def _read(file: Path, labels: str, most: int | None, seed: int) -> tuple["np.ndarray", "np.ndarray"]:
+    """Read rows and labels of a file; keep at most so many samples of each class."""
     import numpy as np
 
     from firstlight.data.files import load
-    from firstlight.data.unseen import split_classes, standardised
     from firstlight.maths.checks import check_count
 
     if most is not None:
@@ -73,14 +107,12 @@ def _read(file: Path, labels: str, classes: str, most: int | None, seed: int) ->
     number = file.suffix.lower() == ".npy" and labels.lstrip("-").isdigit()
     which: str | int = int(labels) if number else labels
     table = load(file, which)
-    assert table.labels is not None
     rng = np.random.default_rng(seed)
     kept = [np.flatnonzero(table.labels == name) for name in np.unique(table.labels)]
     most = most or max(2, min(500, _ROWS // len(kept)))
     kept = [rows if len(rows) <= most else rng.choice(rows, most, replace=False) for rows in kept]
     chosen = np.sort(np.concatenate(kept))
-    wanted = [part.strip() for part in next(csv.reader([classes], skipinitialspace=True), []) if part.strip()]
-    return standardised(split_classes(table.features[chosen], table.labels[chosen], wanted))
+    return table.features[chosen], table.labels[chosen]
 
 
 def _draw(results: "xr.Dataset", path: Path) -> None:

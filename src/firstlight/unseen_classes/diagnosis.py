@@ -10,22 +10,15 @@ from scipy.stats import spearmanr
 from firstlight.diagnosis import Clock, Figure, Finding, Prediction, Table, UserData
 from firstlight.diagnosis.words import listed, number
 from firstlight.maths.intervals import mean_error, share_bounds
+from firstlight.unseen_classes.choice import Choice, compared
 from firstlight.unseen_classes.definitions.step import Step
 from firstlight.unseen_classes.experiment.own_data import raw_recall
-from firstlight.unseen_classes.own_data import (
-    Halves,
-    LeftOut,
-    choose_training,
-    leave_out,
-    measured_recall,
-    predicted_recall,
-    raw_targets,
-)
+from firstlight.unseen_classes.own_data import Halves, LeftOut, leave_out
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Canvas
 
-_ROWS, _CLASSES, _RANDOM = 60, 12, 5
+_ROWS, _CLASSES = 60, 12
 _BUDGET = 1200  # rows in all
 _QUERIES = 4  # of a class: two to choose with and two to check
 
@@ -38,13 +31,13 @@ class _State:
     ----------
     halves : Halves
     left_out : list of LeftOut
-    choice : dict
+    choice : Choice or None
         The classes to train on for the hardest targets, with what was predicted and measured.
     """
 
     halves: Halves
     left_out: list[LeftOut] = field(default_factory=list)
-    choice: dict[str, Any] = field(default_factory=dict)
+    choice: Choice | None = None
 
 
 def diagnose(data: UserData, clock: Clock) -> Iterator[Finding]:
@@ -82,27 +75,11 @@ def _choices(data: UserData, state: _State, step: Step, clock: Clock, asked: int
     if len(targets) < 2:
         return
     drawn = Halves.draw(state.halves.X, state.halves.y, _ROWS, data.rng("unseen", "choice"))
-    first, rows = drawn.halved()  # rows that decided would make the choice look better than it is
-    classes, _ = choose_training(first, targets, step)
-    rng = data.rng("unseen", "random sets")
-    state.choice = {
-        "targets": targets,
-        "classes": classes,
-        "predicted": predicted_recall(rows, targets, classes, step),
-        "measured": [
-            measured_recall(rows, targets, classes, step, data.rng("unseen", "check", i)) for i in range(3)
-        ],
-        "random": [],
-        "raw": raw_targets(rows, targets),
-        "queries": int(np.isin(rows.y[rows.query], targets).sum()),
-    }
-    yield _finding(data, state, asked)
-    others = np.setdiff1d(np.unique(rows.y), targets)
-    for i in range(_RANDOM):
+    for choice in compared(drawn, targets, step, data.rng):
+        state.choice = choice
+        if not choice.random:
+            yield _finding(data, state, asked)
         clock.check()
-        chosen = tuple(int(c) for c in np.sort(rng.choice(others, len(classes), replace=False)))
-        recall = measured_recall(rows, targets, chosen, step, data.rng("unseen", "check", 3 + i))
-        state.choice["random"].append((chosen, predicted_recall(rows, targets, chosen, step), recall))
     yield _finding(data, state, asked)
 
 
@@ -171,15 +148,15 @@ def _advice(data: UserData, state: _State) -> tuple[str, ...]:
         advice.append(f"{better}: raw Recall@1 {number(raw)}, standardised {number(even)}.")
     if state.choice:
         targets, classes = (
-            listed([data.classes[c] for c in state.choice[key]]) for key in ("targets", "classes")
+            listed([data.classes[c] for c in part]) for part in (state.choice.unseen, state.choice.classes)
         )
-        chosen = mean_error(state.choice["measured"])[0]
+        chosen = mean_error(state.choice.measured)[0]
         text = f"To retrieve {targets} untrained, theory would train on {classes}: measured {number(chosen)}"
-        text += f", raw rows {number(state.choice['raw'])}"
-        if others := [measured for _, _, measured in state.choice["random"]]:
+        text += f", raw rows {number(state.choice.raw)}"
+        if others := [measured for _, _, measured in state.choice.random]:
             usual, spread = mean_error(others)
             text += f", random classes {number(usual)}"
-            if chosen < usual + 2 * float(np.hypot(spread, _spread(chosen, state.choice["queries"]))):
+            if chosen < usual + 2 * float(np.hypot(spread, _spread(chosen, state.choice.queries))):
                 text += ", so that the choice matters little here"
         advice.append(f"{text}.")
     return tuple(advice)
@@ -204,9 +181,9 @@ def _predictions(data: UserData, state: _State) -> tuple[Prediction, ...]:
         measured = one.measured["recall"]
         predictions.append(Prediction(what, value, float(low), float(high), measured, _error(one), because))
     if state.choice:
-        targets = listed([data.classes[c] for c in state.choice["targets"]])
-        value, (measured, error) = state.choice["predicted"], mean_error(state.choice["measured"])
-        low, high = share_bounds(np.array([value]), np.array([state.choice["queries"] / 2]), 0.9)[0]
+        targets = listed([data.classes[c] for c in state.choice.unseen])
+        value, (measured, error) = state.choice.predicted, mean_error(state.choice.measured)
+        low, high = share_bounds(np.array([value]), np.array([state.choice.queries / 2]), 0.9)[0]
         what = f"Recall@1 of {targets} after training on the chosen classes"
         predictions.append(Prediction(what, value, float(low), float(high), measured, error, because))
     return tuple(predictions)
@@ -229,7 +206,7 @@ def _tables(data: UserData, state: _State) -> tuple[Table, ...]:
     )
     tables = [Table("Each class left out in turn", columns, rows, note)]
     if state.choice:
-        sets = [(state.choice["classes"], state.choice["predicted"], mean_error(state.choice["measured"])[0])]
+        sets = [(state.choice.classes, state.choice.predicted, mean_error(state.choice.measured)[0])]
         lines = tuple(
             (
                 ", ".join(data.classes[c] for c in classes),
@@ -237,9 +214,9 @@ def _tables(data: UserData, state: _State) -> tuple[Table, ...]:
                 predicted,
                 measured,
             )
-            for i, (classes, predicted, measured) in enumerate([*sets, *state.choice["random"]])
+            for i, (classes, predicted, measured) in enumerate([*sets, *state.choice.random])
         )
-        targets = listed([data.classes[c] for c in state.choice["targets"]])
+        targets = listed([data.classes[c] for c in state.choice.unseen])
         tables.append(
             Table(f"Training sets for {targets}", ("trained on", "", "predicted", "measured"), lines)
         )
