@@ -98,7 +98,7 @@ def run():
     return [
         *_network_free(problem),
         _activations(),
-        ("trial, 5 m test points (s), median of nine turns", trial, floor, ratios[0], "<= 1.3"),
+        ("trial, 5 m test points (s), median of nine turns", trial, floor, ratios[0], "<= 1.2"),
         (
             "deterministic, 10 ridges x 4 sizes (s) against a trial",
             prediction,

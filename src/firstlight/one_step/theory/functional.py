@@ -16,7 +16,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.sparse.linalg import LinearOperator, cg
 
 from firstlight.maths.solvers import Mixing, Solved
 
@@ -130,16 +129,17 @@ class Determinants:
         return self._along_right(inverse @ a)
 
     def bend(
-        self, middle: tuple[np.ndarray, np.ndarray, np.ndarray], r: np.ndarray, g: np.ndarray
+        self, turns: tuple[np.ndarray, np.ndarray, np.ndarray], r: np.ndarray, g: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
         """Apply the second derivatives to changes of r and g, all but the mixed ones with a minus.
 
+        `turns` are G (1 + A G)^(-1), (1 + A G)^(-1) A and (1 + A G)^(-1), the same for every change.
         Each is a square of a product of few columns, so that no matrix of N or K rows need be formed.
         """
-        a, gram, inverse = middle
-        left = ((self.weights.T * r) @ self._left).reshape(a.shape)
-        right = (self._right @ g).reshape(gram.shape)
-        turned, other, back = gram @ inverse, inverse @ a, inverse.mT
+        turned, other, inverse = turns
+        back = inverse.mT
+        left = ((self.weights.T * r) @ self._left).reshape(inverse.shape)
+        right = (self._right @ g).reshape(inverse.shape[1:])
         return (
             self._along_left(turned @ left @ turned.mT + back @ right @ inverse),
             self._along_right(inverse @ left @ back + other @ right @ other.mT),
@@ -152,7 +152,7 @@ class Determinants:
 
     def _along_right(self, matrices: np.ndarray) -> np.ndarray:
         """Sum multiple times vᵀMv over the matrices, for each column v of V."""
-        return np.asarray(np.tensordot(self.multiples, matrices, 1).ravel() @ self._right)
+        return np.asarray((self.multiples @ matrices.reshape(len(matrices), -1)) @ self._right)
 
 
 class Functional:
@@ -259,12 +259,13 @@ class Functional:
         k, count, mean = self.kernel, len(r), self.mean
         g = k.weights / u
         middle = self.middle(g, r)
+        turns = [(gram @ inverse, inverse @ a, inverse) for a, gram, inverse in middle]
         in_r, in_g = r * np.sqrt(count / k.width), np.sqrt(k.weights / m) / u
 
         def bent(x: np.ndarray, t: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
             x, t = in_r * x, in_g * t
             along, across = k.rest @ t / count, x @ k.rest / count
-            for part, solved in zip((self.slope, mean), middle, strict=True):
+            for part, solved in zip((self.slope, mean), turns, strict=True):
                 more = part.bend(solved, x, t)
                 along, across = along + more[0], across + more[1]
             return in_r * along, in_g * across
@@ -273,7 +274,7 @@ class Functional:
         residual = k.labels - mean.right.T @ (inverse @ (a @ (mean.right @ (g * k.labels))))
         pull = mean.weights[:, 0] * (mean.left @ (mean.right @ (g * residual))) ** 2
         answer, test = spread(bent, in_r * pull, in_g * (residual**2 + noise))
-        _, noisy = spread(bent, np.zeros(count), in_g)
+        _, noisy = spread(bent, np.zeros(count), in_g, 1e-4)  # it is only asked for its size
         # the square of the weights is the error at one more node, with Φ = k
         weight_square = k.width / count * float(in_r @ answer)
         return Errors(test / in_g, u, residual, weight_square, float(k.weights @ (noisy / in_g)))
@@ -283,6 +284,7 @@ def spread(
     matrix: Callable[[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]],
     pull: np.ndarray,
     own: np.ndarray,
+    tolerance: float = 1e-12,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Solve (x, t) = (pull, own) + matrix(x, t), which is symmetric, by conjugate gradients: in few steps."""
     count, both = len(pull), np.concatenate([pull, own])
@@ -290,8 +292,15 @@ def spread(
     def apply(z: np.ndarray) -> np.ndarray:
         return z - np.concatenate(matrix(z[:count], z[count:]))
 
-    operator = LinearOperator((both.size, both.size), apply, dtype=float)
-    solution, missed = cg(operator, both, rtol=1e-12, maxiter=100)
-    if missed:
-        solution = np.linalg.solve(operator @ np.eye(both.size), both)
+    solution, along, left, square = np.zeros(both.size), both, both, both @ both
+    smallest = tolerance**2 * square
+    for _ in range(100):
+        if square <= smallest:
+            return solution[:count], solution[count:]
+        applied = apply(along)
+        length = square / (along @ applied)
+        solution, left = solution + length * along, left - length * applied
+        before, square = square, left @ left
+        along = left + square / before * along
+    solution = np.linalg.solve(np.column_stack([apply(unit) for unit in np.eye(both.size)]), both)
     return solution[:count], solution[count:]
