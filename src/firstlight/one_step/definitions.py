@@ -16,6 +16,7 @@ from firstlight.maths.checks import check_count, check_number, check_numbers
 from firstlight.maths.equality import ByValue
 from firstlight.maths.normals import Normals
 from firstlight.maths.refusals import check_choice, refusal
+from firstlight.maths.rng import RNGLike, SeedLike, generator
 from firstlight.maths.workers import BLOCK, Workers
 
 Sample = tuple[np.ndarray, np.ndarray, np.ndarray]
@@ -135,14 +136,14 @@ class Streams:
 
     Parameters
     ----------
-    rng : Generator
+    rng : Generator or seed, optional
         Advanced once; decides all streams.
-    data : Generator, optional
+    data : Generator or seed, optional
         Advanced once; decides those of the data in its place, so that many networks may see the same.
 
     Examples
     --------
-    >>> one, other = (Streams(np.random.default_rng(0)) for _ in range(2))
+    >>> one, other = Streams(0), Streams(np.random.default_rng(0))
     >>> bool(one("test", 3).normal() == other("test", 3).normal())
     True
     """
@@ -153,9 +154,9 @@ class Streams:
 
     _DATA = ("gradient", "training", "test")
 
-    def __init__(self, rng: np.random.Generator, data: np.random.Generator | None = None) -> None:
-        self._seed = [int(word) for word in rng.integers(0, 2**32, size=4)]
-        self._data = self._seed if data is None else [int(word) for word in data.integers(0, 2**32, size=4)]
+    def __init__(self, rng: RNGLike | SeedLike, data: RNGLike | SeedLike = None) -> None:
+        self._seed = generator(rng).integers(0, 2**32, size=4).tolist()
+        self._data = self._seed if data is None else generator(data).integers(0, 2**32, size=4).tolist()
 
     def __call__(self, purpose: str, block: int = 0) -> np.random.Generator:
         """Return the stream of a purpose and a block of samples."""

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -42,8 +43,7 @@ class Network:
     ridges: tuple[float, ...] = (1e-2,)
 
 
-@dataclass(frozen=True)
-class Fold:
+class Fold(NamedTuple):
     """One split; arrays over the ridges.
 
     Attributes
@@ -144,11 +144,9 @@ class Question:
             activation=activation("relu"), rng=rng,
         )  # fmt: skip
         error = squared_error if self.regression else misclassified
-        tests = (
-            [outside] * 3
-            if law is None
-            else [outside, gaussian_like(outside, rng), drawn_from(law, inside, rng)]
-        )
+        tests = [outside] * 3
+        if law is not None:
+            tests = [outside, gaussian_like(outside, rng), drawn_from(law, inside, rng)]
         solved = [read_out(layer, half, ridge) for ridge in network.ridges]
         values = np.array([[error(one, layer, test) for one in solved] for test in tests])
         measured = self._measured(network, fit, held, repeat, fold)
@@ -160,25 +158,18 @@ class Question:
     def _measured(
         self, network: Network, fit: np.ndarray, held: np.ndarray, repeat: int, fold: int
     ) -> np.ndarray:
-        errors = []
-        for ridge in network.ridges:
-            rng = self.stream("experiment", repeat, fold)
-            errors.append(
-                trained_error(
-                    (self.X[fit], self.y[fit]), (self.X[held], self.y[held]), samples=network.samples,
-                    width=network.width, step_size=network.step_size, ridge=ridge, trainings=TRAININGS,
-                    rng=rng, regression=self.regression,
-                )
-            )  # fmt: skip
-        return np.array(errors)
+        return np.array([
+            trained_error(
+                (self.X[fit], self.y[fit]), (self.X[held], self.y[held]), samples=network.samples,
+                width=network.width, step_size=network.step_size, ridge=ridge, trainings=TRAININGS,
+                rng=self.stream("experiment", repeat, fold), regression=self.regression,
+            )
+            for ridge in network.ridges
+        ])  # fmt: skip
 
     def answer(self, network: Network, ridge: int = 0) -> "Answer":
         """Put together what was found about a network, at one of its ridges."""
-        folds = self.folds[network]
-        table = np.array(
-            [[f.predicted[ridge], f.gaussian[ridge], f.own[ridge], f.measured[ridge]] for f in folds]
-        )
-        return Answer.of(table, len(self.y), self.regression)
+        return Answer.of(np.array(self.folds[network])[..., ridge], len(self.y), self.regression)
 
     def smaller(self, rows: int) -> "Question":
         """Return the question about so many rows, drawn at random: each class's share, enough for splits."""
@@ -187,14 +178,9 @@ class Question:
             return self
         rng = self.stream("rows")
         groups = [np.arange(n)] if self.regression else [np.flatnonzero(self.y == c) for c in (0, 1)]
-        kept = np.sort(
-            np.concatenate(
-                [
-                    rng.choice(g, max(min(len(g), 2 * FOLDS), len(g) * rows // n), replace=False)
-                    for g in groups
-                ]
-            )
-        )
+        counts = [max(min(len(g), 2 * FOLDS), len(g) * rows // n) for g in groups]
+        chosen = [rng.choice(g, count, replace=False) for g, count in zip(groups, counts, strict=True)]
+        kept = np.sort(np.concatenate(chosen))
         return replace(self, X=self.X[kept], y=self.y[kept], folds={})
 
 

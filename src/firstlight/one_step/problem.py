@@ -220,8 +220,7 @@ class Problem(Setting):
             test_samples = int(test_samples)
         top = 1 if method != "hermite" else surrogate_degree(self, degree)
         values = run_trial(
-            self, generator(rng), method=method, degree=top, risk=risk, test_samples=test_samples,
-            data=None if data_rng is None else generator(data_rng),
+            self, Streams(rng, data_rng), method=method, degree=top, risk=risk, test_samples=test_samples
         )  # fmt: skip
         results = dataset(self, values, convention)
         left = float(results.relative_test_error.min())
@@ -243,7 +242,7 @@ class Problem(Setting):
         >>> network.first_layer.shape, network.readout.shape, network(np.eye(20)).shape
         ((30, 20), (1, 30), (20, 1))
         """
-        return train(self, generator(rng), None if data_rng is None else generator(data_rng))
+        return train(self, Streams(rng, data_rng))
 
     def predict(
         self,
@@ -302,8 +301,7 @@ class Problem(Setting):
             drawn = without_a_network(self, sizes, generator(rng), int(draws), int(nodes))
             return averaged([dataset(self, values, convention, asked, method=method) for values in drawn])
         chosen = choose_equivalent(self.mixture) if equivalent == "auto" else equivalent
-        stream = Streams(generator(rng), None if data_rng is None else generator(data_rng))
-        values = given_a_first_layer(self, sizes, stream, chosen)
+        values = given_a_first_layer(self, sizes, Streams(rng, data_rng), chosen)
         return dataset(self, values, convention, asked, method=method, equivalent=chosen)
 
     def assumptions(self) -> tuple[Assumption, ...]:

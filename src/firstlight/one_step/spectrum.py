@@ -68,9 +68,7 @@ class SpectrumProblem(Problem):
             ``eigenvalue`` over ``rank``, and ``converged``.
         """
         wanted = self._ranks(ranks)
-        _, omega = self._second_moment(
-            Streams(generator(rng), None if data_rng is None else generator(data_rng))
-        )
+        _, omega = self._second_moment(Streams(rng, data_rng))
         values = np.maximum(np.linalg.eigvalsh(omega), 0)
         eigenvalues, converged = predicted_eigenvalues(values, self.samples, wanted)
         table = _table(wanted, np.where(converged, eigenvalues, np.nan))
@@ -91,7 +89,7 @@ class SpectrumProblem(Problem):
             As in `predict`.
         """
         wanted = self._ranks(ranks)
-        network = train(self, generator(rng), None if data_rng is None else generator(data_rng))
+        network = train(self, Streams(rng, data_rng))
         sizes = np.linalg.svd(network.training_features, compute_uv=False)
         return _table(wanted, sizes[wanted - 1] ** 2 / self.samples)
 

@@ -61,11 +61,8 @@ class TrainedNetwork(Shown):
         return self.features(x) @ self.readout.T
 
 
-def train(
-    setting: Setting, rng: np.random.Generator, data: np.random.Generator | None = None
-) -> TrainedNetwork:
-    """Train the network whose errors `run_trial` tells from the same state of `rng` and `data`."""
-    stream = Streams(rng, data)
+def train(setting: Setting, stream: Streams) -> TrainedNetwork:
+    """Train the network whose errors `run_trial` tells from the same streams."""
     with Workers() as workers:
         start, x, y = first_stage(setting, stream, workers)
         first_layer = start.step(x, y, setting.step_size, workers.map).first_layer
@@ -100,20 +97,19 @@ def first_stage(
 
 def run_trial(
     setting: Setting,
-    rng: np.random.Generator,
+    stream: Streams,
     *,
     method: Model = "network",
     degree: int = 1,
     risk: Risk = "sample",
     test_samples: int | None = None,
-    data: np.random.Generator | None = None,
 ) -> dict[str, np.ndarray]:
     """Run one experiment and return its observables, with a leading axis for the ridges.
 
     Parameters
     ----------
-    rng : Generator
-        Source of randomness; the same state gives every model the same data and weights.
+    stream : Streams
+        Source of randomness; the same gives every model the same data and weights.
     method : {"network", "hermite", "conditional_gaussian"}
         Which features the read-out is fitted on. The gradient step is the network's own in every case.
     degree : int
@@ -122,15 +118,12 @@ def run_trial(
         Errors on a fresh sample, or exactly by second moments (the network's only; no 0/1 error).
     test_samples : int, optional
         Size of the fresh sample; default 5 m.
-    data : Generator, optional
-        Source of the data, apart from that of the weights.
 
     Returns
     -------
     dict of ndarray
         Each of shape (L,), and ``test_error_by_class`` of shape (L, C).
     """
-    stream = Streams(rng, data)
     with Workers() as workers:
         start, x, y = first_stage(setting, stream, workers)
         trained = start.step(x, y, setting.step_size, workers.map)

@@ -101,21 +101,7 @@ def solve_classwise(moments: FeatureMoments, m: int, ridge: float) -> Classwise:
 
 
 def classwise_equivalent(moments: FeatureMoments, m: int, ridge: float) -> Equivalent:
-    """Predict the read-out's errors with an effective ridge for each class; see `solve_classwise`.
-
-    Parameters
-    ----------
-    moments : FeatureMoments
-        Population moments of the features.
-    m : int
-        Number of training samples.
-    ridge : float
-        λ; a zero is taken as a limit.
-
-    Returns
-    -------
-    Equivalent
-    """
+    """Predict the read-out's errors with an effective ridge for each class, as `solve_classwise` finds it."""
     solved = solve_classwise(moments, m, ridge)
     rho, u, readout = moments.weights, solved.effective, solved.readout
     by_class = solved.carried(moments.risk(readout[None])[0])
