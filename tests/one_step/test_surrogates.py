@@ -1,5 +1,8 @@
+from math import factorial
+
 import numpy as np
 import pytest
+from numpy.polynomial.hermite_e import hermegauss, hermeval
 
 from firstlight.maths.activations import activation
 from firstlight.one_step import Problem
@@ -64,3 +67,42 @@ def test_conditional_gaussian_of_a_span_that_fills_the_space_is_the_network():
     problem = Problem.scaled(dimension=3, width=10, samples=30, alpha=0.5, beta=1.0)
     result, network = problem.simulate(0, method="conditional_gaussian"), problem.simulate(0)
     assert float(result.test_error) == float(network.test_error)
+
+
+@pytest.mark.parametrize("degree", [3, 5, 9])
+def test_hermite_model_of_sin_is_its_series_by_hand(degree):
+    rng, b = np.random.default_rng(7), 0.9
+    first_layer, x = rng.normal(size=(5, 8)), rng.normal(size=(20, 8))
+    # E[sin(b z) He_j(z)] = ± b^j exp(-b²/2) for odd j, and E sin(b z)² = exp(-b²) sinh(b²)
+    series = np.zeros(degree + 1)
+    for j in range(1, degree + 1, 2):
+        series[j] = (-1) ** (j // 2) * b**j * np.exp(-(b**2) / 2) / factorial(j)
+    kept = sum(c**2 * factorial(j) for j, c in enumerate(series))
+    noise = np.random.default_rng(8).standard_normal((20, 5))
+    expected = hermeval(x @ first_layer.T / b, series)
+    expected += np.sqrt(np.exp(-(b**2)) * np.sinh(b**2) - kept) * noise
+    model = HermiteFeatures(first_layer, activation("sin"), b, degree)
+    # what degree 9 leaves to the noise is a difference of numbers near 1: its root is right to about 1e-9
+    np.testing.assert_allclose(
+        model(x, None, np.random.default_rng(8)), expected / np.sqrt(5), rtol=1e-9, atol=1e-8
+    )
+
+
+@pytest.mark.parametrize("square", [0.001, 0.05, 0.19])
+def test_the_third_degree_stands_out_more_in_its_hermite_model_than_in_the_network(square):
+    """What docs/one_step.md says of sin: eigenvalues of E ν ν over neurons, a q z being the spike's part."""
+    b, sin = 0.9, activation("sin")
+    nodes, weights = hermegauss(40)
+    root = np.sqrt(weights / weights.sum())
+    field = np.sqrt(square) * np.outer(nodes, nodes)  # neurons times inputs
+    h = sin.hermite(3, b)
+    network = sin.moments(field.ravel(), np.full(field.size, b), 0)[:, 0].reshape(field.shape)
+    model = h[1] * field / b + h[3] / 6 * (field / b) ** 3
+    found, cut = (np.linalg.svd(root[:, None] * mean * root)[1] ** 2 for mean in (network, model))
+    shrink = 2 / (1 + 2 * square + np.sqrt(1 + 4 * square))
+    closed = np.exp(-(b**2)) * np.sqrt(shrink) * (square * shrink) ** np.array([1, 3])
+    np.testing.assert_allclose(found[:2], closed, rtol=1e-6)  # the kernel's trace is 1: rounding is 1e-16
+    assert cut[0] * cut[1] == pytest.approx(np.exp(-2 * b**2) * square**4, rel=1e-6)
+    assert cut[1] / found[1] > 1 + 10 * square * (1 - 5 * square)  # to first order 1 + 10 a²
+    if square < 0.01:
+        assert cut[1] / found[1] == pytest.approx(1 + 10 * square, abs=100 * square**2)
