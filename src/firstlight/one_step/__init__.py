@@ -2,6 +2,10 @@
 
 Source: Demir and Dogan, "Asymptotic analysis of two-layer neural networks after one gradient step under
 Gaussian mixtures data with structure", ICLR 2025.
+
+From a study to its formula: `studies` names a `problem`, whose predictions are `theory.deterministic` (errors
+given the features), `theory.asymptotic` with `theory.functional` (without a network), and whose trials are
+`experiment.trial`.
 """
 
 from typing import TYPE_CHECKING

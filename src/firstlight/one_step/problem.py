@@ -22,12 +22,8 @@ from firstlight.one_step.definitions import SecondLayer, Setting, Streams
 from firstlight.one_step.degrees import surrogate_degree
 from firstlight.one_step.experiment.trial import Model, Risk, TrainedNetwork, run_trial, train
 from firstlight.one_step.results import RESOLVED, Convention, averaged, dataset
-from firstlight.one_step.theory.predictions import (
-    Choice,
-    choose_equivalent,
-    given_a_first_layer,
-    without_a_network,
-)
+from firstlight.one_step.theory.asymptotic import without_a_network
+from firstlight.one_step.theory.predictions import Choice, choose_equivalent, given_a_first_layer
 from firstlight.study.problem import Assumption, Cost
 
 

@@ -6,12 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from firstlight.data.labels import Classification, Labels
-from firstlight.data.mixture import GaussianMixture
+from firstlight.data.labels import Classification
 from firstlight.maths.activations import Activation
 from firstlight.maths.feature_moments import Tabulated
 from firstlight.maths.workers import Workers
-from firstlight.one_step.definitions import SecondLayer
+from firstlight.one_step.definitions import Setting
 from firstlight.one_step.theory.deterministic import has_a_mean
 from firstlight.one_step.theory.functional import Errors, Functional, Kernel
 from firstlight.one_step.theory.neurons import (
@@ -52,73 +51,65 @@ def conditional_kernel(
     )
 
 
-def asymptotic(
-    mixture: GaussianMixture,
-    labels: Labels,
-    sigma: Activation,
-    *,
-    width: int,
-    sizes: list[int],
-    gradient_samples: int,
-    step_size: float,
-    ridges: np.ndarray,
-    rng: np.random.Generator,
-    draws: int,
-    nodes: int,
-    second_layer: SecondLayer = "gaussian",
+def without_a_network(
+    setting: Setting, sizes: list[int], rng: np.random.Generator, draws: int, nodes: int
 ) -> list[dict[str, np.ndarray]]:
     """Predict the errors of the one-step network from the laws alone, once for each batch average.
 
     Parameters
     ----------
-    mixture, labels : GaussianMixture, Labels
-        Laws of the data; covariances identity plus spikes.
-    sigma, step_size, ridges : Activation, float, and ndarray of shape (L,)
-        σ, η and λ.
-    width, gradient_samples : int
-        Width, and samples of the gradient step.
+    setting : Setting
+        What is studied, with L ridges; covariances identity plus spikes.
     sizes : list of int
         m, numbers of training samples, S values.
     draws : int
         How many batch averages of y κ, each with nodes of its own; one alone varies by several percent.
     nodes, rng : int and Generator
         Nodes, which it scrambles, for neurons and for inputs (all classes together, at least 64 for each).
-    second_layer : {"gaussian", "signs", "ones"}
-        Its law, times √k.
 
     Returns
     -------
     list of dict of ndarray
         For each draw: observables of shape (S, L) or (S, L, C), and ``converged`` of shape (S, L).
     """
-    law = reduced_law(mixture, labels)
+    # threads of BLAS cost more than they bring on matrices this small
+    with Workers() as workers:
+        law, sigma, ridges = reduced_law(setting.mixture, setting.labels), setting.sigma, setting.ridges
+        placed = _placed(setting, law, rng, draws, nodes)
+        table = common_table(law, sigma, placed)
+
+        def of_one_draw(nodes: tuple[Neurons, Inputs]) -> dict[str, np.ndarray]:
+            kernel = conditional_kernel(law, table, *nodes, setting.width)
+            return _of_one_draw(law, nodes[1], kernel, sizes, ridges)
+
+        errors = workers.map(of_one_draw, placed)
+    for one in errors:
+        one["converged"] &= table.error < _TABLE
+    return errors
+
+
+def _placed(
+    setting: Setting, law: ReducedLaw, rng: np.random.Generator, draws: int, nodes: int
+) -> list[tuple[Neurons, Inputs]]:
+    """Place nodes for the neurons after the step, and for the inputs, once for each draw."""
+    sigma, width, second_layer = setting.sigma, setting.width, setting.second_layer
     start_square = float(sigma.second_moment(1.0)) / width
     if second_layer == "ones":
         start_square -= float(sigma.hermite(0, 1.0)[0]) ** 2 / width
     output = equal_heads_output(law, sigma) if second_layer == "ones" else None
-    step = batch_average(law, gradient_samples, start_square, rng, output)
+    step = batch_average(law, setting.step_samples, start_square, rng, output)
     placed = []
     for direction in balanced_normal(law.rank, draws, rng):
-        inputs = input_nodes(law, max(64, nodes // mixture.classes), rng)
+        inputs = input_nodes(law, max(64, nodes // setting.mixture.classes), rng)
         normals = neuron_nodes(law.rank, nodes, rng)
         normals[:, -1] = second_layer_of(second_layer, normals[:, -1])
         pulling = inputs
         if output is not None:
             known = output(inputs.kappa[:, : law.rank], law.scales[inputs.classes])
             pulling = replace(inputs, labels=inputs.labels - known)
-        neurons = draw_neurons(law, sigma, step, step_size / width, direction, normals, pulling)
+        neurons = draw_neurons(law, sigma, step, setting.step_size / width, direction, normals, pulling)
         placed.append((neurons, inputs))
-    table = common_table(law, sigma, placed)
-
-    def of_one_draw(nodes: tuple[Neurons, Inputs]) -> dict[str, np.ndarray]:
-        kernel = conditional_kernel(law, table, *nodes, width)
-        return _of_one_draw(law, nodes[1], kernel, sizes, ridges)
-
-    with Workers() as workers:
-        errors = workers.map(of_one_draw, placed)
-    for one in errors:
-        one["converged"] &= table.error < _TABLE
-    return errors
+    return placed
 
 
 def _of_one_draw(

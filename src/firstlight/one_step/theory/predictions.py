@@ -1,4 +1,4 @@
-"""What a setting predicts: given a sampled first layer, or without a network."""
+"""What a setting predicts, given a sampled first layer."""
 
 from contextlib import nullcontext
 from typing import Literal
@@ -10,7 +10,6 @@ from firstlight.data.mixture import GaussianMixture, Spiked
 from firstlight.maths.activations import Activation
 from firstlight.maths.workers import Workers
 from firstlight.one_step.definitions import Setting, Streams
-from firstlight.one_step.theory.asymptotic import asymptotic
 from firstlight.one_step.theory.classwise import classwise_equivalent
 from firstlight.one_step.theory.deterministic import Equivalent, pooled_equivalents
 from firstlight.one_step.theory.first_layer import mean_features, sampled_first_layer, stepped_first_layer
@@ -36,18 +35,6 @@ def given_a_first_layer(
         return deterministic(
             trained, update, setting.sigma, setting.mixture, setting.labels, sizes=sizes,
             ridges=setting.ridges, equivalent=equivalent, rng=stream("test"),
-        )  # fmt: skip
-
-
-def without_a_network(
-    setting: Setting, sizes: list[int], rng: np.random.Generator, draws: int, nodes: int
-) -> list[dict[str, np.ndarray]]:
-    """Predict from the laws of neurons and inputs alone, once for each draw of the quadrature."""
-    with Workers():  # threads of BLAS cost more than they bring on matrices this small
-        return asymptotic(
-            setting.mixture, setting.labels, setting.sigma, width=setting.width, sizes=sizes,
-            gradient_samples=setting.step_samples, step_size=setting.step_size, ridges=setting.ridges,
-            rng=rng, draws=draws, nodes=nodes, second_layer=setting.second_layer,
         )  # fmt: skip
 
 
