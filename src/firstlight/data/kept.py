@@ -49,17 +49,17 @@ def keep(features: ArrayLike, labels: ArrayLike) -> str:
     if not path.exists():
         with replacing(path) as part, part.open("wb") as file:
             np.savez_compressed(file, features=rows, labels=texts)
-    with contextlib.suppress(FileNotFoundError):  # another process may have made room just now
+    with contextlib.suppress(FileNotFoundError):  # another process may have removed it just now
         os.utime(path)
-    _make_room(path)
+    _remove_oldest(path)
     return digest[:16]
 
 
-def _make_room(newest: Path) -> None:
+def _remove_oldest(newest: Path) -> None:
     """Remove the tables that were brought longest ago, until all fit; never the newest."""
     tables = []
     for path in newest.parent.glob("*.npz"):
-        with contextlib.suppress(FileNotFoundError):  # another process may be making room as well
+        with contextlib.suppress(FileNotFoundError):  # another process may be removing some as well
             tables.append((path.stat().st_mtime_ns, path.stat().st_size, path))
     total = sum(size for _, size, _ in tables)
     for _, size, path in sorted(tables):

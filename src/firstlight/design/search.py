@@ -110,8 +110,8 @@ def variable(name: str, given: Any) -> Variable:
     )  # fmt: skip
     if not real or not given[0] < given[1]:
         raise refusal(f"over[{name!r}]", given, "be bounds (low, high) that increase, or a list of choices")
-    whole = all(isinstance(x, Integral) for x in given)
-    return Variable(name, "integer" if whole else "number", tuple(given))
+    integer = all(isinstance(x, Integral) for x in given)
+    return Variable(name, "integer" if integer else "number", tuple(given))
 
 
 class Search:
@@ -242,13 +242,13 @@ class Search:
             asked, u, method="Nelder-Mead", bounds=[(0, 1)] * len(u),
             options={**options, "maxfev": 60 * len(u)},
         )  # fmt: skip
-        whole = [i for i in numbers if self.variables[i].kind == "integer"]
-        return self._stepped(best[0], whole), bool(minimum.success)
+        integers = [i for i in numbers if self.variables[i].kind == "integer"]
+        return self._stepped(best[0], integers), bool(minimum.success)
 
-    def _stepped(self, values: Values, whole: list[int]) -> Values:
+    def _stepped(self, values: Values, integers: list[int]) -> Values:
         """Try the neighbouring integers until none is better."""
         while True:
-            near = [self.along(values, i, x) for i in whole for x in self.variables[i].beside(values[i])]
+            near = [self.along(values, i, x) for i in integers for x in self.variables[i].beside(values[i])]
             better = min([values, *near], key=self.loss)
             if self.loss(better) >= self.loss(values):
                 return values

@@ -38,7 +38,8 @@ def fragment(diagnosis: "Diagnosis") -> str:
 
 
 def _parts(diagnosis: "Diagnosis") -> dict[str, Any]:
-    return {"found": diagnosis, "data": diagnosis.data, "sections": diagnosis.sections, "columns": COLUMNS}
+    data, sections = diagnosis.data, diagnosis.sections
+    return {"diagnosis": diagnosis, "data": data, "sections": sections, "columns": COLUMNS}
 
 
 def _template(name: str) -> "Template":

@@ -35,8 +35,8 @@ def serve(store: str, *, port: int = 8765, host: str = "", token: str = "", brow
             f"host = {host!r}: other machines may connect, so a token of at least 16 characters is needed, "
             f"such as --token {secrets.token_urlsafe(16)}"
         )
-    line = _listen(host or "127.0.0.1", port)
-    port = line.getsockname()[1]
+    listener = _listen(host or "127.0.0.1", port)
+    port = listener.getsockname()[1]
     hosts = [] if host else [f"{name}:{port}" for name in LOOPBACK]
     guarded = Guard(application(store), hosts, token)
     address = f"http://{host or '127.0.0.1'}:{port}/" + (f"?token={token}" if token else "")
@@ -53,7 +53,7 @@ def serve(store: str, *, port: int = 8765, host: str = "", token: str = "", brow
         threading.Thread(target=_open, args=(server, address), daemon=True).start()
     try:
         with contextlib.suppress(KeyboardInterrupt):
-            server.run(sockets=[line])
+            server.run(sockets=[listener])
     finally:
         kill_all()
 

@@ -28,8 +28,8 @@ def as_python(study: Study) -> str:
         seed=0,
         observables=[],
     )
-    found = run(study)  # theory and experiment, an xarray.Dataset; run again, and nothing is computed twice
-    print(found)
+    results = run(study)  # theory and experiment, an xarray.Dataset; run again, and nothing is computed twice
+    print(results)
     <BLANKLINE>
     """
     fields = {name: repr(value) for name, value in _plain(study).items()}
@@ -37,8 +37,8 @@ def as_python(study: Study) -> str:
     lines = [f"    {name}={'{' + arms + '}' if name == 'arms' else text},\n" for name, text in fields.items()]
     return (
         "from firstlight.study import Arm, Study, run\n\nstudy = Study(\n" + "".join(lines) + ")\n"
-        "found = run(study)  # theory and experiment, an xarray.Dataset; run again, and nothing is computed "
-        "twice\nprint(found)\n"
+        "results = run(study)  # theory and experiment, an xarray.Dataset; run again, and nothing is "
+        "computed twice\nprint(results)\n"
     )
 
 

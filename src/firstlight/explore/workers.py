@@ -35,7 +35,7 @@ class JobFailed(ValueError):
 
 
 def _child(connection: Connection, parent: int) -> None:
-    """Do jobs until the server closes the line, or is no more."""
+    """Do jobs until the server closes the pipe, or is no more."""
     if hasattr(os, "setsid"):
         os.setsid()  # Ctrl-C is the server's business, and a kill takes our own children along
     signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -127,7 +127,7 @@ class Worker:
 
     def __init__(self) -> None:
         context = multiprocessing.get_context("spawn")
-        self._line, far = context.Pipe()
+        self._pipe, far = context.Pipe()
         self.process = context.Process(target=_child, args=(far, os.getpid()))
         self.process.start()
         far.close()
@@ -143,7 +143,7 @@ class Worker:
         with contextlib.suppress(RuntimeError):  # the loop is closed
             try:
                 while True:
-                    message = self._line.recv()
+                    message = self._pipe.recv()
                     if message[0] == "ready":  # from now on a signal is understood
                         self._ready = True
                     else:
@@ -154,7 +154,7 @@ class Worker:
     async def run(self, job: Job, arguments: tuple[Any, ...]) -> AsyncIterator[Any]:
         """Yield what a job emits."""
         try:
-            self._line.send((job, arguments))
+            self._pipe.send((job, arguments))
         except OSError as error:
             raise WorkerDied("the process that computes is gone") from error
         while True:
@@ -171,7 +171,7 @@ class Worker:
     async def settled(self) -> bool:
         """Ask the job to stop at its next message; False if it takes too long, or the child is gone."""
         try:
-            self._line.send("stop")
+            self._pipe.send("stop")
             if self._ready and hasattr(signal, "SIGUSR1") and self.process.pid is not None:
                 os.kill(self.process.pid, signal.SIGUSR1)
             async with asyncio.timeout(PATIENCE):
@@ -187,7 +187,7 @@ class Worker:
             _kill_group(self.process.pid)
             self.process.kill()  # if it was not yet the leader of its group
         self.process.join(2)
-        self._line.close()
+        self._pipe.close()
         _ALIVE.discard(self)
 
 

@@ -20,12 +20,7 @@ _SYMBOLS = ("circle", "square", "triangle-up", "diamond", "triangle-down", "cros
 
 
 def panels(study: Study, results: xr.Dataset) -> list[dict[str, Any]]:
-    """Return the panels of a study's figure as plotly figures.
-
-    Parameters
-    ----------
-    results : Dataset
-        As `firstlight.study.run` returns it.
+    """Return the panels of the figure of what `firstlight.study.run` returned, as plotly figures.
 
     Returns
     -------

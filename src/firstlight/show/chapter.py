@@ -125,12 +125,7 @@ def chapter(
 
 
 def compose(study: Study, results: xr.Dataset) -> Chapter:
-    """Put a chapter together from what was found.
-
-    Parameters
-    ----------
-    results : Dataset
-        As `run` or `dataset` returns it.
+    """Put a chapter together from what `run` or `dataset` returned.
 
     Examples
     --------

@@ -202,12 +202,7 @@ def version(study: Study) -> int:
 def save(rows: Sequence[Row], path: str | PathLike[str], command: str) -> Path:
     """Keep a table as a file: numbers, intervals, sizes, seeds, versions, command, hours.
 
-    Parameters
-    ----------
-    path : path_like
-        Its folder is made.
-    command : str
-        What makes the file again.
+    Its folder is made; `command` is what makes the file again.
 
     Examples
     --------

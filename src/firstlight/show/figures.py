@@ -25,14 +25,7 @@ _POINTS = 25  # a curve of many points is thinned to about that many; the table 
 
 
 def figure(study: Study, results: xr.Dataset) -> "Figure":
-    """Draw a study.
-
-    Parameters
-    ----------
-    study : Study
-        At its scale; its `figure` says what goes where.
-    results : Dataset
-        As `firstlight.study.run` returns it.
+    """Draw what `firstlight.study.run` returned of a study, at its scale; its `figure` says what goes where.
 
     Examples
     --------

@@ -40,12 +40,7 @@ def observables(results: xr.Dataset) -> list[str]:
 
 
 def summarise(study: Study, results: xr.Dataset) -> xr.Dataset:
-    """Average over trials, and judge every experiment against the reference arm and those that it names.
-
-    Parameters
-    ----------
-    results : Dataset
-        As `run` returns it.
+    """Average what `run` returned over trials; judge experiments by the reference arm and those they name.
 
     Returns
     -------
@@ -60,12 +55,12 @@ def summarise(study: Study, results: xr.Dataset) -> xr.Dataset:
     >>> summarise(demo.STUDY, demo.results())["mean_verdict"].dims
     ('experiment', 'rate')
     """
-    result = xr.Dataset(attrs=results.attrs)
+    summary = xr.Dataset(attrs=results.attrs)
     for name in observables(results):
         mean, sem = trial_mean(results[name])
         if f"{name}_sem" in results:  # a single prediction's own error
             sem = sem.fillna(results[f"{name}_sem"].mean("trial"))
-        result[f"{name}_mean"], result[f"{name}_sem"] = mean, sem
+        summary[f"{name}_mean"], summary[f"{name}_sem"] = mean, sem
         judged = []
         for arm, other in study.comparisons.values():
             paired = study.arms[other].kind == "simulate" or study.conditional(other)
@@ -82,8 +77,8 @@ def summarise(study: Study, results: xr.Dataset) -> xr.Dataset:
             continue
         joined = xr.concat(judged, xr.Variable("experiment", list(study.comparisons)))
         for part in _PARTS:
-            result[f"{name}_{part}"] = joined[part]
-    return result
+            summary[f"{name}_{part}"] = joined[part]
+    return summary
 
 
 def planned(results: xr.Dataset) -> xr.DataArray:
@@ -100,11 +95,6 @@ def planned(results: xr.Dataset) -> xr.DataArray:
 
 def table(study: Study, results: xr.Dataset) -> "pd.DataFrame":
     """Lay a study out as a table: one row per point, observable and entry of the observable.
-
-    Parameters
-    ----------
-    study : Study
-    results : Dataset
 
     Returns
     -------
@@ -275,12 +265,10 @@ def stem(study: Study, results: xr.Dataset) -> str:
 def export(
     study: Study, results: xr.Dataset, kind: str, output: str | os.PathLike[str] | None = None
 ) -> Path:
-    """Write every trial of a study to one file, which appears whole or not at all.
+    """Write every trial of a study to one file, which appears complete or not at all.
 
     Parameters
     ----------
-    results : Dataset
-        As `run` returns it.
     kind : {"nc", "parquet", "csv"}
         NetCDF keeps the Dataset; the others hold one row per value. Provenance is inside NetCDF and Parquet,
         and for CSV in a JSON file beside it.

@@ -260,17 +260,7 @@ def _closed(words: set[Verdict], every: bool) -> Verdict:
 
 
 def claims_of(study: "Study", results: xr.Dataset) -> list[Claim]:
-    """Judge the claims of a study by what was found.
-
-    Parameters
-    ----------
-    results : Dataset
-        As `run` or `dataset` returns it.
-
-    Returns
-    -------
-    list of Claim
-        Empty where the study makes no claims, or nothing was found.
+    """Judge the claims of a study by what `run` or `dataset` returned; none if it makes none or is empty.
 
     Examples
     --------

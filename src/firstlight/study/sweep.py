@@ -297,8 +297,8 @@ def _fields(make: Callable[..., Any]) -> tuple[str, ...] | None:
 
 def _check_fields(make: Callable[..., Any], given: Sequence[str]) -> None:
     """Name a field that a factory does not have, with those that it has."""
-    told_once = isinstance(make, (type, FunctionType))  # other callables may have no hash
-    known = (_fields if told_once else _fields.__wrapped__)(make)
+    hashable = isinstance(make, (type, FunctionType))  # other callables may have no hash
+    known = (_fields if hashable else _fields.__wrapped__)(make)
     if known is not None:
         for name in given:
             if name not in known:
