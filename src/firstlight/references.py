@@ -168,8 +168,7 @@ def keys_of(thing: Any) -> tuple[str, ...]:
     keys = (references,) if isinstance(references, str) else references
     if not isinstance(keys, (tuple, list)):
         raise refusal("thing", thing, "be a key, a theory's name or an object with `references`")
-    unknown = [key for key in keys if key not in entries()]
-    if unknown:
+    if unknown := [key for key in keys if key not in entries()]:
         raise ValueError(f"references = {unknown!r} of {thing!r}: unknown BibTeX keys")
     return tuple(keys)
 

@@ -40,22 +40,16 @@ def cards() -> list[dict[str, Any]]:
     """Return what the first page says about each theory at hand, with a page or without."""
     listed = []
     for theory in registry.theories().values():
-        described, missing = None, f"Of {registry.package(theory.name)}; it brings no page."
+        card = {name: getattr(theory, name) for name in ("name", "title", "question")}
+        source = next(map(cited, theory.references.values()), "")
+        card |= {"answer": "", "thumbnail": "", "source": source}
+        card["missing"] = f"Of {registry.package(theory.name)}; it brings no page."
         try:
             described = page(theory.name) if theory.page else None
+            card |= {"answer": described.answer, "thumbnail": described.thumbnail} if described else {}
         except Exception as error:  # somebody else's code, which takes no other theory with it
-            missing = f"Of {registry.package(theory.name)}; its page fails: {error}"
-        listed.append(
-            {
-                "name": theory.name,
-                "title": theory.title,
-                "question": theory.question,
-                "answer": described.answer if described else "",
-                "thumbnail": described.thumbnail if described else "",
-                "source": cited(next(iter(theory.references.values()))) if theory.references else "",
-                "missing": missing,
-            }
-        )
+            card["missing"] = f"Of {registry.package(theory.name)}; its page fails: {error}"
+        listed.append(card)
     return listed
 
 

@@ -117,17 +117,11 @@ def recall_at_k(
     if len(unsure):
         hits[unsure] = _settle(data, unsure, int(k), metric, memory)
     alone = data.counts[data.index] == 1
+    hits_of_class, queries = np.bincount(data.index, np.where(alone, 0.0, hits)), int((~alone).sum())
     hits[alone] = np.nan
-    return _summary(k, hits, data, alone)
-
-
-def _summary(k: int, hits: np.ndarray, data: Labelled, alone: np.ndarray) -> Recall:
-    hits_of_class = np.bincount(data.index, np.where(alone, 0.0, hits))
     by_class = np.where(data.counts > 1, hits_of_class / data.counts, np.nan)
-    queries = int((~alone).sum())
-    return Recall(
-        int(k), hits, data.classes, by_class, float(hits_of_class.sum() / queries), queries, int(alone.sum())
-    )
+    overall = float(hits_of_class.sum() / queries)
+    return Recall(int(k), hits, data.classes, by_class, overall, queries, int(alone.sum()))
 
 
 @dataclass(frozen=True, eq=False)

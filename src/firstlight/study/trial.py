@@ -183,9 +183,8 @@ def arithmetic() -> str:
     with one_thread():
         product = x @ x.T
         values = [product, np.linalg.inv(product + np.eye(97)), np.linalg.eigvalsh(product), x.sum(axis=0)]
-        values += [
-            function(x) for function in (np.exp, np.log1p, np.sin, np.tanh, special.erf, special.ndtri)
-        ]
+        functions = (np.exp, np.log1p, np.sin, np.tanh, special.erf, special.ndtri)
+        values += [function(x) for function in functions]
     return hashlib.sha256(b"".join(array.tobytes() for array in values)).hexdigest()
 
 
