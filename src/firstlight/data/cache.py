@@ -104,17 +104,7 @@ def folder_of(name: str) -> Path:
 
 
 def read_cached(name: str) -> list[np.ndarray]:
-    """Return a fetched set's four arrays, verified.
-
-    Parameters
-    ----------
-    name : {"mnist", "fashion-mnist"}
-        Which.
-
-    Returns
-    -------
-    list of ndarray of uint8
-        Training images and labels, test images and labels.
+    """Return the training images and labels, test images and labels of a fetched set, verified.
 
     Raises
     ------

@@ -70,15 +70,7 @@ def _parse(stream: BinaryIO) -> np.ndarray:
 
 
 def write(path: str | Path, array: np.ndarray) -> None:
-    """Write an array of unsigned bytes as an idx file.
-
-    Parameters
-    ----------
-    path : str or Path
-        Where to.
-    array : ndarray of uint8
-        One to four dimensions.
-    """
+    """Write an array of unsigned bytes, of one to four dimensions, as an idx file."""
     array = np.asarray(array)
     if array.dtype != np.uint8 or not 1 <= array.ndim <= 4:
         raise ValueError(f"array: {array.dtype} of {array.ndim} dimensions, expected uint8 of 1 to 4")

@@ -72,10 +72,8 @@ def noisy_images(name: str, first: int, second: int, centring: Centring = "class
 
     Parameters
     ----------
-    name : str
-        Of the set, see `firstlight.data.images.load_images`; it must have been fetched.
-    first, second : int
-        The classes.
+    name, first, second : str, int and int
+        The set, see `firstlight.data.images.load_images`, which must have been fetched; its two classes.
     centring : {"class", "global"}
         Which mean is taken away.
 

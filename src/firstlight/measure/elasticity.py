@@ -7,7 +7,7 @@ import xarray as xr
 from numpy.typing import ArrayLike
 
 from firstlight.data.labelled import MEMORY, labelled, row_chunks
-from firstlight.maths.checks import check_matrix, check_positive
+from firstlight.maths.checks import check_array, check_matrix, check_positive
 from firstlight.maths.refusals import check_choice
 
 
@@ -136,12 +136,8 @@ def _updates(model: Trainable, x: ArrayLike | None, y: ArrayLike | None, step_si
     if x is None or y is None:
         raise ValueError("x, y: a model needs samples and targets")
     check_positive("step_size", step_size)
-    samples, targets = check_matrix("x", x), np.asarray(y)
-    if targets.shape != (len(samples),) or targets.dtype.kind not in "biuf" or not np.isfinite(targets).all():
-        raise ValueError(
-            f"y: shape {targets.shape} of {targets.dtype}; must be {len(samples)} finite numbers, one each"
-        )
-    targets = targets.astype(float)
+    samples = check_matrix("x", x)
+    targets = check_array("y", y, (len(samples),))
     start = np.asarray(model(samples), float)
     if start.shape != targets.shape:
         raise ValueError(f"model: outputs of shape {start.shape}; one output per sample is needed")

@@ -155,15 +155,10 @@ def hessian_operator(
     """
     check_number("ridge", ridge, 0)
     check_number("offset", offset, -1e300, 1e300)
-    X, W = check_matrix("X", X), check_matrix("first_layer", first_layer)
-    y, a = np.asarray(y), np.atleast_1d(second_layer)
-    if y.shape != X.shape[:1] or W.shape != (a.size, X.shape[1]) or a.ndim != 1:
-        raise ValueError(
-            f"X, y, first_layer, second_layer: shapes {X.shape}, {y.shape}, {W.shape}, {a.shape}; "
-            "expected (n, d), (n,), (m, d), (m,)"
-        )
+    X = check_matrix("X", X)
     X = X if X.dtype == np.float32 else X.astype(float, copy=False)
-    y, a = (check_matrix(name, v[:, None])[:, 0].astype(float) for name, v in (("y", y), ("second_layer", a)))
+    y, W = check_array("y", y, X.shape[:1]), check_array("first_layer", first_layer, ("m", X.shape[1]))
+    a = check_array("second_layer", np.atleast_1d(second_layer), W.shape[:1])
     sigma, penalty = activation(activation_), loss(loss_)
     if sigma.kinked:
         raise ValueError(

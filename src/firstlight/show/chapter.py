@@ -98,15 +98,7 @@ def chapter(
     *,
     workers: int | None = None,
 ) -> Chapter:
-    """Run what is missing of a study and put it together as a chapter.
-
-    Parameters
-    ----------
-    scale : str, default "quick"
-    store : path_like or Store
-        As in `firstlight.study.run`.
-    workers : int, optional
-        As in `firstlight.study.run`.
+    """Run what is missing of a study, as `firstlight.study.run` does, and put it together as a chapter.
 
     Examples
     --------

@@ -202,14 +202,7 @@ class Claim:
 
 
 def judged(statement: str | Statement, parts: Sequence[Estimate]) -> Claim:
-    """Judge a claim by the estimates that it speaks of.
-
-    Parameters
-    ----------
-    statement : Statement or str
-        The claim, with source, estimand and rule; or its text alone.
-    parts : sequence of Estimate
-        The cases it is made for, at least one.
+    """Judge a claim, or its text alone, by estimates of the cases that it is made for, at least one.
 
     Examples
     --------

@@ -247,14 +247,7 @@ def _startup(cold: list[Task], warm: float) -> float:
 
 
 def guard(study: Study, force: bool, workers: int | None = None) -> None:
-    """Refuse a study of absurd size, with what it would cost, unless it is forced.
-
-    Parameters
-    ----------
-    force : bool
-        Run it all the same.
-    workers : int, optional
-        For the estimate.
+    """Refuse a study of absurd size, with what it would cost on these workers, unless it is forced.
 
     Examples
     --------

@@ -76,17 +76,9 @@ class Problem(Protocol):
 
 
 def is_conditional(problem: Problem, options: Mapping[str, Any]) -> bool:
-    """Say whether a prediction holds for what its `rng` draws, and not for the average over all draws.
+    """Say whether a prediction with these options holds for what its `rng` draws, and not for the average.
 
-    Parameters
-    ----------
-    options : mapping
-        Of `predict`.
-
-    Returns
-    -------
-    bool
-        False for a Problem without a method ``conditional``.
+    A Problem without a method ``conditional`` speaks of the average.
 
     Examples
     --------

@@ -282,12 +282,7 @@ def studies() -> "dict[str, Study]":
 
 
 def study(name: str) -> "Study":
-    """Return one study by name; an unknown name gets a hint.
-
-    Parameters
-    ----------
-    name : str
-        Such as ``"one-step/width"``.
+    """Return one study by name, such as ``"one-step/width"``; an unknown name gets a hint.
 
     Examples
     --------

@@ -306,14 +306,7 @@ def _check_fields(make: Callable[..., Any], given: Sequence[str]) -> None:
 
 
 def build(name: str, factory: Reference, fixed: Mapping[str, Any], point: Mapping[str, Scalar]) -> Problem:
-    """Make a Problem from its factory and fields; a refusal names the study and the point.
-
-    Parameters
-    ----------
-    name : str
-        The study's.
-    fixed, point : mapping
-        The fields.
+    """Make a Problem from its factory and its fields, fixed or of a point; a refusal names study and point.
 
     Examples
     --------
