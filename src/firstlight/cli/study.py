@@ -217,9 +217,8 @@ def status(store: StorePath = STORE, as_json: AsJson = False) -> None:
     else:
         for row in rows:
             counted = f"{row['results']} results, {row['failures']} failures, {row['seconds']:.1f} s of work"
-            typer.echo(
-                f"{row['study']}: {counted}; last run {row['started']} ({row['scale']}): {row['state']}"
-            )
+            latest = f"last run {row['started']} ({row['scale']}): {row['state']}"
+            typer.echo(f"{row['study']}: {counted}; {latest}")
         typer.echo(f"{store}: integrity {health}")
     if health != "ok":
         raise typer.Exit(1)
@@ -258,9 +257,8 @@ def show(
         return
     missing = int((results["status"] == "missing").sum())
     typer.echo(f"{study.name} ({scale}): {study.description}")
-    typer.echo(
-        frame.to_string(index=False, float_format="{:.4g}".format, na_rep="-") if len(frame) else "nothing"
-    )
+    numbers = frame.to_string(index=False, float_format="{:.4g}".format, na_rep="-")
+    typer.echo(numbers if len(frame) else "nothing")
     for failure in failed[:20]:
         where = ", ".join(f"{axis} = {value!r}" for axis, value in failure["point"].items())
         typer.echo(f"failed: {failure['arm']}, trial {failure['trial']} at {where}: {failure['message']}")

@@ -68,11 +68,9 @@ def _points(name: str, values: dict[str, Any], study: "Study", store: "Store") -
     stored = int((results["status"] == "ok").sum())
     if not stored:
         return {"stored": 0, "points": {}}
-    traces = page(name).points(values, study, results)
-    return {
-        "stored": stored,
-        "points": {panel: [trace(one, "open") for one in some] for panel, some in traces.items()},
-    }
+    traces = page(name).points(values, study, results).items()
+    points = {panel: [trace(one, "open") for one in some] for panel, some in traces}
+    return {"stored": stored, "points": points}
 
 
 def take(emit: Emit, name: str, values: dict[str, Any]) -> None:

@@ -4,7 +4,7 @@ import html
 import re
 import unicodedata
 from functools import cache
-from typing import Any
+from typing import Any, cast
 
 from latex2mathml.converter import convert
 
@@ -27,8 +27,7 @@ def page(name: str) -> Page:
     theory = registry.theories().get(name)
     if theory is None or theory.page is None:
         raise unknown("page", name, drawn())
-    described: Page = registry.resolve(theory.page, "page")()
-    return described
+    return cast(Page, registry.resolve(theory.page, "page")())
 
 
 def drawn() -> list[str]:

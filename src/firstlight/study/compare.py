@@ -150,10 +150,8 @@ def _stack(trials: list[xr.Dataset]) -> xr.Dataset:
 def _averaged(draws: xr.Dataset) -> xr.Dataset:
     """Average a prediction over its draws, with standard errors."""
     numbers = {name: trial_mean(values) for name, values in draws.items() if values.dtype.kind in "iuf"}
-    return xr.Dataset(
-        {name: mean for name, (mean, _) in numbers.items()}
-        | {f"{name}_sem": sem for name, (_, sem) in numbers.items()}
-    )
+    errors = {f"{name}_sem": sem for name, (_, sem) in numbers.items()}
+    return xr.Dataset({name: mean for name, (mean, _) in numbers.items()} | errors)
 
 
 def _side_by_side(
@@ -170,9 +168,8 @@ def _side_by_side(
         values, theory = simulated[name], predicted[name]
         own = {dim: size for dim, size in theory.sizes.items() if dim != "trial"}
         if own != {dim: size for dim, size in values.sizes.items() if dim != "trial"}:
-            raise ValueError(
-                f"observable {name}: simulate has {dict(values.sizes)}, predict {dict(theory.sizes)}"
-            )
+            both = f"simulate has {dict(values.sizes)}, predict {dict(theory.sizes)}"
+            raise ValueError(f"observable {name}: {both}")
         table[name], table[f"{name}_predicted"] = values, theory
         error = None if "trial" in theory.dims else predicted.get(f"{name}_sem")
         if error is not None:

@@ -38,10 +38,10 @@ class Record:
     point: str
     arm: str
     trial: int
-    layout: str | None
-    body: bytes | None
-    message: str | None
-    seconds: float
+    layout: str | None = None
+    body: bytes | None = None
+    message: str | None = None
+    seconds: float = 0.0
 
     @property
     def ok(self) -> bool:

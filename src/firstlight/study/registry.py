@@ -6,11 +6,11 @@ its problems, claims or figures (``"one_step"``, ``"one_step.by_width"``), and c
 anything else. Looking a name up loads no theory.
 """
 
+import pkgutil
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
 from typing import TYPE_CHECKING, Any
 
@@ -220,14 +220,10 @@ def resolve(reference: Reference, what: str = "problem") -> Callable[..., Any]:
 
 
 def _located(reference: str, what: str) -> Any:
-    module, _, qualname = reference.partition(":")
     try:
-        located: Any = import_module(module)
-        for part in qualname.split("."):
-            located = getattr(located, part)
-    except (ImportError, AttributeError) as error:
+        return pkgutil.resolve_name(reference)
+    except (ImportError, AttributeError, ValueError) as error:
         raise ValueError(f"{what} = {reference!r}: {error}") from error
-    return located
 
 
 def problem(name: object) -> tuple[Theory, Reference]:

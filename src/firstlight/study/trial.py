@@ -69,9 +69,7 @@ class Task:
 
     def record(self, **content: Any) -> Record:
         """Return the record of this trial with the given result or failure."""
-        blank = {"layout": None, "body": None, "message": None}
-        place = (self.address, self.study, json.dumps(self.point), self.arm, self.trial)
-        return Record(*place, **{**blank, **content})
+        return Record(self.address, self.study, json.dumps(self.point), self.arm, self.trial, **content)
 
 
 _BUILT: OrderedDict[str, Problem] = OrderedDict()
