@@ -112,18 +112,9 @@ def claimed(theory: str | None = None, scale: str = "quick") -> list[Study]:
 
 
 def rows(store: Store, studies: Iterable[Study] | None = None, scale: str = "quick") -> list[Row]:
-    """Judge the claims of studies by what a store holds of them; nothing is computed.
+    """Judge the claims of studies, by default of all that make some, by what a store holds; compute nothing.
 
-    Parameters
-    ----------
-    studies : iterable of Study, optional
-        Default: those of all theories that make claims.
-    scale : str, default "quick"
-
-    Returns
-    -------
-    list of Row
-        None of a study of which the store holds nothing.
+    There is no row of a study of which the store holds nothing.
 
     Examples
     --------

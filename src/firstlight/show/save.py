@@ -15,17 +15,9 @@ FORMATS = ("png", "svg", "pdf")
 
 
 def save(study: Study, results: xr.Dataset, folder: str | os.PathLike[str]) -> list[Path]:
-    """Write a study's figure as PNG, SVG and PDF, with its numbers beside it as CSV.
+    """Write a study's figure as PNG, SVG and PDF into a folder, with its numbers beside it as CSV.
 
-    Parameters
-    ----------
-    folder : path_like
-        Made if it is not there.
-
-    Returns
-    -------
-    list of Path
-        Each file appears whole or not at all.
+    The folder is made if it is not there; each file appears complete or not at all.
 
     Examples
     --------

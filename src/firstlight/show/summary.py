@@ -164,10 +164,7 @@ def tidy(study: Study, results: xr.Dataset) -> "pd.DataFrame":
 def verdict(study: Study, results: xr.Dataset) -> str:
     """Sum a study up, one line per observable: agreement by experiment, how the gap shrinks with the size.
 
-    Returns
-    -------
-    str
-        A last line says how many trials warned, and of what.
+    A last line says how many trials warned, and of what.
 
     Examples
     --------
@@ -198,12 +195,7 @@ def _at(kept: xr.DataArray, values: xr.DataArray) -> np.ndarray:
 
 
 def tally(study: Study, results: xr.Dataset) -> dict[str, int]:
-    """Count the verdicts on a study's first experiment, over the points where theory speaks.
-
-    Returns
-    -------
-    dict of str to int
-        Empty where there is no theory to compare with.
+    """Count the verdicts on a study's first experiment, over the points where theory speaks, if it does.
 
     Examples
     --------

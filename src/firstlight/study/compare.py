@@ -119,12 +119,7 @@ def seed_of(rng: RNGLike | SeedLike) -> int:
 
 
 def converged_only(predicted: xr.Dataset) -> xr.Dataset:
-    """Blank what did not converge, whatever the solver left there.
-
-    Parameters
-    ----------
-    predicted : Dataset
-        A prediction; if it has a variable ``converged``, each observable is NaN where that is False.
+    """Blank what did not converge: observables are NaN where a prediction's variable ``converged`` is False.
 
     Examples
     --------

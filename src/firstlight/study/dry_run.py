@@ -269,12 +269,9 @@ def costs_file(theory: registry.Theory) -> Traversable | None:
 
 
 def costs() -> dict[str, dict[str, float]]:
-    """Return about how long each study takes on one core, by name and scale, without running anything.
+    """Return about how many seconds each study takes on one core, by name and scale; nothing is run.
 
-    Returns
-    -------
-    dict of str to dict of str to float
-        Seconds; a study that was never timed is absent. A dry run says it for the machine at hand.
+    A study that was never timed is absent. A dry run says it for the machine at hand.
 
     Examples
     --------

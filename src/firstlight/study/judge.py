@@ -159,14 +159,7 @@ def _student(count: Any) -> Any:
 
 
 def overall(verdicts: ArrayLike, trials_needed: ArrayLike | None = None) -> str:
-    """Sum up many verdicts in one line.
-
-    Parameters
-    ----------
-    verdicts : array of str
-        As `judge` gives them.
-    trials_needed : array of float, optional
-        As `judge` gives them; of the same shape.
+    """Sum up many verdicts, and how many trials are needed, in one line; both as `judge` gives them.
 
     Examples
     --------

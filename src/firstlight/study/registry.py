@@ -227,12 +227,7 @@ def _located(reference: str, what: str) -> Any:
 
 
 def problem(name: object) -> tuple[Theory, Reference]:
-    """Return the theory and the factory behind the name of a problem.
-
-    Parameters
-    ----------
-    name : str
-        ``"theory"``, whose first problem is meant, or ``"theory.problem"``.
+    """Return the theory and the factory that a name means: "theory.problem", or "theory" for its first.
 
     Examples
     --------
