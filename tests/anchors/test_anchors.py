@@ -36,10 +36,32 @@ def test_another_step_is_not_theirs(monkeypatch):
     assert not compare.all_ones(100, 4)[0].holds
 
 
+def test_a_threshold_that_is_one_percent_off_is_seen():
+    assert all(one.holds for one in compare._algorithmic("", {"z1/z2": 1.0}))
+    assert not any(one.holds for one in compare._algorithmic("", {"z1/z2": 1.01, "(z1**2 + z2**2)/2": 0.99}))
+
+
+def test_every_step_of_the_simulations_counts(monkeypatch):
+    """One of six published steps moved by five of its errors."""
+    facts = compare.numbers("dmft_relu")
+    facts["simulation"]["overlap_z1"][3] += 5 * facts["simulation"]["overlap_sem"][3]
+    monkeypatch.setattr(compare, "numbers", lambda name: facts)
+    assert [one.what for one in compare.dmft_relu() if not one.holds] == [
+        "32 simulations, ReLU, D = 5000: overlap with z1, steps 1 to 6"
+    ]
+
+
 def test_the_page_has_every_anchor():
     text = (Path(__file__).parents[2] / "docs" / "anchors.md").read_text("utf-8")
     for one in compare.one_data_set():
         assert one.what in text
-    for source in ("Annesi et al.", "Troiani et al.", "Dandi et al.", "Figure 1c", "Figure 1a", "Cui et al."):
-        assert source in text
+    targets = [
+        name for file in ("closed_forms", "multi_index") for name in compare.numbers(file)["delta_alg"]
+    ]
+    for what in (
+        *(f"delta_alg, {target} |" for target in targets),
+        *("Annesi et al.", "Troiani et al.", "Dandi et al.", "Figure 1c", "Figure 1a", "Cui et al."),
+        *("overlap with z2", "squared length of the rows", "inner product of the rows", "their DMFT"),
+    ):
+        assert what in text
     assert not replace(compare.one_data_set()[0], gap=4.0).holds
