@@ -113,10 +113,8 @@ campaign: $(VENV)/.dev
 claims: $(VENV)/.dev
 	for theory in `$(THEORIES)`; do \
 	  $(BIN)/firstlight claims --theory $$theory --save docs/evidence/$${theory}_quick.json; done
-	for file in docs/evidence/*_medium.json; do \
-	  $(BIN)/firstlight claims --theory `basename $$file _medium.json` --scale medium --save $$file; done
-	for file in docs/evidence/*_paper.json; do \
-	  $(BIN)/firstlight claims --theory `basename $$file _paper.json` --scale paper --within 5 --save $$file; done
+	for file in docs/evidence/*_medium.json docs/evidence/*_paper.json; do \
+	  $(BIN)/`sed -n 's/^ "command": "\(.*\) --save .*/\1/p' $$file` --save $$file; done
 	$(BIN)/python campaigns/claims_page.py
 
 fingerprints: $(VENV)/.dev

@@ -4,30 +4,96 @@ python campaigns/claims_page.py
 """
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 
 from firstlight.show.claims import markdown, tally
-from firstlight.show.evidence import claimed, read, stale
+from firstlight.show.evidence import Row, claimed, read, stale
+from firstlight.study.claims import UNDECIDED
+from firstlight.study.dry_run import costs
+from firstlight.study.problem import duration
 
 DOCS = Path(__file__).parents[1] / "docs"
+SCALES = ("paper", "medium", "quick")  # the larger scale speaks, where it decides
 
 
 def page() -> str:
-    """Return the page: how to read it, how it was made, and one table for each theory."""
+    """Return the page: how to read it, what is undecided, how it was made, and a table for each theory."""
     files = sorted((DOCS / "evidence").glob("*.json"))
     rows = [row for path in files for row in read(path)]
     if old := stale(rows):
         raise SystemExit("make claims: " + "; ".join(old))
     made = [json.loads(path.read_text("utf-8")) for path in files]
     commands = "\n".join(f"- `{one['command']}` ({one['hours']:.2g} hours of computing)" for one in made)
-    counts = ", ".join(f"{count} {verdict}" for verdict, count in tally(rows).items())
     about = (DOCS / "evidence" / "about.md").read_text("utf-8")
     wide = "---\nhtml_theme.sidebar_secondary.remove: true\n---\n\n"
-    head = f"{wide}# What was published, and what holds\n\n{about}\n{len(rows)} rows: {counts}."
+    head = f"{wide}# What was published, and what holds\n\n{_summary(rows)}\n{about}"
     silent = [study for study in claimed() if study.name not in {row.study for row in rows}]
     left = "\n".join(f"- `{study.name}`: {study.description}" for study in silent)
     none = f"No evidence is kept of\n\n{left}\n\n" if silent else ""
-    return f"{head} Made by\n\n{commands}\n\n{none}{markdown(rows)}"
+    parts = (head, _undecided(rows), _shrunk(rows), f"## How it was made\n\n{commands}\n")
+    return "\n".join(parts) + f"\n{none}{markdown(rows)}"
+
+
+def spoken(rows: Sequence[Row]) -> list[Row]:
+    """Return one row for each claim of each study: of the largest scale that decides, else of the largest."""
+    groups: dict[tuple[str, str], list[Row]] = {}
+    for row in sorted(rows, key=lambda row: SCALES.index(row.scale)):
+        groups.setdefault((row.study, row.claim.text), []).append(row)
+    return [
+        next((row for row in group if row.claim.verdict != UNDECIDED), group[0]) for group in groups.values()
+    ]
+
+
+def _summary(rows: Sequence[Row]) -> str:
+    claims = spoken(rows)
+    return (
+        f"{len(claims)} claims, each of one study: {_counted(claims)}. A claim that was judged at several\n"
+        "scales counts once, by the largest scale that decides it. The tables below have all "
+        f"{len(rows)} rows:\n{_counted(rows)}.\n"
+    )
+
+
+def _counted(rows: Sequence[Row]) -> str:
+    return ", ".join(f"{count} {verdict}" for verdict, count in tally(rows).items())
+
+
+def _undecided(rows: Sequence[Row]) -> str:
+    """List what no scale decides, by what would decide it."""
+    reasons: dict[str, list[Row]] = {}
+    for row in spoken(rows):
+        if row.claim.verdict == UNDECIDED:
+            why = row.verdict.partition(": ")[2]
+            kind = "more trials would decide" if why.startswith("about") else why
+            reasons.setdefault(kind, []).append(row)
+    lines = ["## What is undecided, and why", ""]
+    for kind in sorted(reasons):
+        lines += [f"**{kind[0].upper()}{kind[1:]}**", ""]
+        for row in reasons[kind]:
+            more = row.verdict.partition(": ")[2] if kind == "more trials would decide" else ""
+            what = f"{row.scale}, {row.counted}" + (f", {more}" if more else "")
+            lines.append(f"- `{row.study}`: {row.claim.text} ({what})")
+        lines.append("")
+    return "\n".join(lines)
+
+
+def _shrunk(rows: Sequence[Row]) -> str:
+    """List the studies that were not run at the papers' scale, and what judges them instead."""
+    largest: dict[str, Row] = {}
+    for row in sorted(rows, key=lambda row: SCALES.index(row.scale)):
+        largest.setdefault(row.study, row)
+    seconds = costs()
+    lines = [
+        "## Not run at the papers' scale", "",
+        "By dry runs, on one core; the reason of each medium scale stands where its study is defined.", "",
+        "| study | would take | judged at |", "|---|---|---|",
+    ]  # fmt: skip
+    for study in claimed():
+        row = largest.get(study.name)
+        if row is not None and row.scale != "paper" and "paper" in study.scales:
+            hours = duration(seconds[study.name]["paper"])
+            lines.append(f"| `{study.name}` | {hours} | {row.scale}, {row.planned} trials: {row.sizes} |")
+    return "\n".join([*lines, ""])
 
 
 if __name__ == "__main__":

@@ -352,13 +352,16 @@ def test_rows_are_kept_and_told_from_other_versions(tmp_path, monkeypatch):
         [line] = stale([replace(back[0], claim=said)])
         assert "nothing states" in line
     unknown = replace(table[0].claim, verdict="undecided", estimates=(UNKNOWN,))
-    assert read(save([replace(table[0], claim=unknown)], tmp_path / "u.json", ""))[0].verdict == "undecided"
+    assert read(save([replace(table[0], claim=unknown)], tmp_path / "u.json", ""))[0].verdict == (
+        "undecided: a number is missing"
+    )
     for part, outlook in (
         (Estimate("x", 0.1, -0.1, 0.3), "about 12 more trials"),
         (Estimate("x", 0.1, -0.01, 0.3), "about 1 more trial"),
         (Estimate("x", 0.001, -0.1, 0.1), "lies on the border"),
         (Estimate("x", 0.0, -0.1, 0.1), "lies on the border"),
         (Estimate("x", 0.1, -0.2, 0.4, fixed=0.15), "more trials do not help"),
+        (Estimate("x", 0.1, -0.2, 0.4, fixed=0.15, stays="why"), "more trials do not help (why)"),
         (Estimate("x", 0.5, 0.4, 0.6, trials=2), "about 1 more trial"),
     ):
         row = replace(table[0], claim=judged("x", [part]), trials=part.trials or 4)

@@ -1,6 +1,7 @@
 """The evidence that the documentation shows was made by the theories in the tree."""
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -32,3 +33,17 @@ def test_the_page_is_made_from_the_evidence():
     import claims_page
 
     assert (ROOT / "docs" / "claims.md").read_text("utf-8") == claims_page.page()
+
+
+def test_a_claim_counts_once_by_the_largest_scale_that_decides():
+    import claims_page
+
+    [first, *_] = read(FILES[0])
+
+    def row(scale, verdict):
+        return replace(first, scale=scale, claim=replace(first.claim, verdict=verdict))
+
+    quick, medium, paper = row("quick", "holds"), row("medium", "does not hold"), row("paper", "undecided")
+    assert claims_page.spoken([quick, medium, paper]) == [medium]
+    assert claims_page.spoken([quick, paper]) == [quick]
+    assert claims_page.spoken([row("quick", "undecided"), paper]) == [paper]

@@ -163,9 +163,19 @@ def test_sets_of_the_same_classes_are_not_independent():
         [part] = claims.sets(training_sets({"similarity_elasticity": 0.1 * values}))[1].estimates
         decided += not part.low <= 0 <= part.high
         assert part.verdict != "undecided" or claims.judged(claims.ELASTICITY, [part]).outlook(2) == (
-            "more trials do not help"
+            "more trials do not help (they redraw the same ten classes)"
         )
     assert decided / repeats < 0.05 + 3 * np.sqrt(0.05 * 0.95 / repeats)
+
+
+def test_an_interval_that_is_cut_off_promises_nothing():
+    """Correlations are at most 1: what is cut off there does not make the other side shorter with trials."""
+    values = 0.78 + UNSEEN @ np.linspace(-0.7, 0.7, 10) / 4
+    claim = claims.sets(training_sets({"similarity_elasticity": values}))[1]
+    [part] = claim.estimates
+    assert (part.verdict, part.high) == ("undecided", 1)
+    assert part.low < 0.3 < part.value
+    assert claim.outlook(2) == "more trials do not help (they redraw the same ten classes)"
 
 
 def test_deep_networks():

@@ -204,11 +204,17 @@ STUDIES = (
         judged=["test_error"],
         figure=_figure("spike_alignment"),
         scales={
+            # the points that decide at twice the quick size; the source's grid takes 2 hours
+            "medium": Scale(
+                trials=20,
+                fixed={"dimension": 480, "width": 480, "samples": 480},
+                axes={"spike_alignment": Range(-1.0, 1.0, 3)},
+            ),
             "paper": Scale(
                 trials=20,
                 fixed=_PAPER_SQUARE,
                 axes={"spike_alignment": Range(-1.0, 1.0, 20), "activation": _ACTIVATIONS},
-            )
+            ),
         },
     ),
     Study(
@@ -250,11 +256,13 @@ STUDIES = (
         observables=["test_error"],
         figure=FigureSpec(labels=_LABELS, draw="firstlight.one_step.figures:square"),
         scales={
+            # the source's sizes at 36 of its 900 points, which the claim is read from; all take 4 hours
+            "medium": Scale(trials=4, fixed={"dimension": 400, "width": 500, "samples": 500}),
             "paper": Scale(
                 trials=20,
                 fixed={"dimension": 400, "width": 500, "samples": 500},
                 axes={"alpha": Range(0.0, 1.0, 30), "beta": Range(0.0, 1.0, 30)},
-            )
+            ),
         },
     ),
     _DEGREE,
@@ -265,6 +273,7 @@ STUDIES = (
         axes={"beta": [0.7, 0.74]},
         fixed={**_DEGREE.fixed, "activation": "sin", "link": "sin"},
         scales={
+            "medium": Scale(trials=60),  # twice what the quick row asked for
             "paper": Scale(trials=20, fixed={"dimension": 1000, "width": 1000, "samples": 1000}),
         },
     ),

@@ -216,9 +216,9 @@ def _over(label: str, onsets: xr.DataArray, to: float, border: float, error: flo
     found = estimates.mean(label, _of_all(onsets / to - 1), border=border, side="within")
     own = float(np.nan_to_num(1.96 * (1 + found.value) * error / to))
     low = found.value - float(np.hypot(found.value - found.low, own))
-    return replace(
-        found, low=low, high=found.value + float(np.hypot(found.high - found.value, own)), fixed=own
-    )
+    high = found.value + float(np.hypot(found.high - found.value, own))
+    why = "delta_NN has an error of its own" if own else ""
+    return replace(found, low=low, high=high, fixed=own, stays=why)
 
 
 def delay(results: xr.Dataset) -> list[Claim]:

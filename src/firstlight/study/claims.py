@@ -39,6 +39,8 @@ class Estimate:
         A second border: between the two the effect is there, but weak.
     fixed : float, default 0
         Half the length of what more trials leave of the interval, such as a theory's own error.
+    stays : str, optional
+        Why they leave it, in words.
     trials : int, optional
         How many trials the interval rests on. Fewer than three decide nothing.
 
@@ -63,6 +65,7 @@ class Estimate:
     strong: float | None = None
     fixed: float = 0.0
     trials: int | None = None
+    stays: str = ""
 
     @property
     def verdict(self) -> Verdict:
@@ -189,12 +192,15 @@ class Claim:
         return [part for part in self.estimates if part.verdict == UNDECIDED]
 
     def outlook(self, trials: int) -> str:
-        """Say what would decide an undecided claim, after so many trials; empty if decided or not known."""
-        if self.verdict != UNDECIDED or not self._open or not all(part.known for part in self._open):
+        """Say what would decide an undecided claim, after so many trials; empty if it is decided."""
+        if self.verdict != UNDECIDED or not self._open:
             return ""
+        if not all(part.known for part in self._open):
+            return "a number is missing"
         factor = self.trials_factor
-        if any(part.fixed > 0 and math.isinf(part.trials_factor) for part in self._open):
-            return "more trials do not help"
+        for part in self._open:
+            if part.fixed > 0 and math.isinf(part.trials_factor):
+                return "more trials do not help" + (f" ({part.stays})" if part.stays else "")
         if factor > _ON_BORDER:
             return "lies on the border"
         more = max(math.ceil(trials * (factor - 1)), 1)
