@@ -3,6 +3,7 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING, Literal
 
 import xarray as xr
@@ -70,15 +71,30 @@ class Estimate:
     @property
     def verdict(self) -> Verdict:
         """Where the whole interval lies: on the claimed side, on the other, weakly so; or across a border."""
+        return self.outcomes.copy().pop() if len(self.outcomes) == 1 else UNDECIDED
+
+    @property
+    def outcomes(self) -> set[Verdict]:
+        """The verdicts of all numbers in the interval; every verdict where too little is known.
+
+        Examples
+        --------
+        >>> sorted(Estimate("Spearman", 0.05, -0.03, 0.13, strong=0.3).outcomes)
+        ['does not hold', 'holds in part']
+        """
         few = self.trials is not None and self.trials < FEWEST
-        if not self.known or few or self._crossed:
-            return UNDECIDED
-        inside = abs(self.value) < self.border
+        if not self.known or few:
+            return {HOLDS, IN_PART, FAILS}
+        ends = sorted([self.low, *self._crossed, self.high])
+        return {self._at((left + right) / 2) for left, right in pairwise(ends)}
+
+    def _at(self, value: float) -> Verdict:
+        inside = abs(value) < self.border
         sign = -1 if self.side == "below" else 1
-        right = {"within": inside, "beyond": not inside}.get(self.side, sign * (self.value - self.border) > 0)
+        right = {"within": inside, "beyond": not inside}.get(self.side, sign * (value - self.border) > 0)
         if not right:
             return FAILS
-        return IN_PART if self.strong is not None and sign * (self.value - self.strong) < 0 else HOLDS
+        return IN_PART if self.strong is not None and sign * (value - self.strong) < 0 else HOLDS
 
     @property
     def known(self) -> bool:
@@ -219,15 +235,17 @@ def judged(statement: str | Statement, parts: Sequence[Estimate]) -> Claim:
     said = Statement(statement) if isinstance(statement, str) else statement
     if not parts:
         raise ValueError(f"claim {said.text!r}: no estimate to judge it by")
-    verdict = overall([part.verdict for part in parts], every=said.every)
+    verdict = overall([part.outcomes for part in parts], every=said.every)
     return Claim(said.text, verdict, "; ".join(map(str, parts)), said, tuple(parts))
 
 
-def overall(verdicts: Sequence[Verdict], *, every: bool = False) -> Verdict:
+def overall(outcomes: Sequence[set[Verdict]], *, every: bool = False) -> Verdict:
     """Sum up the verdicts on one claim in several parts.
 
     Parameters
     ----------
+    outcomes : sequence of set of str
+        The verdicts that each part may come to: one if it is decided.
     every : bool, default False
         Whether it is said of every part: then one that refutes it is enough.
 
@@ -239,23 +257,23 @@ def overall(verdicts: Sequence[Verdict], *, every: bool = False) -> Verdict:
 
     Examples
     --------
-    >>> overall(["holds", "undecided"]), overall(["holds", "undecided", "does not hold"])
-    ('undecided', 'holds in part')
-    >>> overall(["holds", "does not hold", "undecided"], every=True)
-    'does not hold'
+    >>> overall([{"holds"}, {"holds", "holds in part"}])
+    'undecided'
+    >>> overall([{"holds"}, {"does not hold", "holds in part"}])
+    'holds in part'
     """
-    words = set(verdicts)
-    # what the open parts, if there are any, may come to
-    futures: list[set[Verdict]] = [{HOLDS}, {IN_PART}, {FAILS}] if UNDECIDED in words else [set()]
-    ends = {_closed((words - {UNDECIDED}) | more, every) for more in futures}
+    reached: set[frozenset[Verdict]] = {frozenset()}
+    for part in outcomes:
+        reached = {words | {verdict} for words in reached for verdict in part}
+    ends = {_closed(words, every) for words in reached}
     return ends.pop() if len(ends) == 1 else UNDECIDED
 
 
-def _closed(words: set[Verdict], every: bool) -> Verdict:
+def _closed(words: frozenset[Verdict], every: bool) -> Verdict:
     """Sum up verdicts none of which is open."""
     if every and FAILS in words:
         return FAILS
-    return words.copy().pop() if len(words) == 1 else IN_PART
+    return next(iter(words)) if len(words) == 1 else IN_PART
 
 
 def claims_of(study: "Study", results: xr.Dataset) -> list[Claim]:
