@@ -17,6 +17,17 @@ DOCS = Path(__file__).parents[1] / "docs"
 SCALES = ("paper", "medium", "quick")  # the larger scale speaks, where it decides
 
 
+_NOT_RUN = """## Not run at the papers' scale
+
+By dry runs, on one core, these take {total} together. A medium scale was chosen to decide the claims, or to
+look at the quick verdict again at a larger size; its reason stands where the study is defined. Where there is
+only a quick one, its rows are decided, or more trials do not help.
+
+| study | would take | judged at |
+|---|---|---|
+"""
+
+
 def page() -> str:
     """Return the page: how to read it, what is undecided, how it was made, and a table for each theory."""
     files = sorted((DOCS / "evidence").glob("*.json"))
@@ -80,20 +91,18 @@ def _undecided(rows: Sequence[Row]) -> str:
 def _shrunk(rows: Sequence[Row]) -> str:
     """List the studies that were not run at the papers' scale, and what judges them instead."""
     largest: dict[str, Row] = {}
-    for row in sorted(rows, key=lambda row: SCALES.index(row.scale)):
-        largest.setdefault(row.study, row)
+    for one in sorted(rows, key=lambda row: SCALES.index(row.scale)):
+        largest.setdefault(one.study, one)
     seconds = costs()
-    lines = [
-        "## Not run at the papers' scale", "",
-        "By dry runs, on one core; the reason of each medium scale stands where its study is defined.", "",
-        "| study | would take | judged at |", "|---|---|---|",
-    ]  # fmt: skip
+    lines, total = [], 0.0
     for study in claimed():
         row = largest.get(study.name)
         if row is not None and row.scale != "paper" and "paper" in study.scales:
-            hours = duration(seconds[study.name]["paper"])
-            lines.append(f"| `{study.name}` | {hours} | {row.scale}, {row.planned} trials: {row.sizes} |")
-    return "\n".join([*lines, ""])
+            needed = seconds[study.name]["paper"]
+            total += needed
+            judged = f"{row.scale}, {row.planned} trials: {row.sizes}"
+            lines.append(f"| `{study.name}` | {duration(needed)} | {judged} |")
+    return _NOT_RUN.format(total=duration(total)) + "\n".join([*lines, ""])
 
 
 if __name__ == "__main__":

@@ -239,7 +239,7 @@ STUDIES = (
         claims=f"{_CLAIMS}onset",
         figure=FigureSpec(labels=_LABELS),
         scales={
-            "medium": Scale(trials=8, fixed={"dimension": 800}),
+            "medium": Scale(trials=8, fixed={"dimension": 800}),  # d = 2000 takes 2 hours
             "paper": Scale(trials=40, fixed={"dimension": 2000, "theory_steps": 128}),
         },
         tolerance=0.2,
