@@ -9,6 +9,7 @@ from pathlib import Path
 
 from firstlight.show.claims import markdown, tally
 from firstlight.show.evidence import Row, claimed, read, stale
+from firstlight.study import registry
 from firstlight.study.claims import UNDECIDED
 from firstlight.study.dry_run import costs
 from firstlight.study.problem import duration
@@ -31,9 +32,10 @@ only a quick one, its rows are decided, or more trials do not help.
 def page() -> str:
     """Return the page: how to read it, what is undecided, how it was made, and a table for each theory."""
     files = sorted((DOCS / "evidence").glob("*.json"))
-    rows = [row for path in files for row in read(path)]
-    if old := stale(rows):
+    kept = [row for path in files for row in read(path)]
+    if old := stale(kept):
         raise SystemExit("make claims: " + "; ".join(old))
+    rows = _ordered(kept)
     made = [json.loads(path.read_text("utf-8")) for path in files]
     commands = "\n".join(f"- `{one['command']}` ({one['hours']:.2g} hours of computing)" for one in made)
     about = (DOCS / "evidence" / "about.md").read_text("utf-8")
@@ -44,6 +46,18 @@ def page() -> str:
     none = f"No evidence is kept of\n\n{left}\n\n" if silent else ""
     parts = (head, _undecided(rows), _shrunk(rows), f"## How it was made\n\n{commands}\n")
     return "\n".join(parts) + f"\n{none}{markdown(rows)}"
+
+
+def _ordered(rows: Sequence[Row]) -> list[Row]:
+    """Put the rows of one claim beside each other, the largest scale first, studies as in the catalogue."""
+    studies, claims = list(registry.studies()), dict[tuple[str, str], int]()
+    for row in rows:
+        claims.setdefault((row.study, row.claim.text), len(claims))
+
+    def place(row: Row) -> tuple[int, int, int]:
+        return studies.index(row.study), claims[row.study, row.claim.text], SCALES.index(row.scale)
+
+    return sorted(rows, key=place)
 
 
 def spoken(rows: Sequence[Row]) -> list[Row]:
