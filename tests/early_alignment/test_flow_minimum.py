@@ -5,9 +5,6 @@ import pytest
 from scipy.integrate import quad
 
 from firstlight import early_alignment as ea
-from firstlight.early_alignment.experiment.equations import WALL, Equations
-from firstlight.early_alignment.experiment.log_time import Clock
-from firstlight.maths.losses import margin_loss
 
 CONTRADICTORY = [[1]] * 3, [1, 1, -1]  # the least of 2 e^-f + e^f is 2 √2, at f = log(2)/2
 
@@ -58,24 +55,3 @@ def test_sliding_and_a_minimum_together():
     )  # a mean of 14: η = 1e-3
     assert float(run.loss[1]) == pytest.approx(14 * float(slow.loss[1]), rel=2e-3)  # both of order 1e-3
     assert run.t1 == np.inf  # one that slides is in no S±
-
-
-@pytest.mark.parametrize("loss", ["exp", "logistic"])
-def test_the_jacobian_against_differences(loss):
-    rng = np.random.default_rng(0)
-    X, y, u = rng.normal(size=(6, 3)), rng.choice([-1.0, 1.0], 6), rng.normal(size=(4, 3))
-    u /= np.linalg.norm(u, axis=1, keepdims=True)
-    unit = X[0] / np.linalg.norm(X[0])
-    u[0] += (0.3 * WALL - u[0] @ unit) * unit  # within a wall, off the kink of the ReLU
-    signs = np.array([-y[0], 1, -1, 1])  # on which it slides
-    flow = Equations(X, y, signs, margin_loss(loss), Clock.of(X, 0.0, "sum", None))
-    state = np.concatenate([u.ravel(), 0.3 * rng.normal(size=4)])
-    step = 1e-3 * WALL
-    differences = [
-        (flow.soft(0.7, state + step * e) - flow.soft(0.7, state - step * e)) / (2 * step)
-        for e in np.eye(len(state))
-    ]
-    result = flow.jacobian(0.7, state)
-    assert np.abs(result).max() > 100  # the wall is in it
-    # Rounding 1e-16 / 1e-7 and the third derivative, (1e-7)² / wall³, times rates of order 10.
-    assert result == pytest.approx(np.transpose(differences), rel=1e-4, abs=1e-4)

@@ -8,8 +8,7 @@ import xarray as xr
 from firstlight.early_alignment.definitions.setting import Setting
 from firstlight.early_alignment.definitions.tables import observed
 from firstlight.early_alignment.experiment.descent import descent
-from firstlight.early_alignment.experiment.equations import sliding_distance
-from firstlight.early_alignment.experiment.flow import headroom, integrate
+from firstlight.early_alignment.experiment.flow import headroom, integrate, sliding_distance
 from firstlight.early_alignment.trajectory import arrived, check_scale
 
 _MOST_STEPS = 10**8  # of gradient descent: an hour or so
@@ -35,9 +34,9 @@ def by_flow(
         X, y, W, first, v, setting.times, loss=setting.loss, reduction=setting.reduction, tolerance=tolerance
     )
     states = [(*one, v) for one in zip(run.directions, run.log_norms, strict=True)]
-    results = observed(setting, X, y, setting.times, states, neurons, sliding_distance(run.soft, tolerance))
+    results = observed(setting, X, y, setting.times, states, neurons, sliding_distance(tolerance))
     # Known only if every neuron has arrived within the horizon, and the integrator at its end.
-    known = run.converged and arrived(run.directions[-1], v, X, y, run.soft)
+    known = run.converged and arrived(run.directions[-1], v, X, y, run.sliding)
     results["alignment_time"] = max(run.last_flip, 0.0) if known else np.nan
     results["wrong_switches"] = _wrong_switches(run.directions, v, X, y)
     return results.assign(converged=run.converged)
@@ -80,7 +79,7 @@ def by_descent(
 
 def _wrong_switches(directions: np.ndarray, v: np.ndarray, X: np.ndarray, y: np.ndarray) -> float:
     """Return the share of switches between outputs that leave a datum of the own class, or take another's."""
-    active = np.einsum("tjd,nd->tjn", directions, X) > 0
+    active = directions @ X.T > 1e-12 * np.linalg.norm(X, axis=1)  # off on the wall, as in `regions`
     known = np.isfinite(directions).all(axis=(1, 2))
     switched = np.diff(active[known].astype(int), axis=0)
     wrong = switched * np.outer(np.sign(v), y) < 0

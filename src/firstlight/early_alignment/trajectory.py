@@ -12,8 +12,7 @@ from firstlight.early_alignment.definitions.start import lengths
 from firstlight.early_alignment.definitions.tables import stack, table
 from firstlight.early_alignment.definitions.trajectory import Observer
 from firstlight.early_alignment.experiment.continuation import Continuation, follow_classes, follow_neurons
-from firstlight.early_alignment.experiment.equations import WALL, sliding_distance
-from firstlight.early_alignment.experiment.flow import headroom
+from firstlight.early_alignment.experiment.flow import headroom, sliding_distance
 from firstlight.early_alignment.theory.align import align
 from firstlight.early_alignment.theory.fitting import settling_time
 from firstlight.early_alignment.theory.limits import limits
@@ -71,7 +70,7 @@ def flow(
         Attributes: t1 (last neuron into the S± of its sign, or dead) and t2 (outputs of both classes above
         1/4), found between the integrator's own steps, inf if not by until; switch_time, switch_output (max
         |f| there), evaluations. If `converged` is False, what the integrator missed is NaN, and `note` says
-        why. Where neurons slide along walls, these have a half width of 1e-4, and errors are of that order.
+        why.
 
     Examples
     --------
@@ -124,7 +123,7 @@ def _observed(
 ) -> xr.Dataset:
     end, chosen = limits(path.X, path.y), margin_loss(setting["loss"])
     targets = {"margin_cosine_plus": end.direction_plus, "margin_cosine_minus": end.direction_minus}
-    sliding, mean = sliding_distance(run.soft, setting["tolerance"]), setting["reduction"] == "mean"
+    sliding, mean = sliding_distance(setting["tolerance"]), setting["reduction"] == "mean"
     see = Observer(path.X, path.y, chosen.log_value, chosen.log_slope, mean, targets, sliding)
     measure = see.moments if method == "classes" else lambda u, rho: see(u, rho, path.second)
     seen = [measure(*one) if np.isfinite(one[0]).all() else {} for one in run.states]
@@ -140,13 +139,10 @@ def check_scale(log_scale: float, room: float) -> None:
         )
 
 
-def arrived(directions: np.ndarray, signs: np.ndarray, X: np.ndarray, y: np.ndarray, soft: bool) -> bool:
+def arrived(directions: np.ndarray, signs: np.ndarray, X: np.ndarray, y: np.ndarray, sliding: bool) -> bool:
     """Tell whether every neuron is in the S± of its own sign, or dead; one that slides is on a wall."""
     where = regions(directions, X, y)
-    there = bool(((where == 0) | (where == signs)).all())
-    cosine = np.abs(directions @ X.T) / np.linalg.norm(X, axis=1)
-    # Where walls have a width, what lies within it is partly on; the dead come to rest at its edge.
-    return there and not (soft and (cosine < (1 - 1e-3) * WALL).any())
+    return not sliding and bool(((where == 0) | (where == signs)).all())
 
 
 def _parts(path: AlignmentPath, joint: float, until: float, form: str) -> list[int | None]:
@@ -181,7 +177,7 @@ def _aligned(path: AlignmentPath, joint: float, run: Continuation) -> float:
     u = run.states[-1][0]
     if run.note or not np.isfinite(u).all():
         return np.nan
-    if not arrived(u, path.second, path.X, path.y, run.soft):
+    if not arrived(u, path.second, path.X, path.y, run.sliding):
         return np.inf
     before = path.events["time"]
     return max(run.last_flip, float(before[before <= joint].max(initial=0.0)))

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from firstlight.early_alignment.experiment.log_time import EXPONENT, Clock, check_times
-from firstlight.early_alignment.experiment.solver import solve
+from firstlight.early_alignment.experiment.solver import System, solve
 from firstlight.maths.losses import MarginLoss, margin_loss
 
 
@@ -89,14 +89,14 @@ def integrate_classes(
         return Moments(times, result, scales, 0, np.full(2, np.inf), "")
     classes = _Classes({c: (X[y == 1 - 2 * c], 1.0 - 2 * c) for c in live}, margin_loss(loss), clock)
     first = np.concatenate([moments[live].ravel(), log_scales[live]])
-    run = solve(classes.rhs, classes.look, first, clock.tau(times), tolerance)
+    run = solve(classes, first, clock.tau(times), tolerance)
     result[:, live] = run.path[:, : -len(live)].reshape(len(times), len(live), size, size)
     scales[:, live] = run.path[:, -len(live) :]
     return Moments(times, result, scales, run.evaluations, clock.time(run.risen), run.note)
 
 
 @dataclass(frozen=True, eq=False)
-class _Classes:
+class _Classes(System):
     """The equations in log time; a state is Ŝ of the classes that have data and neurons, then their λ."""
 
     parts: dict[int, tuple[np.ndarray, float]]  # by class: data and label
@@ -114,7 +114,7 @@ class _Classes:
         grown = np.exp(np.minimum(2 * scales, EXPONENT))
         return [grown[k] * label * (Z @ S[k, :-1, -1]) for k, (Z, label) in enumerate(self.parts.values())]
 
-    def rhs(self, tau: float, state: np.ndarray) -> np.ndarray:
+    def slope(self, tau: float, state: np.ndarray) -> np.ndarray:
         """Return the state's derivative."""
         S, _ = self._split(state)
         change, growth = np.empty_like(S), np.empty(len(S))
@@ -127,7 +127,7 @@ class _Classes:
         return np.concatenate([change.ravel(), growth])
 
     def look(self, state: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return no walls, and the largest output of each class."""
+        """Return that nothing ends these equations, and the largest output of each class."""
         grown = np.zeros(2)
         grown[list(self.parts)] = [np.abs(z).max() for z in self.margins(state)]
         return np.empty(0), grown

@@ -27,8 +27,8 @@ class Continuation:
         When a datum switched on or off for the last time after the switch; -inf if none did.
     risen : ndarray of shape (2,)
         When max |f| of each class first exceeded 1/4; inf if it did not.
-    soft : bool
-        Whether walls had a width in the end.
+    sliding : bool
+        Whether a neuron slides along a wall at the end.
     note : str
         Why an integration did not reach its end; empty if all did.
     """
@@ -37,7 +37,7 @@ class Continuation:
     evaluations: int = 0
     last_flip: float = -np.inf
     risen: np.ndarray = field(default_factory=lambda: np.full(2, np.inf))
-    soft: bool = False
+    sliding: bool = False
     note: str = ""
 
     def take(self, run: Neurons | Moments) -> None:
@@ -46,7 +46,7 @@ class Continuation:
         self.risen = np.minimum(self.risen, run.risen)
         self.note = self.note or run.note
         if isinstance(run, Neurons):
-            self.last_flip, self.soft = max(self.last_flip, run.last_flip), self.soft or run.soft
+            self.last_flip, self.sliding = max(self.last_flip, run.last_flip), self.sliding or run.sliding
 
 
 class EarlyPath(Protocol):

@@ -12,8 +12,11 @@ import numpy as np
 
 from firstlight.early_alignment.experiment.equations import Equations
 from firstlight.early_alignment.experiment.log_time import EXPONENT, Clock, check_times
+from firstlight.early_alignment.experiment.pieces import Piece
 from firstlight.early_alignment.experiment.solver import solve
 from firstlight.maths.losses import margin_loss
+
+_MANY = 10_000  # pairs of neuron and datum from which on kinks are too many to be met one by one
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,8 +39,8 @@ class Neurons:
         When a datum switched on or off for the last time; -inf if none did.
     risen : ndarray of shape (2,)
         When max |f| on the positive, and on the negative data first exceeded 1/4; inf if it did not.
-    soft : bool
-        Whether walls had a width in the end, see `integrate`.
+    sliding : bool
+        Whether a neuron slides along a wall at the end.
     note : str
         Why the integrator did not reach the last time; empty if it did. Outputs it did not reach are NaN.
     """
@@ -49,7 +52,7 @@ class Neurons:
     evaluations: int
     last_flip: float
     risen: np.ndarray
-    soft: bool
+    sliding: bool
     note: str
 
     @property
@@ -102,9 +105,8 @@ def integrate(
     samples : int, optional
         What "mean" divides by, when X is only the part of the data that these neurons see; default: n.
     tolerance : float, default 1e-9
-        Absolute, on u and ρ, per step of the integrator: DOP853, or BDF once a neuron slides along a wall
-        or the loss is close to a finite minimum; walls then have a half width of 1e-4 (a cosine), and a
-        neuron that meets one has an error of that order.
+        Absolute, on u and ρ, per step of the integrator: DOP853, or BDF (at 1e-8) once the loss is close to
+        a finite minimum. Neurons that meet a wall from both sides slide along it.
 
     Examples
     --------
@@ -123,14 +125,20 @@ def integrate(
     clock = Clock.of(X, start, reduction, samples)
     equations = Equations(X, y, signs, chosen, clock)
     first = np.concatenate([directions.ravel(), log_norms])
-    run = solve(equations.hard, equations.look, first, clock.tau(times), tolerance,
-                piece=equations.piece, implicit=equations.soft, jacobian=equations.jacobian)  # fmt: skip
+    hard = equations.hard if len(y) * h > _MANY else None
+    run = solve(Piece.at(equations, first), first, clock.tau(times), tolerance, hard=hard)
     u = run.path[:, : h * D].reshape(-1, h, D)
     u = u / np.linalg.norm(u, axis=2, keepdims=True)
     last, risen = float(clock.time(run.last_flip)), clock.time(run.risen)
-    return Neurons(
-        times, u, run.path[:, h * D :], signs, run.evaluations, last, risen, run.implicit, run.note
-    )
+    return Neurons(times, u, run.path[:, h * D :], signs, run.evaluations, last, risen, run.sliding, run.note)
+
+
+def sliding_distance(tolerance: float) -> float:
+    """Return how far from a wall, as a cosine, an integrated neuron may be that slides on it.
+
+    Where kinks are walked over, steps go to and fro over the wall, by some ten tolerances.
+    """
+    return 20 * tolerance
 
 
 def headroom(

@@ -1,9 +1,10 @@
 """Integration in log time, with what happens on the way: flips of data, and the rise of the outputs.
 
 An explicit method does almost all. It would lose itself in the kinks where data flip; so it walks the smooth
-equations of one pattern, and begins anew where that ends. Two things make it crawl: a network that slides
-along a wall meets it again at once, and at a finite minimum (labels that contradict each other) rates grow
-with t, so that the equations become stiff. The rest is then left to an implicit method (BDF).
+equations of one piece, and begins anew where that ends. Where there are very many kinks it walks over them,
+until neurons that slide along walls, and meet them again and again, hold it up. At a finite minimum (labels
+that contradict each other) rates grow with t, so that the equations become stiff: the rest is then left to an
+implicit method (BDF).
 """
 
 from collections.abc import Callable
@@ -16,17 +17,14 @@ from scipy.optimize import brentq
 
 Slope = Callable[[float, np.ndarray], np.ndarray]
 Dense = Callable[[float], np.ndarray]
-Look = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]
 
 FITTED = 0.25  # |f| above which a class is said to be fitted
 _BUDGET, _IMPLICIT_BUDGET = 500_000, 40_000  # evaluations
-_PATIENCE, _STANDSTILL = 5000, 1e-2  # so many evaluations for so little log time: it slides
+_PATIENCE, _STANDSTILL = 5000, 1e-2  # so many evaluations for so little log time: it is held up
 _STIFF, _ON_END = 6.1, 15  # where DOP853's stability on the real axis ends; steps on end that are that long
 _LARGEST = 3000  # unknowns up to which an implicit method, with its Jacobian, can be used
 _LONGEST = 1.0  # step of the implicit method: it must not leap to where rounding times the rate is large
-_MANY = 10_000  # pairs of neuron and datum from which on kinks are too many to be met one by one
-_BEYOND = 1e-10  # how far beyond its wall a datum flips, as a cosine
-_AT_ONCE = 1e-7  # log time in which one that slides returns
+_BEYOND = 1e-10  # how far beyond its wall, as a cosine, a datum flips; beyond [0, 1] its share
 _AT_REST = 3.0  # log time without any change after which nothing is left to change
 
 _WHY = {
@@ -50,8 +48,8 @@ class Solution:
         When the pattern changed for the last time; -inf if never.
     risen : ndarray of shape (2,)
         When the outputs of each class first exceeded 1/4; inf if never.
-    implicit : bool
-        Whether the implicit method was used.
+    sliding : bool
+        Whether a neuron slides along a wall at the end.
     note : str
         Why the end was not reached; empty if it was.
     """
@@ -60,104 +58,126 @@ class Solution:
     evaluations: int
     last_flip: float
     risen: np.ndarray
-    implicit: bool
+    sliding: bool
     note: str
 
 
+class System:
+    """Smooth equations, how far they are good for, and what comes after: by default nothing ends them.
+
+    An implicit method takes their derivative in the state from `jacobian`, if there is one.
+    """
+
+    @property
+    def slides(self) -> bool:
+        """Whether a neuron slides along a wall."""
+        return False
+
+    def slope(self, tau: float, state: np.ndarray) -> np.ndarray:
+        """Return dstate/dτ."""
+        raise NotImplementedError
+
+    def look(self, state: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return how far beyond its end each thing is that may end this piece, and max |f| of the classes."""
+        raise NotImplementedError
+
+    def after(self, state: np.ndarray, changed: np.ndarray) -> tuple[np.ndarray, "System"]:
+        """Return the state and the equations after an event."""
+        return state, self
+
+    def flipped(self, changed: np.ndarray) -> "System":
+        """Return the equations after data have changed sides, where one did not stop."""
+        return self
+
+
 def solve(
-    rhs: Slope,
-    look: Look,
+    system: System,
     first: np.ndarray,
     taus: np.ndarray,
     tolerance: float,
     *,
-    piece: Callable[[np.ndarray], Slope] | None = None,
-    implicit: Slope | None = None,
-    jacobian: Slope | None = None,
+    hard: Slope | None = None,
 ) -> Solution:
     """Integrate from τ = 0 to the last output time.
 
     Parameters
     ----------
-    rhs : callable
-        The right-hand side, a function of τ and the state.
-    look : callable
-        ``look(state)`` returns how far data are from their walls, positive if on, and max |f| of the classes.
+    system : System
+        The equations at τ = 0.
     first : ndarray of shape (N,)
         The state at τ = 0.
     taus : ndarray of shape (T,)
         Output times, increasing; they have no influence on the steps, but for the last.
     tolerance : float
         Absolute.
-    piece : callable, optional
-        ``piece(pattern)`` returns the right-hand side where that pattern of active data stays, without kinks.
-    implicit, jacobian : callable, optional
-        What the implicit method is given instead of `rhs`, without jumps, and its derivative in the state;
-        default: `rhs`, and differences.
+    hard : callable, optional
+        A right-hand side with all kinks. It is walked over them, not piece by piece, until that takes long.
 
     Examples
     --------
-    >>> nothing = lambda state: (state, np.zeros(2))
-    >>> decay = lambda tau, state: -1e4 * (state - 1)
-    >>> run = solve(decay, nothing, np.zeros(1), np.array([0.0, 50.0]), 1e-9)
-    >>> run.path.tolist(), run.implicit, run.evaluations < 2000
-    ([[0.0000], [1.0000]], True, True)
+    >>> class Decay(System):
+    ...     def slope(self, tau, state):
+    ...         return -1e4 * (state - 1)
+    ...     def look(self, state):
+    ...         return -np.ones(0), np.zeros(2)
+    >>> run = solve(Decay(), np.zeros(1), np.array([0.0, 50.0]), 1e-9)
+    >>> run.path.tolist(), run.evaluations < 2000
+    ([[0.0000], [1.0000]], True)
     """
     if not tolerance > 0:
         raise ValueError(f"tolerance = {tolerance!r}: must be positive")
-    watch = _Watch(look, first)
+    watch = _Watch(system, first)
     if not taus[-1] > 0:
         return Solution(np.tile(first, (len(taus), 1)), 0, -np.inf, watch.risen, False, "")
-    pieces = piece if len(first) <= _LARGEST and watch.pattern.size <= _MANY else None
 
-    def explicit(tau: float, state: np.ndarray, **setting: float) -> OdeSolver:
-        slope = pieces(watch.pattern) if pieces else rhs
+    def explicit(tau: float, state: np.ndarray, slope: Slope, **setting: float) -> OdeSolver:
         return DOP853(slope, tau, state, taus[-1], rtol=1e-12, atol=tolerance, **setting)
 
-    def soft(tau: float, state: np.ndarray, **setting: float) -> OdeSolver:
+    def implicit(tau: float, state: np.ndarray, slope: Slope, **setting: float) -> OdeSolver:
         setting |= {"rtol": 1e-8, "atol": max(tolerance, 1e-8), "max_step": _LONGEST}
-        return BDF(implicit or rhs, tau, state, taus[-1], jac=jacobian, **setting)
+        return BDF(slope, tau, state, taus[-1], jac=getattr(watch.system, "jacobian", None), **setting)
 
     # A trial step that overflows is rejected. The error is held absolutely: directions are of order one, and
     # an error of log ‖w‖ is a relative one of ‖w‖.
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-        return _walk(explicit, soft, watch, first, taus, tolerance, pieces is not None)
+        return _walk(explicit, implicit, watch, first, taus, tolerance, hard)
 
 
 def _walk(
     explicit: Callable[..., OdeSolver], implicit: Callable[..., OdeSolver], watch: "_Watch",
-    first: np.ndarray, taus: np.ndarray, tolerance: float, cut: bool,
+    first: np.ndarray, taus: np.ndarray, tolerance: float, hard: Slope | None,
 ) -> Solution:  # fmt: skip
-    """Step by the explicit method, anew after each flip if steps are cut there, and then by the implicit."""
+    """Step by the explicit method, anew after each event, and then by the implicit."""
     path = np.full((len(taus), len(first)), np.nan)
     reached = int((taus == 0).sum())
     path[:reached] = first
-    crawl, spent, soft = _Crawl(), 0, False
-    solver = explicit(0.0, first)
-    while solver.status == "running" and solver.nfev < (_IMPLICIT_BUDGET if soft else _BUDGET - spent):
+    crawl, method, spent, budget = _Crawl(), explicit, 0, _BUDGET
+    solver = explicit(0.0, first, hard or watch.system.slope)
+    while solver.status == "running" and spent + solver.nfev < budget:
         _step(solver)
         if solver.status == "failed":
             break
-        pattern = watch.pattern
-        here = watch.see(solver, cut=cut and not soft)
+        here, state = watch.see(solver, cut=not hard)
         passed = int(np.searchsorted(taus, here, side="right"))
         if passed > reached:
             path[reached:passed] = solver.dense_output()(taus[reached:passed]).T
             reached = passed
-        if soft and crawl.rests(solver, tolerance):
+        anew = here < solver.t
+        if method is implicit and not anew and crawl.rests(solver, tolerance):
             path[reached:] = solver.y
             solver.status = "finished"
-        if (rest := taus[-1] - here) == 0:
-            continue
-        slow = not soft and (crawl.detected(solver, spent) or watch.returned) and len(first) <= _LARGEST
-        if slow or (cut and not soft and watch.pattern is not pattern):
-            spent, state = spent + solver.nfev, solver.dense_output()(here)
-            solver = (implicit if slow else explicit)(here, state, first_step=min(solver.step_size, rest))
-        if slow:
-            crawl.reason, soft = crawl.reason or "slides", True
+            break
+        if method is explicit and not crawl.reason and crawl.detected(solver, spent):
+            anew, hard = True, None
+            if crawl.reason == "stiff" and len(first) <= _LARGEST:
+                method, budget = implicit, spent + solver.nfev + _IMPLICIT_BUDGET
+        if anew and (rest := taus[-1] - here) > 0:
+            spent += solver.nfev
+            solver = method(here, state, hard or watch.system.slope, first_step=min(solver.step_size, rest))
     note = {"running": "its budget of evaluations spent", "failed": "its step size too small"}
     stopped = "" if solver.status == "finished" else note[solver.status] + _WHY[crawl.reason]
-    return Solution(path, int(spent + solver.nfev), watch.last_flip(), watch.risen, soft, stopped)
+    sliding = watch.system.slides
+    return Solution(path, int(spent + solver.nfev), watch.last_flip(), watch.risen, sliding, stopped)
 
 
 def _step(solver: OdeSolver) -> None:
@@ -173,64 +193,64 @@ def _step(solver: OdeSolver) -> None:
 class _Watch:
     """Notes flips and rises: looks after every step, and searches within those that brought a change."""
 
-    def __init__(self, look: Look, first: np.ndarray) -> None:
-        self._look = look
-        distance, outputs = look(first)
-        self.pattern, self.returned = distance > 0, False
-        self.risen = np.where(outputs > FITTED, 0.0, np.inf)
-        self._flip: tuple[float, float, Dense] | None = None
-        self._flipped = np.zeros_like(self.pattern)
+    def __init__(self, system: System, first: np.ndarray) -> None:
+        self.system = system
+        self.risen = np.where(system.look(first)[1] > FITTED, 0.0, np.inf)
+        self._flip: tuple[float, float, Callable[[float], bool]] | None = None
 
-    def see(self, solver: OdeSolver, cut: bool) -> float:
-        """Look at the last step, up to the first flip on its way if it is to be cut there; return its end."""
-        low, end = float(solver.t_old), float(solver.t)
-        distance, outputs = self._look(solver.y)
-        changed = self._beyond(distance) > (_BEYOND if cut else 0.0)
-        if cut:  # a datum may go beyond its wall and come back within the step
-            state = 0.5 * (solver.y_old + solver.y) + (end - low) / 8 * (solver.K[0] - solver.f)
-            middle, high = 0.5 * (low + end), end
-            if (self._beyond(self._look(state)[0]) > _BEYOND).any():  # to be seen closer
-                midway = self._beyond(self._look(solver.dense_output()(middle))[0]) > _BEYOND
+    def see(self, solver: OdeSolver, cut: bool) -> tuple[float, np.ndarray]:
+        """Look at the last step, up to the first event on its way if it is cut there; return its end."""
+        low, end, state, system = float(solver.t_old), float(solver.t), solver.y, self.system
+        beyond, outputs = system.look(state)
+        changed, high = beyond > (_BEYOND if cut else 0.0), end
+        if cut and beyond.size:  # a datum may go beyond its wall and come back within the step
+            middle = 0.5 * (low + end)
+            if (system.look(_middle(solver))[0] > _BEYOND).any():  # to be seen closer
+                midway = system.look(solver.dense_output()(middle))[0] > _BEYOND
                 changed, high = (midway, middle) if midway.any() else (changed, end)
-        if not (flipped := changed.any()) and not ((outputs > FITTED) & np.isinf(self.risen)).any():
-            return end
-        dense = solver.dense_output()
+        flipped = changed.any()
         if flipped and cut:
-            end = self._cross(dense, low, high, changed)
-            outputs = self._look(dense(end))[1]
-            self._flip = end, end, dense
+            dense = solver.dense_output()
+            end, changed = _first_event(system, dense, low, high, changed)
+            outputs = system.look(dense(end))[1]
+            state, self.system = system.after(dense(end), changed)
+            self._flip = end, end, lambda _: True
         elif flipped:
-            self.pattern, self._flip = distance > 0, (low, end, dense)
+            self.system, dense = system.flipped(changed), solver.dense_output()
+            self._flip = low, end, lambda tau: not (self.system.look(dense(tau))[0] > 0).any()
         for c in np.flatnonzero((outputs > FITTED) & np.isinf(self.risen)).tolist():
-            self.risen[c] = _root(partial(self._above, dense, c), low, end)
-        return end
-
-    def _above(self, dense: Dense, c: int, tau: float) -> float:
-        return float(self._look(dense(tau))[1][c]) - FITTED
-
-    def _beyond(self, distance: np.ndarray) -> np.ndarray:
-        """Return how far beyond their walls data are, on the side that the pattern does not say."""
-        return np.where(self.pattern, -distance, distance)
-
-    def _cross(self, dense: Dense, low: float, high: float, changed: np.ndarray) -> float:
-        """Find where the first of the changed data goes beyond its wall, and let it flip."""
-
-        def beyond(tau: float) -> np.ndarray:
-            return self._beyond(self._look(dense(tau))[0])[changed] - _BEYOND
-
-        end = _root(lambda tau: float(beyond(tau).max()), low, high)
-        gone, flipped = beyond(end), changed.copy()
-        flipped[changed] = gone >= min(float(gone.max()), -0.5 * _BEYOND)
-        self.returned = end - low < _AT_ONCE and bool((flipped & self._flipped).any())
-        self.pattern, self._flipped = self.pattern ^ flipped, flipped
-        return end
+            above = partial(_above, system, solver.dense_output(), c)
+            self.risen[c] = _root(above, low, end)
+        return end, state
 
     def last_flip(self) -> float:
-        if self._flip is None:
-            return -np.inf
-        low, high, dense = self._flip
-        last = self._look(dense(high))[0] > 0
-        return _first_time(lambda tau: bool(((self._look(dense(tau))[0] > 0) == last).all()), low, high)
+        return -np.inf if self._flip is None else _first_time(self._flip[2], *self._flip[:2])
+
+
+def _middle(solver: OdeSolver) -> np.ndarray:
+    """Return the state in the middle of the last step; of an explicit one from its ends and their slopes."""
+    step = solver.t - solver.t_old
+    if isinstance(solver, BDF):
+        return np.asarray(solver.dense_output()(solver.t_old + 0.5 * step))
+    return np.asarray(0.5 * (solver.y_old + solver.y) + step / 8 * (solver.K[0] - solver.f))
+
+
+def _first_event(
+    system: System, dense: Dense, low: float, high: float, changed: np.ndarray
+) -> tuple[float, np.ndarray]:
+    """Find where the first of the changed data goes beyond its wall, and which do so there."""
+
+    def beyond(tau: float) -> np.ndarray:
+        return system.look(dense(tau))[0][changed] - _BEYOND
+
+    end = _root(lambda tau: float(beyond(tau).max()), low, high)
+    gone, there = beyond(end), changed.copy()
+    there[changed] = gone >= min(float(gone.max()), -0.5 * _BEYOND)
+    return end, there
+
+
+def _above(system: System, dense: Dense, c: int, tau: float) -> float:
+    return float(system.look(dense(tau))[1][c]) - FITTED
 
 
 def _root(function: Callable[[float], float], low: float, high: float) -> float:

@@ -1,0 +1,199 @@
+"""The flow between two events: a pattern of active data, and walls along which neurons slide.
+
+A wall ⟨u, x⟩ = 0 can push a neuron back from both sides. The neuron then slides: the datum acts with that
+share, between 0 and 1, that keeps the neuron on the wall (Filippov's solution). This takes from G what sticks
+out of the walls, so that the equations of a piece are smooth, and the same beyond its ends.
+"""
+
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+from scipy.optimize import lsq_linear
+
+from firstlight.early_alignment.experiment.equations import Equations
+from firstlight.early_alignment.experiment.log_time import EXPONENT
+from firstlight.early_alignment.experiment.solver import System
+
+_WHOLE = 1e-9  # a share so close to 0 or 1 is that
+
+
+@dataclass(frozen=True, eq=False)
+class Piece(System):
+    """The equations of one pattern.
+
+    Attributes
+    ----------
+    flow : Equations
+    on : ndarray of bool, shape (h, n)
+        Which data act on which neurons, in full.
+    walls : dict of int to ndarray of int
+        The data on whose walls a neuron slides; only neurons that do.
+
+    Examples
+    --------
+    A neuron of sign - on the wall of the second datum: off, the first pushes it on; on, it pushes itself off.
+
+    >>> from firstlight.early_alignment.experiment.log_time import Clock
+    >>> from firstlight.maths.losses import margin_loss
+    >>> X, y = np.array([[1.0, 0.5], [0.0, 1.0]]), np.array([-1.0, 1.0])
+    >>> flow = Equations(X, y, -np.ones(1), margin_loss("exp"), Clock.of(X, 0.0, "sum", None))
+    >>> state = np.array([1.0, 0.0, -30.0])
+    >>> _, sliding = Piece.at(flow, state).after(state, np.array([[False, True]]))
+    >>> sliding.on.tolist(), sliding.walls[0].tolist(), sliding.slope(0.0, state).tolist()
+    ([[True, False]], [1], [0.000, 0.000, 0.472])
+    """
+
+    flow: Equations
+    on: np.ndarray
+    walls: dict[int, np.ndarray] = field(default_factory=dict)
+
+    @property
+    def slides(self) -> bool:
+        """Whether a neuron does."""
+        return bool(self.walls)
+
+    @classmethod
+    def at(cls, flow: Equations, state: np.ndarray) -> "Piece":
+        """Return the piece in which a state is that lies on no wall."""
+        return cls(flow, flow.split(state)[0] @ flow.X.T > 0)
+
+    @cached_property
+    def _acting(self) -> tuple[np.ndarray, np.ndarray | None, np.ndarray | None]:
+        """Patterns that occur, who has which, and the sums over those who share one; None if most differ."""
+        patterns, which = np.unique(self.on, axis=0, return_inverse=True)
+        which = which.reshape(-1)
+        if 4 * len(patterns) > len(self.on):
+            return self.on.astype(float), None, None
+        return patterns.astype(float), which, (which == np.arange(len(patterns))[:, None]) * 1.0
+
+    @cached_property
+    def _sliding(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """Neurons that slide, their data (-1: none), the walls' orthonormal rows, and what gives shares."""
+        D, most = self.flow.X.shape[1], max(map(len, self.walls.values()), default=0)
+        data = np.full((len(self.walls), most), -1)
+        basis, inverse = np.zeros((2, len(self.walls), most, D))
+        for k, on in enumerate(self.walls.values()):
+            data[k, : len(on)] = on
+            rows = _orthonormal(self.flow.X[on])
+            basis[k, : len(rows)], inverse[k, : len(on)] = rows, np.linalg.pinv(self.flow.X[on].T)
+        return np.array(list(self.walls), dtype=int), data, basis, inverse
+
+    def _outputs(self, state: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return u, ‖w‖² and f."""
+        flow, (patterns, _, sums) = self.flow, self._acting
+        u, squares = flow.split(state)
+        flux = (flow.signs * squares)[:, None] * u
+        f = (patterns * ((flux if sums is None else sums @ flux) @ flow.X.T)).sum(axis=0)
+        return u, squares, f
+
+    def _pull(self, f: np.ndarray, log_unit: float) -> tuple[np.ndarray, np.ndarray]:
+        """Return the data's weights in that unit, and s G of the data that are on."""
+        flow, (patterns, which, _) = self.flow, self._acting
+        weights = flow.y * np.exp(np.minimum(flow.loss.log_slope(flow.y * f) + log_unit, EXPONENT))
+        G = patterns @ (weights[:, None] * flow.X)
+        return weights, (G if which is None else G[which]) * flow.signs[:, None]
+
+    def slope(self, tau: float, state: np.ndarray) -> np.ndarray:
+        """Return dstate/dτ."""
+        u, _, f = self._outputs(state)
+        _, G = self._pull(f, self.flow.clock.log_weight + tau)
+        if self.walls:
+            who, _, basis, _ = self._sliding
+            G[who] = _without(basis, G[who, :, None])[:, :, 0]
+        along, change = (u * G).sum(axis=1), np.empty_like(state)
+        change[: u.size] = (G - along[:, None] * u).ravel()
+        change[u.size :] = along
+        return change
+
+    def jacobian(self, tau: float, state: np.ndarray) -> np.ndarray:
+        """Return the derivative of `slope` in the state."""
+        flow, on = self.flow, self.on
+        u, squares, f = self._outputs(state)
+        weights, G = self._pull(f, flow.clock.log_weight + tau)
+        (h, D), X, z = u.shape, flow.X, flow.y * f
+        curve = (flow.loss.log_slope(z + 1e-5) - flow.loss.log_slope(z - 1e-5)) / 2e-5
+        acting = (flow.signs * squares)[:, None] * on
+        by_u = (acting.T[:, :, None] * X[:, None, :]).reshape(len(X), h * D)
+        by_rho = 2 * (acting * (u @ X.T)).T  # these two: ∂f
+        through_f = (flow.signs[:, None] * on * (weights * curve * flow.y))[:, :, None] * X
+        dG = np.einsum("jid,ik->jdk", through_f, np.hstack([by_u, by_rho]), optimize=True)
+        who, _, basis, _ = self._sliding
+        dG[who], G[who] = _without(basis, dG[who]), _without(basis, G[who, :, None])[:, :, 0]
+        j, own = np.arange(h), np.arange(h * D).reshape(h, D)
+        dalong = np.einsum("jd,jdk->jk", u, dG)
+        dalong[j[:, None], own] += G
+        du = dG - u[:, :, None] * dalong[:, None, :]
+        # Advanced indices that are apart come first: these are blocks (neuron, coordinate of u, of G).
+        du[j[:, None], :, own] -= (u * G).sum(axis=1)[:, None, None] * np.eye(D)
+        return np.vstack([du.reshape(h * D, -1), dalong])
+
+    def look(self, state: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return how far each datum is beyond its wall, as a cosine, and max |f| of the two classes.
+
+        Where a neuron slides on the wall, how far the datum's share is beyond [0, 1].
+        """
+        u, _, f = self._outputs(state)
+        cosine, size = u @ self.flow.X.T / self.flow.norms, np.abs(f)
+        beyond = np.where(self.on, -cosine, cosine)
+        if self.walls:
+            who, data, _, inverse = self._sliding
+            weights, G = self._pull(f, 0.0)
+            shares = -(inverse @ G[who, :, None])[:, :, 0] / (self.flow.signs[who, None] * weights[data])
+            row, column = np.nonzero(data >= 0)
+            out = np.maximum(-shares, shares - 1)[row, column]
+            beyond[who[row], data[row, column]] = np.where(np.isfinite(out), out, 1.0)  # no weight is left
+        return beyond, np.array([size.max(initial=0.0, where=of) for of in self.flow.classes])
+
+    def flipped(self, changed: np.ndarray) -> "Piece":
+        """Return the piece in which these data have changed sides, and no neuron slides."""
+        return Piece(self.flow, self.on ^ changed)
+
+    def after(self, state: np.ndarray, changed: np.ndarray) -> tuple[np.ndarray, "Piece"]:
+        """Return state and piece after an event: data that met their walls, or whose share left [0, 1].
+
+        Those who lie on walls to rounding are put exactly there.
+        """
+        on, walls, state = self.on.copy(), dict(self.walls), state.copy()
+        u, _, f = self._outputs(state)
+        weights, _ = self._pull(f, 0.0)
+        for j in np.flatnonzero(changed.any(axis=1)).tolist():
+            sliding = np.zeros(len(weights), bool)
+            sliding[walls.pop(j, [])] = True
+            met = changed[j] & ~sliding
+            on[j] ^= met & ~self.flow.attracting[j]  # a wall that repels is crossed
+            held = np.flatnonzero(sliding | (met & self.flow.attracting[j]))
+            if not len(held):
+                continue
+            before = on[j, held].copy(), sliding[held]
+            shares = self._shares(on[j], held, weights)
+            on[j, held], stays = shares == 1, (shares > 0) & (shares < 1)
+            if (on[j, held] == before[0]).all() and (stays == before[1]).all():  # but for rounding
+                on[j, held], stays = before[0] ^ changed[j, held], before[1] & ~changed[j, held]
+            if stays.any():
+                walls[j] = held[stays]
+            rows = _orthonormal(self.flow.X[held])
+            u[j] -= (rows @ u[j]) @ rows
+            u[j] /= np.linalg.norm(u[j])
+        return state, Piece(self.flow, on, walls)
+
+    def _shares(self, on: np.ndarray, held: np.ndarray, weights: np.ndarray) -> np.ndarray:
+        """Return the shares of the data on whose walls a neuron lies: those of the shortest pull."""
+        rest = on.copy()
+        rest[held] = False
+        pull, push = (rest * weights) @ self.flow.X, weights[held, None] * self.flow.X[held]
+        unit = np.abs(push).max() or 1.0
+        shares = lsq_linear(push.T / unit, -pull / unit, (0, 1), method="bvls").x
+        whole = np.round(shares)
+        return np.where(np.abs(shares - whole) < _WHOLE, whole, shares)
+
+
+def _orthonormal(rows: np.ndarray) -> np.ndarray:
+    """Return an orthonormal basis of what the rows span."""
+    _, sizes, basis = np.linalg.svd(rows / np.linalg.norm(rows, axis=1, keepdims=True), full_matrices=False)
+    return np.asarray(basis[sizes > 1e-10])
+
+
+def _without(basis: np.ndarray, columns: np.ndarray) -> np.ndarray:
+    """Take from columns, one block for each neuron, what lies in the span of its walls."""
+    return np.asarray(columns - basis.swapaxes(1, 2) @ (basis @ columns))

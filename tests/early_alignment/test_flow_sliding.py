@@ -1,0 +1,98 @@
+"""Flow of data that are not separable: neurons slide along walls, which descent crosses to and fro."""
+
+import numpy as np
+import pytest
+
+from firstlight import early_alignment as ea
+from firstlight.early_alignment.experiment.equations import Equations
+from firstlight.early_alignment.experiment.flow import integrate
+from firstlight.early_alignment.experiment.log_time import Clock
+from firstlight.early_alignment.experiment.pieces import Piece
+from firstlight.maths.losses import margin_loss
+
+
+def problem(n, d, h, rng):
+    return rng.normal(size=(n, d)), rng.choice([-1, 1], n), rng.normal(size=(h, d)), rng.choice([-1, 1], h)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_descent_with_small_steps_comes_to_the_flow(seed):
+    rng = np.random.default_rng(seed)
+    X, y, W, s = problem(*(int(rng.integers(*ends)) for ends in ((4, 25), (2, 6), (2, 10))), rng)
+    scale = float(rng.uniform(-6, -1))
+    run = ea.flow(X, y, W, s, scale, until=3.0, observations=[0.0, 1.0, 2.0, 3.0])
+    assert bool(run.converged)
+    first, errors = np.exp(scale) * W, []
+    for step in (2e-3, 5e-4):
+        slow = ea.descent(
+            X, y, first, s * np.linalg.norm(first, axis=1), step_size=len(y) * step,
+            observations=[round(t / step) for t in run.time.values],
+        )  # fmt: skip
+        errors.append(float(np.abs(slow.log_loss.values + np.log(len(y)) - run.log_loss.values).max()))
+    # Euler's error is of first order: a quarter, 1e-3 being the step times rates of order one.
+    assert errors[1] < min(0.4 * errors[0], 2e-3)
+
+
+def test_many_walls_do_not_hold_it_up():
+    """Thirty random labels: neurons slide on up to five walls at a time, for most of the way."""
+    X, y, W, s = problem(30, 6, 20, np.random.default_rng(1))
+    run = ea.flow(X, y, W, s, -8.0, until=5.0, observations=[0.0, 2.5, 5.0])
+    assert bool(run.converged)
+    assert run.evaluations < 30_000  # some ten for each event; walls of a width had spent 40 000 at t = 1.3
+    assert (np.diff(run.loss) < 0).all()
+    assert run.t1 == np.inf
+
+
+def test_kinks_walked_over_until_they_hold_it_up(monkeypatch):
+    """Where there are many pairs, steps go over the walls, until one that slides makes them very short."""
+    X, y, W, s = problem(12, 3, 6, np.random.default_rng(3))
+    u = W / np.linalg.norm(W, axis=1, keepdims=True)
+    start = X, y, u, np.full(6, -3.0), s, [3.0]
+    pieces = integrate(*start)
+    monkeypatch.setattr("firstlight.early_alignment.experiment.flow._MANY", 1)
+    monkeypatch.setattr("firstlight.early_alignment.experiment.solver._PATIENCE", 500)
+    over = integrate(*start)
+    assert over.converged
+    assert over.evaluations > pieces.evaluations
+    assert (over.sliding, pieces.sliding) == (True, True)
+    # steps over walls have errors of some ten tolerances, 1e-9, each
+    np.testing.assert_allclose(over.directions, pieces.directions, atol=1e-5)
+    np.testing.assert_allclose(over.log_norms, pieces.log_norms, atol=1e-5)
+
+
+def sliding_piece(loss):
+    """Four neurons, the first on the walls of two data, which push it there from both sides."""
+    rng = np.random.default_rng(0)
+    X, y, u = rng.normal(size=(6, 4)), np.array([1.0, 1, 1, -1, -1, 1]), rng.normal(size=(4, 4))
+    u[0] -= np.linalg.pinv(X[:2]) @ (X[:2] @ u[0])
+    u /= np.linalg.norm(u, axis=1, keepdims=True)
+    flow = Equations(X, y, np.array([-1.0, 1, -1, 1]), margin_loss(loss), Clock.of(X, 0.0, "sum", None))
+    state = np.concatenate([u.ravel(), 0.3 * rng.normal(size=4)])
+    on = u @ X.T > 0
+    on[0, :2] = False
+    return Piece(flow, on, {0: np.array([0, 1])}), state
+
+
+@pytest.mark.parametrize("loss", ["exp", "logistic"])
+def test_the_jacobian_against_differences(loss):
+    piece, state = sliding_piece(loss)
+    step = 1e-6
+    differences = [
+        (piece.slope(0.7, state + step * e) - piece.slope(0.7, state - step * e)) / (2 * step)
+        for e in np.eye(len(state))
+    ]
+    # rounding 1e-16 / 1e-6 and third derivatives times 1e-12, of rates of order 10
+    np.testing.assert_allclose(piece.jacobian(0.7, state), np.transpose(differences), rtol=1e-6, atol=1e-7)
+
+
+def test_a_sliding_neuron_stays_on_its_walls_by_the_shares_that_are_told():
+    piece, state = sliding_piece("exp")
+    X, y, u = piece.flow.X, piece.flow.y, state[:16].reshape(4, 4)
+    f = (piece.flow.signs * np.exp(2 * state[16:])) @ np.maximum(u @ X.T, 0)
+    pulls = -np.exp(piece.flow.clock.log_weight) * (y * np.exp(-y * f))[:, None] * X
+    pulls -= np.outer(pulls @ u[0], u[0])
+    motion = piece.slope(0.0, state)[:4]
+    assert np.abs(X[:2] @ motion).max() < 1e-13
+    shares = np.linalg.lstsq(pulls[:2].T, motion - piece.on[0] @ pulls, rcond=None)[0]
+    np.testing.assert_allclose((piece.on[0] @ pulls) + shares @ pulls[:2], motion, atol=1e-13)
+    np.testing.assert_allclose(piece.look(state)[0][0, :2], np.maximum(-shares, shares - 1), rtol=1e-9)
