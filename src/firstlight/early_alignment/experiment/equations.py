@@ -38,9 +38,14 @@ class Equations:
     clock: Clock
 
     @cached_property
-    def norms(self) -> np.ndarray:
-        """Lengths of the data."""
-        return np.linalg.norm(self.X, axis=1)
+    def units(self) -> np.ndarray:
+        """Data of length one."""
+        return np.asarray(self.X / np.linalg.norm(self.X, axis=1, keepdims=True))
+
+    @cached_property
+    def signed(self) -> np.ndarray:
+        """Data times labels."""
+        return np.asarray(self.y[:, None] * self.X)
 
     @cached_property
     def attracting(self) -> np.ndarray:

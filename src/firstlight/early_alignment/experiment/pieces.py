@@ -59,13 +59,14 @@ class Piece(System):
         return cls(flow, flow.split(state)[0] @ flow.X.T > 0)
 
     @cached_property
-    def _acting(self) -> tuple[np.ndarray, np.ndarray | None, np.ndarray | None]:
-        """Patterns that occur, who has which, and the sums over those who share one; None if most differ."""
-        patterns, which = np.unique(self.on, axis=0, return_inverse=True)
+    def _groups(self) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
+        """Patterns times signs that occur, who has which, and their sums; None if most are alone."""
+        acting = self.flow.signs[:, None] * self.on
+        patterns, which = np.unique(acting, axis=0, return_inverse=True)
+        if 4 * len(patterns) > len(acting):
+            return acting, np.arange(len(acting)), None
         which = which.reshape(-1)
-        if 4 * len(patterns) > len(self.on):
-            return self.on.astype(float), None, None
-        return patterns.astype(float), which, (which == np.arange(len(patterns))[:, None]) * 1.0
+        return patterns, which, (which == np.arange(len(patterns))[:, None]) * 1.0
 
     @cached_property
     def _sliding(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
@@ -79,29 +80,28 @@ class Piece(System):
             basis[k, : len(rows)], inverse[k, : len(on)] = rows, np.linalg.pinv(self.flow.X[on].T)
         return np.array(list(self.walls), dtype=int), data, basis, inverse
 
-    def _outputs(self, state: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return u, ‖w‖² and f."""
-        flow, (patterns, _, sums) = self.flow, self._acting
-        u, squares = flow.split(state)
-        flux = (flow.signs * squares)[:, None] * u
-        f = (patterns * ((flux if sums is None else sums @ flux) @ flow.X.T)).sum(axis=0)
-        return u, squares, f
+    def _margins(self, state: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return u, ‖w‖² and z = y f."""
+        patterns, _, sums = self._groups
+        u, squares = self.flow.split(state)
+        rows = squares[:, None] * u if sums is None else (sums * squares) @ u
+        return u, squares, np.add.reduce(patterns * (rows @ self.flow.signed.T))
 
-    def _pull(self, f: np.ndarray, log_unit: float) -> tuple[np.ndarray, np.ndarray]:
-        """Return the data's weights in that unit, and s G of the data that are on."""
-        flow, (patterns, which, _) = self.flow, self._acting
-        weights = flow.y * np.exp(np.minimum(flow.loss.log_slope(flow.y * f) + log_unit, EXPONENT))
-        G = patterns @ (weights[:, None] * flow.X)
-        return weights, (G if which is None else G[which]) * flow.signs[:, None]
+    def _pull(self, z: np.ndarray, log_unit: float) -> tuple[np.ndarray, np.ndarray]:
+        """Return the slopes of the data's losses in that unit, and s G of the data that are on."""
+        patterns, which, sums = self._groups
+        slopes = np.exp(np.minimum(self.flow.loss.log_slope(z) + log_unit, EXPONENT))
+        G = (patterns * slopes) @ self.flow.signed
+        return slopes, G if sums is None else G.take(which, axis=0)
 
     def slope(self, tau: float, state: np.ndarray) -> np.ndarray:
         """Return dstate/dτ."""
-        u, _, f = self._outputs(state)
-        _, G = self._pull(f, self.flow.clock.log_weight + tau)
+        u, _, z = self._margins(state)
+        _, G = self._pull(z, self.flow.clock.log_weight + tau)
         if self.walls:
             who, _, basis, _ = self._sliding
             G[who] = _without(basis, G[who, :, None])[:, :, 0]
-        along, change = (u * G).sum(axis=1), np.empty_like(state)
+        along, change = np.vecdot(u, G), np.empty_like(state)
         change[: u.size] = (G - along[:, None] * u).ravel()
         change[u.size :] = along
         return change
@@ -109,14 +109,14 @@ class Piece(System):
     def jacobian(self, tau: float, state: np.ndarray) -> np.ndarray:
         """Return the derivative of `slope` in the state."""
         flow, on = self.flow, self.on
-        u, squares, f = self._outputs(state)
-        weights, G = self._pull(f, flow.clock.log_weight + tau)
-        (h, D), X, z = u.shape, flow.X, flow.y * f
+        u, squares, z = self._margins(state)
+        slopes, G = self._pull(z, flow.clock.log_weight + tau)
+        (h, D), X = u.shape, flow.X
         curve = (flow.loss.log_slope(z + 1e-5) - flow.loss.log_slope(z - 1e-5)) / 2e-5
         acting = (flow.signs * squares)[:, None] * on
         by_u = (acting.T[:, :, None] * X[:, None, :]).reshape(len(X), h * D)
         by_rho = 2 * (acting * (u @ X.T)).T  # these two: ∂f
-        through_f = (flow.signs[:, None] * on * (weights * curve * flow.y))[:, :, None] * X
+        through_f = (flow.signs[:, None] * on * (slopes * curve))[:, :, None] * X
         dG = np.einsum("jid,ik->jdk", through_f, np.hstack([by_u, by_rho]), optimize=True)
         who, _, basis, _ = self._sliding
         dG[who], G[who] = _without(basis, dG[who]), _without(basis, G[who, :, None])[:, :, 0]
@@ -133,13 +133,14 @@ class Piece(System):
 
         Where a neuron slides on the wall, how far the datum's share is beyond [0, 1].
         """
-        u, _, f = self._outputs(state)
-        cosine, size = u @ self.flow.X.T / self.flow.norms, np.abs(f)
+        u, _, z = self._margins(state)
+        cosine, size = u @ self.flow.units.T, np.abs(z)
         beyond = np.where(self.on, -cosine, cosine)
         if self.walls:
             who, data, _, inverse = self._sliding
-            weights, G = self._pull(f, 0.0)
-            shares = -(inverse @ G[who, :, None])[:, :, 0] / (self.flow.signs[who, None] * weights[data])
+            slopes, G = self._pull(z, 0.0)
+            push = self.flow.signs[who, None] * (self.flow.y * slopes)[data]
+            shares = -(inverse @ G[who, :, None])[:, :, 0] / push
             row, column = np.nonzero(data >= 0)
             out = np.maximum(-shares, shares - 1)[row, column]
             beyond[who[row], data[row, column]] = np.where(np.isfinite(out), out, 1.0)  # no weight is left
@@ -155,8 +156,8 @@ class Piece(System):
         Those who lie on walls to rounding are put exactly there.
         """
         on, walls, state = self.on.copy(), dict(self.walls), state.copy()
-        u, _, f = self._outputs(state)
-        weights, _ = self._pull(f, 0.0)
+        u, _, z = self._margins(state)
+        weights = self.flow.y * self._pull(z, 0.0)[0]
         for j in np.flatnonzero(changed.any(axis=1)).tolist():
             sliding = np.zeros(len(weights), bool)
             sliding[walls.pop(j, [])] = True

@@ -203,11 +203,10 @@ class _Watch:
         low, end, state, system = float(solver.t_old), float(solver.t), solver.y, self.system
         beyond, outputs = system.look(state)
         changed, high = beyond > (_BEYOND if cut else 0.0), end
-        if cut and beyond.size:  # a datum may go beyond its wall and come back within the step
+        if cut and self._may_return(solver, beyond):  # beyond its wall and back within the step
             middle = 0.5 * (low + end)
-            if (system.look(_middle(solver))[0] > _BEYOND).any():  # to be seen closer
-                midway = system.look(solver.dense_output()(middle))[0] > _BEYOND
-                changed, high = (midway, middle) if midway.any() else (changed, end)
+            midway = system.look(solver.dense_output()(middle))[0] > _BEYOND
+            changed, high = (midway, middle) if midway.any() else (changed, end)
         flipped = changed.any()
         if flipped and cut:
             dense = solver.dense_output()
@@ -223,16 +222,19 @@ class _Watch:
             self.risen[c] = _root(above, low, end)
         return end, state
 
+    def _may_return(self, solver: OdeSolver, beyond: np.ndarray) -> bool:
+        """Tell whether a datum may be beyond its wall in the middle of a step, judged by its slopes."""
+        if not beyond.size or isinstance(solver, BDF):
+            return bool(beyond.size)
+        step = solver.t - solver.t_old
+        bend = step / 8 * (solver.K[0] - solver.f)  # from the line between the ends to the middle
+        if not self.system.slides and float(beyond.max()) < -2 * np.linalg.norm(bend):
+            return False
+        middle = 0.5 * (solver.y_old + solver.y) + bend
+        return bool((self.system.look(middle)[0] > _BEYOND).any())
+
     def last_flip(self) -> float:
         return -np.inf if self._flip is None else _first_time(self._flip[2], *self._flip[:2])
-
-
-def _middle(solver: OdeSolver) -> np.ndarray:
-    """Return the state in the middle of the last step; of an explicit one from its ends and their slopes."""
-    step = solver.t - solver.t_old
-    if isinstance(solver, BDF):
-        return np.asarray(solver.dense_output()(solver.t_old + 0.5 * step))
-    return np.asarray(0.5 * (solver.y_old + solver.y) + step / 8 * (solver.K[0] - solver.f))
 
 
 def _first_event(
