@@ -144,7 +144,7 @@ def late_flow(name: str, X: np.ndarray, y: np.ndarray, h: int) -> Row:
 
 
 def sliding_flow() -> Row:
-    """Flow on random labels, where neurons slide along walls, to t = 5; the floor is what the issue allows."""
+    """Flow on random labels, where neurons slide along walls, to t = 5; the floor is what it may take."""
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(30, 6)), rng.choice([-1, 1], 30)
     W, s = rng.normal(size=(20, 6)), rng.choice([-1, 1], 20)

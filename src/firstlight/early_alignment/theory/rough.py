@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 
 from firstlight.data.separable import two_classes
 from firstlight.early_alignment.theory.align import align, unit_rows
-from firstlight.maths.checks import check_neurons, check_number
+from firstlight.maths.checks import as_numbers, check_neurons, check_number
 from firstlight.maths.losses import gain
 
 _MANY = (
@@ -93,9 +93,11 @@ def directions_at(
     X, y = two_classes(X, y)
     W, s = check_neurons(directions, signs, X.shape[1])
     tolerance = check_number("tolerance", tolerance, low=1e-4, high=0.1)
-    at = np.asarray(times, dtype=float)
-    if at.ndim != 1 or not len(at) or not (at[0] >= 0 and np.isfinite(at).all() and (np.diff(at) >= 0).all()):
-        raise ValueError(f"times = {times!r}: must be a list of numbers that increase, from 0 on")
+    at = as_numbers(times)
+    if at is None or at.ndim != 1 or not len(at) or not (at[0] >= 0 and np.isfinite(at).all()):
+        raise ValueError(f"times = {times!r}: must be a list of finite numbers, at least 0")
+    if (np.diff(at) < 0).any():
+        raise ValueError(f"times = {times!r}: must increase")
     walk = _Steps(X, y, unit_rows(W), s, at * gain(loss, reduction, len(y)), tolerance)
     for _ in range(_MOST + len(at) if len(y) >= _MANY else 0):
         if len(walk.live):
