@@ -6,6 +6,7 @@ takes a case and returns "" or what went wrong; `limits` begins the allowance of
 
 import argparse
 import faulthandler
+import functools
 import json
 import multiprocessing
 import resource
@@ -13,9 +14,13 @@ import signal
 import sys
 import tempfile
 import time
+import warnings
+import zlib
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
+
+import numpy as np
 
 from firstlight import __version__
 
@@ -24,6 +29,7 @@ PATIENCE = 1800.0  # s without an answer, whatever the machine does beside it: a
 _GIGABYTE = 1 << 30
 
 Work = Callable[[list], str]
+Kinds = dict[str, tuple[Callable[[np.random.Generator, Path], str], int]]  # what is tried, how often a case
 
 
 class Outcome(NamedTuple):
@@ -81,9 +87,10 @@ class Child:
         other.close()
 
     def __call__(self, case: list) -> Outcome:
-        """Run a case. One that dies gets time to compile what nobody has compiled yet, and is run again."""
+        """Run a case. One that dies while it compiles gets time to do so, and is run again."""
         result = self._once(case)
-        if result.failure.startswith("died") and not self._once(case, 6 * SECONDS).failure.startswith("died"):
+        if result.failure.startswith("died") and "/numba/" in result.failure:
+            self._once(case, 6 * SECONDS)
             return self._once(case)
         return result
 
@@ -100,7 +107,7 @@ class Child:
             self.process.join()
             code = self.process.exitcode
             self.process = None
-            where = self.trace.read_text().replace("\n", " ")[-1500:] if code == -signal.SIGXCPU else ""
+            where = self.trace.read_text().replace("\n", " ")[:1500] if code == -signal.SIGXCPU else ""
             return Outcome(case, f"died: {signal.Signals(-code).name if code < 0 else code} {where}", SECONDS)
         if large:
             self.stop()
@@ -175,6 +182,26 @@ def campaign(
         known |= {name: {**row, "script": script, "version": __version__} for name, row in result.items()}
         options.save.write_text(json.dumps(known, indent=1, sort_keys=True) + "\n")
     return int(any(row["failures"] for row in result.values()))
+
+
+def _try(kinds: Kinds, case: list) -> str:
+    """Do all tries of one kind and seed, in a folder of their own; warnings are failures."""
+    kind, seed = case
+    rng = np.random.default_rng([seed, zlib.crc32(kind.encode())])
+    with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
+        warnings.simplefilter("error")
+        return kinds[kind][0](rng, Path(folder))
+
+
+def campaign_by_kind(about: str, kinds: Kinds) -> int:
+    """Read the command line, and run every kind with one seed after another."""
+    parser = arguments(about, 1000)
+    parser.add_argument("--only", choices=list(kinds), help="one kind")
+    options = parser.parse_args()
+    seeds = range(options.first, options.first + options.count)
+    cases = ([kind, seed] for seed in seeds for kind in kinds if options.only in (None, kind))
+    tries = {kind: count for kind, (_, count) in kinds.items()}
+    return campaign(functools.partial(_try, kinds), cases, options, tries)
 
 
 if __name__ == "__main__":

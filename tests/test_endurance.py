@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 import endurance
+import hostile
 import numpy as np
 import pytest
 import random_arguments
@@ -84,6 +85,16 @@ def test_a_child_that_dies_or_never_ends_is_told_and_replaced():
         assert child._once(["answers"]).failure == ""
     finally:
         child.stop()
+
+
+@pytest.mark.parametrize("kind", hostile.KINDS)
+def test_hostile_input_is_read_or_refused(kind):
+    assert endurance._try(hostile.KINDS, [kind, 10_000]) == ""
+
+
+def test_a_study_that_is_neither_read_nor_refused_is_found(monkeypatch):
+    monkeypatch.setattr(hostile, "read_study", {}.__getitem__)
+    assert endurance._try(hostile.KINDS, ["studies", 0]).startswith("KeyError")
 
 
 class Direct:

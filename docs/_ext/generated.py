@@ -202,11 +202,14 @@ PROMISES = {
     "one_step": "a random problem ends in numbers with a flag, or in a refusal that names a field",
     "early_alignment": "the same", "phase_transition": "the same", "unseen_classes": "the same",
     "expressions": "a mangled formula is read or refused", "files": "a mangled file is read or refused",
+    "studies": "a mangled study in TOML is read or refused",
     "bits": "a flipped bit in a store never gives another value",
     "kills": "a run that is killed resumes to the same bits",
     "disk": "a run whose disk is full says so and resumes to the same bits",
     "drivers": "of drivers on one store one writes, and the bits are the same",
     "clocks": "a clock that jumps by days changes no bit",
+    "clusters": "a run whose Dask scheduler, workers or driver are killed resumes to the same bits",
+    "visitors": "the laboratory answers every one of sixteen readers at once, and its memory stays",
     "fetches": "fetches at once, cut off, corrupted or killed leave a whole set or none",
 }  # fmt: skip
 
