@@ -13,7 +13,7 @@ from rich.table import Table
 
 from benchmarks._table import rounded, write
 
-APART = {"__main__", "_costs", "_table", "peers", "scale"}  # not rows of `make bench`
+APART = {"__main__", "_cluster", "_costs", "_table", "peers", "scale", "workers"}  # not rows of `make bench`
 COMPARE = {"<=": operator.le, ">=": operator.ge}
 
 

@@ -5,6 +5,7 @@ exponent is the slope of log cost against log size over the three largest sizes.
 """
 
 import argparse
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -14,11 +15,16 @@ from pathlib import Path
 
 import numpy as np
 
+from benchmarks._cluster import Slow
+from benchmarks._cluster import study as naps
 from benchmarks._table import rounded, write
 from benchmarks.study import peak_megabytes
 from firstlight import phase_transition
 from firstlight.measure.retrieval import recall_at_k
 from firstlight.one_step import Problem
+from firstlight.study.engines import Serial
+from firstlight.study.run import advance
+from firstlight.study.store import Store
 
 
 def one_step_trial(n: int) -> Callable[[], object]:
@@ -38,6 +44,11 @@ def network_free(n: int) -> Callable[[], object]:
 
 def descent(d: int) -> Callable[[], object]:
     problem = phase_transition.Problem(dimension=d, samples_per_dimension=2.0, steps=20, spectrum=False)
+    return lambda: problem.simulate(0)
+
+
+def long_descent(d: int) -> Callable[[], object]:
+    problem = phase_transition.Problem(dimension=d, samples_per_dimension=1000 / d, steps=20, spectrum=False)
     return lambda: problem.simulate(0)
 
 
@@ -66,14 +77,44 @@ def store(records: int) -> Callable[[], object]:
     return job
 
 
+def sweep(points: int) -> Callable[[], object]:
+    """Compute tiny trials in this process; nothing is read back."""
+
+    def job() -> None:
+        with tempfile.TemporaryDirectory() as folder, Store(f"{folder}/s.sqlite", write=True) as opened:
+            advance(naps(points), opened, Serial())
+
+    return job
+
+
+def cluster_sweep(points: int) -> Callable[[], object]:
+    """Send tiny trials to two workers; time and memory are the driver's."""
+    folder = tempfile.mkdtemp()
+    slow = Slow(2, 0.0, folder)
+    machine = slow.engine()
+
+    def job() -> None:
+        with slow, Store(f"{folder}/s.sqlite", write=True) as opened:
+            advance(naps(points), opened, machine)
+            for part in ("scheduler", "worker"):
+                print(f"{part}: {1e3 * slow.seconds(part) / points:.3g} ms of CPU a record", file=sys.stderr)
+            print(f"{slow.moved() / points / 1e3:.3g} kB a record", file=sys.stderr)
+        shutil.rmtree(folder)
+
+    return job
+
+
 JOBS: dict[str, tuple[Callable[[int], Callable[[], object]], str, list[int]]] = {
     "one_step trial": (one_step_trial, "n = k = m", [250, 500, 1000, 2000, 4000]),
     "one_step deterministic": (one_step_prediction, "n = k = m", [250, 500, 1000, 2000]),
     "one_step network-free": (network_free, "n = k = m", [1000, 10_000, 100_000]),
     "descent, 20 steps": (descent, "dimension", [500, 1000, 2000, 4000, 8000]),
+    "descent, 20 steps, 1000 samples": (long_descent, "dimension", [12_500, 25_000, 50_000, 100_000]),
     "DMFT, 8192 samples": (dmft, "steps", [32, 64, 128, 256, 512]),
     "Recall@1, 100 columns": (recall, "rows", [2000, 4000, 8000, 16_000, 32_000]),
     "store: write and read": (store, "records", [10_000, 100_000, 1_000_000]),
+    "sweep of tiny trials": (sweep, "points", [1000, 10_000, 100_000]),
+    "sweep of tiny trials, Dask": (cluster_sweep, "points", [1000, 3000, 10_000]),
 }
 
 
@@ -96,7 +137,7 @@ def grow(name: str) -> dict[str, object]:
     seconds, memory = [], []
     for size in sizes:
         line = [sys.executable, "-m", "benchmarks.scale", "--measure", name, str(size)]
-        said = subprocess.run(line, capture_output=True, text=True, check=True).stdout
+        said = subprocess.run(line, stdout=subprocess.PIPE, text=True, check=True).stdout
         spent, peak = map(float, said.split("\n")[-2].split())
         print(f"{name}, {unit} = {size}: {spent:.3g} s, {peak:.0f} MB", flush=True)
         seconds.append(spent)

@@ -28,7 +28,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from endurance import campaign_by_kind
+from endurance import PATIENCE, campaign_by_kind
 
 from firstlight.data import ImagesNotFetched, cache, fetch
 from firstlight.data.cache import FetchFailed
@@ -208,7 +208,7 @@ def _drive(path: Path, address: str) -> None:
     """Run on a cluster; 3 if it was said to be gone, or not to be there."""
     _quiet()
     try:
-        run(LONG, path, cluster=address)
+        run(SHORT, path, cluster=address)
     except (RuntimeError, ValueError) as error:
         sys.exit(3 if "cluster" in str(error) else 4)
 
@@ -231,14 +231,14 @@ def clusters(rng: Rng, folder: Path) -> str:
         if victims == parts[:2]:
             parts.append(_child(_worker, address))
             parts[-1].start()
-        parts[2].join(120)
+        parts[2].join(PATIENCE)
         codes.append(parts[2].exitcode)
         for process in (scheduler, *parts):
             process.kill()
             process.join()
         if codes[-1] not in (0, 3, -signal.SIGKILL):
             return f"the driver ends so: {codes}"
-    return _resumed(path)
+    return _resumed(path, SHORT)
 
 
 def _known(seed: int, slow: float) -> None:

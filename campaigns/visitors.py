@@ -21,7 +21,7 @@ from urllib.parse import quote
 
 import numpy as np
 import psutil
-from endurance import campaign_by_kind
+from endurance import PATIENCE, campaign_by_kind
 
 sys.path.append(str(Path(__file__).parents[1] / "tests" / "explore"))
 from conftest import Server
@@ -127,6 +127,7 @@ def visitors(rng: Rng, folder: Path) -> str:
     """Let all readers in, twice: the first round loads and remembers, the second must not grow."""
     hard = resource.getrlimit(resource.RLIMIT_CPU)[1]
     resource.setrlimit(resource.RLIMIT_CPU, (hard, hard))  # the server would inherit what one call may take
+    Server.patience = PATIENCE
     server = Server(str(folder / "study.sqlite"))
     try:
         names = [one["name"] for one in server.json("/api/theories")["theories"]]

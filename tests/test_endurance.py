@@ -133,6 +133,12 @@ def test_a_log_is_gone_on_from(tmp_path, capsys, monkeypatch):
         (lambda: PlaneProblem(points=[(0.0, 1.0, -1)]), "points = .*at least two"),
         (lambda: unseen_classes.NormProblem(mean=1e200), "mean = 1e"),
         (
+            lambda: unseen_classes.GradientProblem(activation="erf", train_norm=1e3, dimension=40).simulate(
+                1029
+            ),
+            "train_norm = 1000.0: every neuron is flat",
+        ),
+        (
             lambda: images(0.5, 4, "0,1", images="digits").predict(method="asymptotic"),
             "method = 'asymptotic': needs identity-plus-spikes",
         ),

@@ -16,6 +16,8 @@ import pytest
 class Server:
     """A running `firstlight explore`."""
 
+    patience = 120.0  # seconds without a byte
+
     def __init__(self, store: str) -> None:
         self.store = store
         command = [sys.executable, "-c", "from firstlight.cli import main; main()", "explore", "--no-browser"]
@@ -34,7 +36,7 @@ class Server:
         self, path: str, method: str = "GET", body: bytes | None = None, **headers: str
     ) -> tuple[int, bytes]:
         """Return status and body of one request."""
-        line = http.client.HTTPConnection("127.0.0.1", self.port, timeout=120)
+        line = http.client.HTTPConnection("127.0.0.1", self.port, timeout=self.patience)
         try:
             line.request(
                 method, path, body, {name.replace("_", "-"): value for name, value in headers.items()}

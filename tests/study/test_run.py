@@ -20,6 +20,7 @@ from tiny import COUNT_THREADS, Tiny
 from firstlight import demo
 from firstlight.maths.rng import stream
 from firstlight.show.summary import summarise, table, verdict
+from firstlight.study import schedule
 from firstlight.study.collect import collect, failures
 from firstlight.study.engines import Cluster, Local, Serial, engine
 from firstlight.study.record import address
@@ -68,6 +69,21 @@ def test_what_is_there_is_kept_and_more_trials_extend(path):
     assert (more.computed, more.kept) == (12, STUDY.records)
     wider = advanced(replace(STUDY, axes={**STUDY.axes, "samples": [10, 100, 50]}), path)
     assert wider.computed == 3 * 4
+
+
+def test_a_long_sweep_remembers_only_what_is_on_its_way(path, monkeypatch):
+    monkeypatch.setattr(schedule, "_BATCH", 8)
+    twice = {"one": Arm("simulate"), "two": Arm("simulate")}  # the same records
+    study = replace(STUDY, axes={"rate": [1.0 + i for i in range(60)]}, arms=twice, trials=1)
+    done = Outcome()
+    with Store(path, write=True) as store:
+        plan = schedule.Schedule(study, store, Serial(), done, lambda task, outcome: None)
+        todo = plan._missing(study.points())
+        for task in todo:
+            plan._launch(task)
+            plan._store(list(plan.flying))
+            assert len(todo.gi_frame.f_locals["claimed"]) <= 8
+    assert (done.computed, done.kept) == (60, 60)
 
 
 def test_another_version_does_not_mix(path, monkeypatch):

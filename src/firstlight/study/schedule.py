@@ -87,6 +87,7 @@ class Schedule:
     flying: "dict[Future[Record], Task]" = field(default_factory=dict)
     retried: deque[Task] = field(default_factory=deque)
     deaths: dict[bytes, int] = field(default_factory=dict)
+    settled: set[bytes] = field(default_factory=set)  # results since the store was last asked
 
     def run(self, points: Iterable[Point]) -> None:
         """Compute what the store lacks of these points."""
@@ -120,11 +121,16 @@ class Schedule:
         return True
 
     def _missing(self, points: Iterable[Point]) -> Iterator[Task]:
-        """Yield the tasks that have no result yet, each address once; failures are tried again."""
+        """Yield the tasks that have no result yet, each address once; failures are tried again.
+
+        What the store has need not be remembered: a sweep takes the same memory, however long it is.
+        """
         claimed: set[bytes] = set()
         source = tasks(self.study, points)
         while batch := list(islice(source, _BATCH)):
             finished = self.store.finished([task.address for task in batch])
+            claimed -= self.settled
+            self.settled.clear()
             for task in batch:
                 if finished.get(task.address) or task.address in claimed:
                     self.outcome.kept += 1
@@ -175,6 +181,7 @@ class Schedule:
     def _count(self, task: Task, record: Record) -> None:
         if record.ok:
             self.outcome.computed += 1
+            self.settled.add(task.address)
         else:
             self.outcome.failed += 1
             if len(self.outcome.messages) < 5:

@@ -119,6 +119,8 @@ class GradientProblem(ByValue):
         heads = network.second_layer
         spike = mean_slope(sigma) * np.outer(beta, network.head)
         left, size, right = np.linalg.svd(step)
+        if not size[0]:
+            raise ValueError(f"train_norm = {self.train_norm}: every neuron is flat there, the step is zero")
         return xr.Dataset(
             {
                 "operator_error": np.linalg.norm(step - spike, 2) / size[0],
