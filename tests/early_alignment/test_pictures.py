@@ -2,11 +2,14 @@
 
 import numpy as np
 import pytest
+from matplotlib.figure import Figure
 from PIL import Image
 from typer.testing import CliRunner
 
+import firstlight
 from firstlight.cli import app
-from firstlight.early_alignment import Problem
+from firstlight.data.separable import separable
+from firstlight.early_alignment import Problem, align
 from firstlight.early_alignment.figures import animate
 from firstlight.show.figures import figure
 from firstlight.study.registry import studies
@@ -78,3 +81,21 @@ def test_the_animation_by_command(tmp_path):
     for wrong, message in ((["toy.mp4"], "must end in .gif"), ([str(file), "--scale", "2"], "scale = 2")):
         with pytest.raises(ValueError, match=message):
             CliRunner().invoke(app, ["animate", *wrong], catch_exceptions=False)
+
+
+def test_a_comparison_along_a_dimension():
+    problem = Problem(samples=6, dimension=3, width=5, horizon=2.0)
+    comparison = firstlight.compare(problem, trials=2, rng=0)
+    ax = comparison.plot(Figure().subplots(), observable="cosine_plus")
+    assert ax.get_xlabel() == "time"
+    assert ax.lines[0].get_xdata().tolist() == comparison["time"].values.tolist()
+    np.testing.assert_allclose(ax.lines[0].get_ydata(), comparison.cosine_plus_predicted.mean("trial"))
+
+
+def test_neurons_arrive():
+    X, y = separable(10, 5, mu=0.2, rng=0)
+    rng = np.random.default_rng(1)
+    path = align(X, y, rng.normal(size=(12, 5)), rng.choice([-1, 1], size=12))
+    ax = path.plot(Figure().subplots())
+    arrived = sum(line.get_ydata()[-1] for line in ax.lines)
+    assert arrived == np.isfinite(np.minimum(path.entry_time, path.death_time)).sum() > 0

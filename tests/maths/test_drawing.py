@@ -6,8 +6,7 @@ import pytest
 from matplotlib.figure import Figure
 
 import firstlight
-from firstlight import early_alignment, one_step, phase_transition, unseen_classes
-from firstlight.data.separable import separable
+from firstlight import one_step, phase_transition, unseen_classes
 from firstlight.data.unseen import image_classes
 from firstlight.demo import Exponential
 
@@ -33,15 +32,6 @@ def test_a_comparison_of_numbers(ax):
     assert comparison.plot(observable="variance", ax=Figure().subplots()).get_ylabel() == "variance"
     with pytest.raises(ValueError, match="observable = 'mode': must be one of mean, variance"):
         comparison.plot(ax, observable="mode")
-
-
-def test_a_comparison_along_a_dimension(ax):
-    problem = early_alignment.Problem(samples=6, dimension=3, width=5, horizon=2.0)
-    comparison = firstlight.compare(problem, trials=2, rng=0)
-    comparison.plot(ax, observable="cosine_plus")
-    assert ax.get_xlabel() == "time"
-    assert ax.lines[0].get_xdata().tolist() == comparison["time"].values.tolist()
-    np.testing.assert_allclose(ax.lines[0].get_ydata(), comparison.cosine_plus_predicted.mean("trial"))
 
 
 def test_a_comparison_by_class_and_what_is_kept(ax):
@@ -73,15 +63,6 @@ def test_a_spectrum_and_a_path(ax):
     path = phase_transition.dmft(target, student, 3.0, 0.1, 2)
     drawn = path.plot(Figure().subplots())
     assert drawn.lines[1].get_ydata().tolist() == path.test_loss.tolist()
-
-
-def test_neurons_arrive(ax):
-    X, y = separable(10, 5, mu=0.2, rng=0)
-    rng = np.random.default_rng(1)
-    path = early_alignment.align(X, y, rng.normal(size=(12, 5)), rng.choice([-1, 1], size=12))
-    path.plot(ax)
-    arrived = sum(line.get_ydata()[-1] for line in ax.lines)
-    assert arrived == np.isfinite(np.minimum(path.entry_time, path.death_time)).sum() > 0
 
 
 def test_an_analysis(ax):
