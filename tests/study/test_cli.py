@@ -63,7 +63,7 @@ def test_a_study_from_first_to_last(study):
 def test_a_dry_run_writes_nothing(study):
     said = json.loads(call("run", study, "--dry-run", "--json").stdout)
     assert (said["points"], said["records"], said["missing"]) == (2, 8, 8)
-    assert "about" in call("run", study, "--dry-run").stdout
+    assert "about" in call("run", study, "--dry-run", "--workers", 0).stdout
     assert not Path("out").exists()
 
 
@@ -82,8 +82,8 @@ def test_missing_records_are_told(study):
 
 def test_a_billion_points(study):
     Path(study).write_text(TOML.replace("[1.0, 2.0]", "{ start = 1, stop = 2, num = 1000000000 }"))
-    assert "1000000000 points" in call("run", study, "--dry-run").stdout
-    refused = call("run", study, code=2)
+    assert "1000000000 points" in call("run", study, "--dry-run", "--workers", 0).stdout
+    refused = call("run", study, "--workers", 0, code=2)
     assert "--force" in refused.stderr
     assert len(refused.stderr.strip().splitlines()) == 1
 

@@ -11,7 +11,9 @@ import time
 import numpy as np
 import pytest
 from driver import LONG, call, command, environment, run_long
+from typer.testing import CliRunner
 
+from firstlight.cli.study import app
 from firstlight.study.run import dataset, run
 from firstlight.study.store import Store
 
@@ -36,6 +38,11 @@ def count(path):
         return 0
     finally:
         connection.close()
+
+
+def status(path):
+    """Return what `firstlight study status` prints, run in this process, which takes a second less."""
+    return CliRunner().invoke(app, ["status", "--store", str(path)]).stdout
 
 
 def wait_for(condition, seconds=60.0):
@@ -97,8 +104,7 @@ def test_a_killed_driver_takes_its_workers_along_and_resumes(tmp_path):
     assert done.returncode == 0, done.stderr
     assert "0 failed" in done.stdout
     assert count(path) == 22
-    status = call("status", "--store", path)
-    assert "integrity ok" in status.stdout
+    assert "integrity ok" in status(path)
 
 
 @pytest.mark.slow
@@ -134,7 +140,7 @@ def test_a_second_process_is_refused_while_the_first_writes(tmp_path):
         assert refused.returncode == 2
         assert f"process {os.getpid()}" in refused.stderr
         assert "tiny/other" in refused.stderr
-        assert "running" in call("status", "--store", path).stdout  # readable all the while
+        assert "running" in status(path)  # readable all the while
     assert call("run", study, "--store", path, "--workers", 0, "--wait", 0.1).returncode == 0
 
 
@@ -155,6 +161,6 @@ def test_a_killed_run_is_reported_as_such(tmp_path):
     with Store(path, write=True) as store:
         store.begin_run("tiny/long", "quick", "{}", "firstlight", 1)
         store._connection.execute("UPDATE runs SET process = 999999999")
-    assert "killed; run again to resume" in call("status", "--store", path).stdout
+    assert "killed; run again to resume" in status(path)
     with Store(path) as store:
         assert dataset(LONG, store)["status"].isin(["missing", "unplanned"]).all()
