@@ -37,8 +37,8 @@ def _trials(problem, seeds=SEEDS, **options):
 
 
 @cache
-def _exact(name):
-    return _trials(_problem(name), risk="population")
+def _exact(name, n=N, seeds=SEEDS):
+    return _trials(_problem(name, n), seeds, risk="population")
 
 
 @cache
@@ -126,7 +126,7 @@ def test_gap_shrinks_with_the_size(method):
     gaps = []
     for n in (100, 200, 400):
         problem = _problem("both", n)
-        test, _ = _trials(problem, 24, risk="population")
+        test, _ = _exact("both", n, 24)
         if method == "deterministic":
             predicted = [float(problem.predict(seed).test_error) for seed in range(24)]
         else:
