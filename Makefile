@@ -51,7 +51,8 @@ explore: $(VENV)/.core
 	$(BIN)/firstlight explore
 
 # One thread of BLAS a worker: two workers with two each wait for one another. `make test-cpus` has two threads.
-ONE := OPENBLAS_NUM_THREADS=1 NUMBA_NUM_THREADS=1
+# Bytecode is kept, whatever the environment says: tests start a hundred processes, which would all compile anew.
+ONE := OPENBLAS_NUM_THREADS=1 NUMBA_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE=
 test: $(VENV)/.dev
 	$(ONE) $(BIN)/python -m pytest --numprocesses 2 --dist worksteal
 

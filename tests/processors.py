@@ -94,6 +94,7 @@ def environment(name: str) -> dict[str, str]:
         "NUMBA_CPU_NAME": target,
         "NUMBA_CPU_FEATURES": "",
         "NUMBA_CACHE_DIR": str(ROOT / "out" / "processors" / name),
+        "PYTHONDONTWRITEBYTECODE": "",  # the second processor's run finds what the first has compiled
         "PART": str([*PROCESSORS].index(name)),
         "PYTHONPATH": os.pathsep.join(filter(None, [str(ROOT / "tests"), os.environ.get("PYTHONPATH")])),
     }
