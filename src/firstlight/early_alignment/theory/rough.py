@@ -16,9 +16,7 @@ from firstlight.early_alignment.theory.align import align, unit_rows
 from firstlight.maths.checks import as_numbers, check_neurons, check_number
 from firstlight.maths.losses import gain
 
-_MANY = (
-    200  # data from which on kinks are so many, and so small, that this is worth while, and its error known
-)
+_MANY = 200  # data from which on kinks are so many and so small that this is worth while, its error known
 _MOST = 40  # steps between outputs; a neuron that needs more slides along walls, and is walked exactly
 _SAFETY, _LEAST = 2.0, 0.5  # times the steps' errors, and at least so much of the tolerance, is what is told
 _FIRST, _LONGEST = 0.5, 1.5  # steps, in units of 1/‖c‖, in which an angle falls by a factor e
@@ -76,8 +74,9 @@ def directions_at(
 
     Notes
     -----
-    The error is an estimate from the difference of two orders and of two clocks, summed over the steps. It is
-    not a proven bound; it was at least the true error on every one of the random problems of the tests.
+    The error is an estimate from the difference of two orders and of two clocks, summed over the steps; it is
+    no proven bound. On 959 separable random problems drawn after its constants were fixed all 17 410 neurons
+    kept the tolerance (the worst came to 0.95 of it); 8 had more than their own estimate, up to 1.7 times.
 
     Examples
     --------
