@@ -1,5 +1,6 @@
 """DMFT against gradient descent, delta_NN against its known row and limit, static against dynamic."""
 
+import tracemalloc
 from dataclasses import replace
 
 import numpy as np
@@ -12,7 +13,7 @@ from firstlight.phase_transition.definitions import Student, Training
 from firstlight.phase_transition.experiment.descent import descend as train
 from firstlight.phase_transition.experiment.descent import hessian_of, orthogonal_start
 from firstlight.phase_transition.theory.criterion import last_crossing, outlier_margin
-from firstlight.phase_transition.theory.delta_nn import delta_nn
+from firstlight.phase_transition.theory.delta_nn import _Scan, delta_nn
 from firstlight.phase_transition.theory.dmft import dmft, held_path
 from firstlight.phase_transition.theory.escape import (
     chance_of,
@@ -242,7 +243,7 @@ def test_a_neuron_can_hide_the_outlier_of_another():
     student = Student("tanh_squared", (1.0, -1.0), 1e-3)
     law = initial_law(TARGET, student, 1 << 10)
     alone = initial_law(TARGET, Student("tanh_squared", 1.0, 1e-3), 1 << 10)
-    block, edge = outlier_margin(law, 1.5, 0.0, "block+sign")
+    block, edge, _ = outlier_margin(law, 1.5, 0.0, "block+sign")
     assert block == pytest.approx(outlier_margin(alone, 1.5, 0.0, "bbp+sign")[0], abs=1e-3)
     assert block < 0 < outlier_margin(law, 1.5, 0.0, "bbp+sign")[0]
     assert edge > Bulk(law.D, law.weight, 1.5).left_edge().value
@@ -395,6 +396,29 @@ def test_too_few_draws_for_the_steps_are_told(draws, enough):
     limit = delta_nn(TARGET, BASE, 0.25, 64, draws=draws)
     assert limit.route == "extrapolated"
     assert limit.converged == enough
+
+
+def test_a_search_follows_no_step_too_little_and_holds_one_law_at_a_time():
+    """Against laws of whole paths at every delta, all of them in memory."""
+    student, training, seed = Student("tanh_squared", (1, 0.5), 0.3), Training(0.25), 5
+    labels = label_law(TARGET)
+    scan = _Scan(student, labels, "bbp+sign", 0.77, np.random.default_rng(0))
+    grid, times = np.geomspace(1.1, 2.6, 7), tuple(range(2, 33))
+    laws = [held_path(labels, student, x, training, 32, 1 << 11, seed, times) for x in grid]
+    tracemalloc.start()
+    found = scan._crossings(grid, training, 32, times, 1 << 11, [seed], False)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    # all laws of curvatures would take 7 × 31 × 2048 × 4 numbers, 14 MB; one frame of 131 rows takes 2 MB
+    assert peak < 10e6
+    for at in range(0, len(times), 5):
+        margins = [
+            outlier_margin(path.law(at, known=False), x, 0.0, "bbp+sign")
+            for path, x in zip(laws, grid, strict=True)
+        ]
+        whole = last_crossing(grid, np.array([one.value for one in margins]))
+        # the interpolation's slopes may come from one point less: a bend of 1e-3 between points
+        np.testing.assert_allclose(found.deltas[0, at], whole, rtol=1e-3)
 
 
 def test_static_threshold_with_an_easy_direction():

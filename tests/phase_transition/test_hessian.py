@@ -101,6 +101,17 @@ def test_the_edge_is_where_the_slack_ends_and_no_earlier(step, sign):
         assert point is None or point.z < edge.value
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_the_edge_of_another_law_is_only_a_start(seed):
+    rng = np.random.default_rng(seed)
+    m = 1 + seed % 3
+    raw = rng.standard_normal((2, 500, m, m))
+    laws = [Bulk(part + part.mT, np.full(500, 1 / 500), float(rng.uniform(1, 4))) for part in raw]
+    known = laws[0].left_edge().point
+    for start in (known, known._replace(p=0.1 * known.p), known._replace(p=30 * known.p)):
+        assert laws[1].left_edge(start).value == pytest.approx(laws[1].left_edge().value, rel=1e-9)
+
+
 def test_the_mean_of_the_density():
     law, student = MultiIndex("cos(2*z1)"), Student("cos", 1.0, 0.7, offset=0.2)
     spectrum = hessian_spectrum(law, student, 6.0)

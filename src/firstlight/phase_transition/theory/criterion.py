@@ -1,5 +1,7 @@
 """When training can leave: an informative outlier of the Hessian, outside the bulk and negative."""
 
+from typing import NamedTuple
+
 import numpy as np
 from scipy.interpolate import PchipInterpolator
 
@@ -10,8 +12,18 @@ from firstlight.phase_transition.theory.resolvent import Branch, Bulk
 CRITERIA = ("bbp+sign", "bbp", "block+sign")
 
 
-def outlier_margin(law: CurvatureLaw, delta: float, ridge: float, criterion: str) -> tuple[float, float]:
-    """Return the margin, negative if there is an informative outlier, and the bulk's left edge.
+class Margin(NamedTuple):
+    """The margin, negative if there is an informative outlier; the bulk's left edge, and the branch there."""
+
+    value: float
+    edge: float
+    point: Branch
+
+
+def outlier_margin(
+    law: CurvatureLaw, delta: float, ridge: float, criterion: str, near: Branch | None = None
+) -> Margin:
+    """Return the margin, and the edge that it belongs to; `near` is that of a similar law, if known.
 
     Under "bbp+sign" a bulk that ends above zero is not enough to leave: the outlier must be negative too.
     "block+sign" asks each neuron's own diagonal block instead, and returns the most negative margin: with
@@ -23,12 +35,13 @@ def outlier_margin(law: CurvatureLaw, delta: float, ridge: float, criterion: str
             CurvatureLaw(law.D[:, j : j + 1, j : j + 1], law.weight, law.second)
             for j in range(law.D.shape[1])
         ]
-        return min(outlier_margin(block, delta, ridge, "bbp+sign") for block in blocks)
-    law, bulk, edge = visible(law, delta)
+        margins = (outlier_margin(block, delta, ridge, "bbp+sign") for block in blocks)
+        return min(margins, key=lambda one: one.value)
+    law, bulk, edge = visible(law, delta, near)
     point = edge.point
     if criterion == "bbp+sign" and edge.value > -ridge:
         point = _branch_at(bulk, point, -ridge)
-    return margin(bulk, point, law.second), edge.value + ridge
+    return Margin(margin(bulk, point, law.second), edge.value + ridge, edge.point)
 
 
 def _branch_at(bulk: Bulk, edge: Branch, z: float) -> Branch:

@@ -20,16 +20,18 @@ from firstlight.maths.workers import Workers
 from firstlight.phase_transition.definitions import Student, Training, as_student, as_training
 from firstlight.phase_transition.theory.alg import conditional_threshold
 from firstlight.phase_transition.theory.conditional import as_informative, as_target
-from firstlight.phase_transition.theory.criterion import CRITERIA, last_crossing, outlier_margin
-from firstlight.phase_transition.theory.dmft import held_path
+from firstlight.phase_transition.theory.criterion import CRITERIA, Margin, last_crossing, outlier_margin
+from firstlight.phase_transition.theory.dmft import held_process
 from firstlight.phase_transition.theory.extrapolation import extrapolate, trusted, window
+from firstlight.phase_transition.theory.frame import NEGLIGIBLE
 from firstlight.phase_transition.theory.hessian import starting_law
 from firstlight.phase_transition.theory.labels import LabelLaw, draw, label_law
 from firstlight.phase_transition.theory.law import CurvatureLaw
-from firstlight.phase_transition.theory.resolvent import Bulk
+from firstlight.phase_transition.theory.resolvent import Branch, Bulk
 from firstlight.phase_transition.theory.static import half_width, static_margins, static_threshold
 
 _SCRAMBLES = 8  # of the static route; the dynamic one takes the first two
+_STABLE = 0.95  # of the largest curvature that a step may meet
 _REACH = 40.0  # how far above delta_alg the threshold is looked for
 
 
@@ -183,10 +185,13 @@ class _Scan:
     def _right_edge(self, delta: float) -> float:
         """Return the largest curvature at the start."""
         law = starting_law(self.labels, self.student, 1 << 11, self.seeds[0])
+        return self._largest(law, delta)
+
+    def _largest(self, law: CurvatureLaw, delta: float) -> float:
         return self.student.ridge - Bulk(law.D, law.weight, delta).mirrored.left_edge().value
 
     def _at_step(self, training: Training, steps: int, draws: int) -> NetworkThreshold:
-        eta, largest = training.step_size, 0.95 * training.largest_curvature
+        eta, largest = training.step_size, _STABLE * training.largest_curvature
         early = min(steps, 32)
         times = [t for t in (4, 8, 16, 24, 32) if early / 4 <= t <= early] or [early]
         grid = self.floor * np.geomspace(1.0, _REACH, 14)
@@ -203,16 +208,14 @@ class _Scan:
                 np.nan, np.inf, grid.size, False, "not found", np.array(times), empty, empty, eta, self.floor
             )
         low, high = 0.88 * np.nanmin(roots), 1.3 * np.nanmax(roots)
-        times = sorted({0, *window(steps)})
+        times = window(steps)
         for _ in range(3):
             grid = np.geomspace(low, high, 8)
             found = self._crossings(grid, training, steps, times, draws // 2, self.seeds[:2], True)
             if np.isfinite(found.deltas[:, -3:]).all():
                 break
             low, high = (low, 1.4 * high) if found.beyond else (0.75 * low, high)
-        threshold = self._limit(np.array(times), grid.size, found, eta)
-        threshold.curve[0], threshold.edges[0] = self._at_start()
-        return threshold
+        return self._limit(np.array(times), grid.size, found, eta)
 
     def _at_start(self) -> tuple[float, float]:
         """Return the threshold at initialisation, often far from the later ones, without dynamics."""
@@ -220,7 +223,7 @@ class _Scan:
         def crossing(grid: np.ndarray, draws: int) -> tuple[float, float]:
             law = starting_law(self.labels, self.student, draws, self.seeds[0])
             ridge = self.student.ridge
-            states = np.array([outlier_margin(law, float(x), ridge, self.criterion) for x in grid])
+            states = np.array([outlier_margin(law, float(x), ridge, self.criterion)[:2] for x in grid])
             value = last_crossing(grid, states[:, 0])
             return value, float(np.interp(value, grid, states[:, 1]))
 
@@ -233,38 +236,45 @@ class _Scan:
     ) -> _Crossings:  # fmt: skip
         """Find where the margin turns negative at each of some steps, for each of some seeds."""
 
-        def follow(pair: tuple[int, float]) -> tuple[list[CurvatureLaw], bool]:
-            seed, delta = pair
-            path = held_path(
-                self.labels, self.student, delta, training, steps, draws, seed, times, overlaps=False
-            )
-            if guard and path.stability(len(times) - 1) >= 1.9:
+        def look(
+            seed: int, delta: float, at: list[int], near: list[Branch | None]
+        ) -> tuple[list[Margin], bool]:
+            """Return the margins at some of the steps, and whether no force was left out."""
+            process = held_process(self.labels, self.student, delta, training, steps, draws, seed)
+            margins = []
+            for law, start in zip(process.laws([times[i] for i in at]), near, strict=True):
+                margins.append(outlier_margin(law, delta, self.student.ridge, self.criterion, start))
+            if guard and self._largest(law, delta) >= _STABLE * training.largest_curvature:
                 raise ValueError(
                     f"step_size = {training.step_size}: unstable at samples_per_dimension = {delta:.4g}; "
                     "take a smaller one"
                 )
-            return [path.law(at, known=False) for at in range(len(times))], path.complete
+            return margins, process.frame.dropped < NEGLIGIBLE
 
-        def cross(pair: tuple[int, int]) -> tuple[float, float, float]:
-            """Go down from the largest delta, and no further than one point below the last crossing."""
-            half, at = pair
-            margins, edges = np.zeros((2, grid.size))
+        def search(seed: int) -> tuple[np.ndarray, bool, bool]:
+            """Go down from the largest delta, at each step no further than one point below its crossing.
+
+            So late steps, whose thresholds are high, are not followed to at small delta.
+            """
+            margins, edges = np.full((2, len(times), grid.size), np.nan)
+            points: list[Branch | None] = [None] * len(times)
+            left, complete = list(range(len(times))), True
             for i in reversed(range(grid.size)):
-                law = laws[half * grid.size + i][at]
-                margins[i], edges[i] = outlier_margin(law, float(grid[i]), self.student.ridge, self.criterion)
-                if i + 2 < grid.size and margins[i + 1] > 0 >= margins[i + 2]:
+                found, enough = look(seed, float(grid[i]), left, [points[at] for at in left])
+                for at, one in zip(left, found, strict=True):
+                    margins[at, i], edges[at, i], points[at] = one
+                complete &= enough
+                if i + 2 < grid.size:
+                    left = [at for at in left if not margins[at, i + 1] > 0 >= margins[at, i + 2]]
+                if not left:
                     break
-            value = last_crossing(grid[i:], margins[i:])
-            return value, float(np.interp(np.log(value), np.log(grid[i:]), edges[i:])), margins[-1]
+            values = [_crossing(grid, row, edge) for row, edge in zip(margins, edges, strict=True)]
+            return np.array(values), bool(margins[-1, -1] > 0), complete
 
         with Workers() as workers:
-            followed = workers.map(follow, [(seed, float(delta)) for seed in seeds for delta in grid])
-            laws = [law for law, _ in followed]
-            pairs = [(half, at) for half in range(len(seeds)) for at in range(len(times))]
-            table = np.array(workers.map(cross, pairs)).reshape(len(seeds), len(times), 3)
-        return _Crossings(
-            table[..., 0], table[..., 1], bool((table[:, -1, 2] > 0).any()), all(all_ for _, all_ in followed)
-        )
+            values, beyond, complete = zip(*workers.map(search, seeds), strict=True)
+        deltas, edges = np.moveaxis(values, -1, 0)
+        return _Crossings(deltas, edges, any(beyond), all(complete))
 
     def _limit(self, times: np.ndarray, points: int, found: _Crossings, eta: float) -> NetworkThreshold:
         curves, at = found.deltas, found.edges
@@ -276,7 +286,14 @@ class _Scan:
         error = float(np.hypot(scatter, np.mean([end[1] for end in ends])) + 0.1 * abs(value - last))
         error = error if np.isfinite(error) else np.inf
         good = trusted(value, error, last) and found.complete
-        runs = points * len(curves)
-        return NetworkThreshold(
-            value, error, runs, good, ends[0][2], times, curves.mean(axis=0), at.mean(axis=0), eta, self.floor
-        )
+        start, start_edge = self._at_start()
+        curve, edge = np.append(start, curves.mean(axis=0)), np.append(start_edge, at.mean(axis=0))
+        runs, times = points * len(curves), np.append(0, times)
+        return NetworkThreshold(value, error, runs, good, ends[0][2], times, curve, edge, eta, self.floor)
+
+
+def _crossing(grid: np.ndarray, margins: np.ndarray, edges: np.ndarray) -> tuple[float, float]:
+    """Return the last crossing, and the edge there; both are known at the upper end of the grid only."""
+    known = np.isfinite(margins)
+    value = last_crossing(grid[known], margins[known])
+    return value, float(np.interp(np.log(value), np.log(grid[known]), edges[known]))

@@ -128,28 +128,40 @@ def held_path(
     rng: RNGLike | SeedLike,
     times: Sequence[int] | None = None,
     scrambles: int = 1,
-    overlaps: bool = True,
 ) -> DmftPath:
-    """Follow gradient descent with the hard overlaps held, from a label law that is known already.
-
-    Without `overlaps` their variance V(t) is left out, and the path the same.
-    """
+    """Follow gradient descent with the hard overlaps held, from a label law that is known already."""
     training = as_training(training)
     kept = _check(student, samples_per_dimension, training, steps, draws, scrambles, times)
-    student.require_loss(labels.y, labels.name)
+    drawn, start = _held(labels, student, samples_per_dimension, training, steps)
     unbounded = _unbounded(student, labels)
-    _check_step(student, draw(labels, student.width, _PROBES, 0), samples_per_dimension, training)
+    path = _runs(
+        drawn, student, samples_per_dimension, training, steps, draws, scrambles, kept, start, generator(rng)
+    )
+    runs = tuple(replace(run, unbounded=unbounded) for run in path.runs)
+    return replace(path, unbounded=unbounded, runs=runs)
+
+
+def held_process(
+    labels: LabelLaw, student: Student, delta: float, training: Training, steps: int, draws: int, seed: int
+) -> Process:
+    """Return the same gradient descent before its first step, without the variance of the overlaps."""
+    _check(student, delta, training, steps, draws, 1, None)
+    drawn, start = _held(labels, student, delta, training, steps)
+    (rng,) = generator(seed).spawn(1)
+    return Process(student, drawn(draws, rng), delta, training, steps, start, rng, overlaps=False)
+
+
+def _held(
+    labels: LabelLaw, student: Student, delta: float, training: Training, steps: int
+) -> tuple[Callable[[int, np.random.Generator], LabelSample], np.ndarray]:
+    """Check labels and step; return what draws samples, and the overlaps at the start."""
+    student.require_loss(labels.y, labels.name)
+    _check_step(student, draw(labels, student.width, _PROBES, 0), delta, training)
 
     def drawn(count: int, rng: np.random.Generator) -> LabelSample:
         return draw(labels, min((steps + 1) * student.width, SOBOL), count, rng)
 
-    start = np.zeros((student.width, labels.easy.shape[1]))
-    path = _runs(
-        drawn, student, samples_per_dimension, training, steps, draws, scrambles, kept, start, generator(rng),
-        overlaps,
-    )  # fmt: skip
-    runs = tuple(replace(run, unbounded=unbounded) for run in path.runs)
-    return replace(path, unbounded=unbounded, runs=runs)
+    return drawn, np.zeros((student.width, labels.easy.shape[1]))
 
 
 def _unbounded(student: Student, labels: LabelLaw) -> str:
@@ -164,7 +176,7 @@ def _unbounded(student: Student, labels: LabelLaw) -> str:
 def _runs(
     drawn: Callable[[int, np.random.Generator], LabelSample], student: Student, samples_per_dimension: float,
     training: Training, steps: int, draws: int, scrambles: int, times: tuple[int, ...], start: np.ndarray,
-    rng: np.random.Generator, overlaps: bool = True,
+    rng: np.random.Generator,
 ) -> DmftPath:  # fmt: skip
     """Run independent scrambles, which share the samples, and join them."""
     runs = []
@@ -172,8 +184,7 @@ def _runs(
         sample = drawn(max(draws // scrambles, 16), one)
         student.require_loss(sample.y, "this target")
         delta = float(samples_per_dimension)
-        process = Process(student, sample, delta, training, int(steps), start, one, overlaps)
-        runs.append(process.path(times))
+        runs.append(Process(student, sample, delta, training, int(steps), start, one).path(times))
     return joined(runs)
 
 

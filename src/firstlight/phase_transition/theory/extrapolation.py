@@ -12,7 +12,7 @@ def window(steps: int) -> list[int]:
     spread = [
         np.geomspace(max(end / 3, 1), end, 6).round().astype(int).tolist() for end in (steps, steps // 2)
     ]
-    return [t for t in {*powers, *spread[0], *spread[1]} if 1 <= t <= steps]
+    return sorted(t for t in {*powers, *spread[0], *spread[1]} if 1 <= t <= steps)
 
 
 def extrapolate(times: np.ndarray, curve: np.ndarray, edge: np.ndarray) -> tuple[float, float, str]:

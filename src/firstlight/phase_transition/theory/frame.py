@@ -20,6 +20,7 @@ from firstlight.phase_transition.theory.labels import LabelSample
 from firstlight.phase_transition.theory.rule import widened
 
 _DEPENDENT = 1e-6  # share of a force's square outside the earlier ones below which it is dropped
+NEGLIGIBLE = 1e-4  # share of a force's square that may be left out: it moves V(t) by about 1 %
 _JITTER = 1e-10  # relative: combinations of what is known that hardly occur need no care
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, fields, replace
 import numpy as np
 
 from firstlight.maths.shown import Shown
-from firstlight.phase_transition.theory.resolvent import Bulk, Edge
+from firstlight.phase_transition.theory.resolvent import Branch, Bulk, Edge
 
 _SHARE = 1e-4  # of the law, first left out where it pins the bulk's edge
 _MOST = 1e-3  # of the law that may be left out
@@ -72,12 +72,12 @@ class CurvatureLaw(Shown):
         )  # fmt: skip
 
 
-def visible(law: CurvatureLaw, delta: float) -> tuple[CurvatureLaw, Bulk, Edge]:
+def visible(law: CurvatureLaw, delta: float, near: Branch | None = None) -> tuple[CurvatureLaw, Bulk, Edge]:
     """Find the left edge of the bulk, without the rare extremes of D that would put a thin tail before it.
 
     A rare sample of very negative D makes an eigenvector of its own, far from all others and from the hidden
     directions. As many as a thousandth of the law is left out where it alone decides on the edge; `pinned`
-    stays True if that is not enough.
+    stays True if that is not enough. `near` is the edge of a similar law, if one is known.
 
     Examples
     --------
@@ -89,7 +89,7 @@ def visible(law: CurvatureLaw, delta: float) -> tuple[CurvatureLaw, Bulk, Edge]:
     """
     share, kept = _SHARE, law
     bulk = Bulk(law.D, law.weight, delta)
-    edge = bulk.left_edge()
+    edge = bulk.left_edge(near)
     while edge.pinned and share <= _MOST and bulk.rare(edge.point.P):
         order = np.argsort(np.linalg.eigvalsh(law.D)[:, 0], kind="stable")
         kept = law.subset(np.sort(order[np.cumsum(law.weight[order]) > share]))

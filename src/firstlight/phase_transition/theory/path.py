@@ -11,10 +11,10 @@ from scipy.special import ndtri, stdtrit
 from firstlight.maths.drawing import COLOURS, axes
 from firstlight.maths.shown import Shown
 from firstlight.phase_transition.definitions import Student, Training
+from firstlight.phase_transition.theory.frame import NEGLIGIBLE
 from firstlight.phase_transition.theory.hessian import HessianSpectrum, spectrum_of
 from firstlight.phase_transition.theory.labels import LabelSample
 from firstlight.phase_transition.theory.law import CurvatureLaw
-from firstlight.phase_transition.theory.resolvent import Bulk
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -107,8 +107,8 @@ class DmftPath(Shown):
 
     @property
     def complete(self) -> bool:
-        """Whether no force was left out that counts (a share of 1e-4 moves V(t) by about 1 %)."""
-        return self.dropped < 1e-4
+        """Whether no force was left out that counts."""
+        return self.dropped < NEGLIGIBLE
 
     def standard_error(self, quantity: Callable[["DmftPath"], ArrayLike]) -> np.ndarray:
         """Return the standard error of a quantity, from its scatter over the scrambles (see `spread`).
@@ -206,12 +206,6 @@ class DmftPath(Shown):
     def spectrum(self, index: int) -> HessianSpectrum:
         """Return the Hessian's spectrum at the recorded step ``times[index]``."""
         return spectrum_of(self.law(index), self.samples_per_dimension, self.student.ridge)
-
-    def stability(self, index: int) -> float:
-        """Return twice the right edge over what is stable for full batches: training is so below 2."""
-        law = self.law(index, known=False)
-        right = -Bulk(law.D, law.weight, self.samples_per_dimension).mirrored.left_edge().value
-        return 2 * (right + self.student.ridge) / self.training.largest_curvature
 
 
 def spread(values: np.ndarray) -> np.ndarray:

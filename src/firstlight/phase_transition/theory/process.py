@@ -1,5 +1,7 @@
 """Training in a growing frame, step by step: one scramble of the DMFT."""
 
+from collections.abc import Iterator, Sequence
+
 import numpy as np
 
 from firstlight.phase_transition.definitions import Student, Training
@@ -7,6 +9,7 @@ from firstlight.phase_transition.theory.batches import Batches
 from firstlight.phase_transition.theory.frame import Frame
 from firstlight.phase_transition.theory.hard import HardOverlaps
 from firstlight.phase_transition.theory.labels import LabelSample
+from firstlight.phase_transition.theory.law import CurvatureLaw
 from firstlight.phase_transition.theory.path import DmftPath
 from firstlight.phase_transition.theory.rule import Rows, Rule
 
@@ -25,6 +28,7 @@ class Process:
         m, capacity, r = student.width, steps * student.width, student.init_scale
         self.start, self.training, self.delta, self.steps = student, training, delta, steps
         self.batches = Batches(training, sample, rng)
+        self.drawn: list[np.ndarray | None] = []  # what each step used
         self.sample = sample = self.batches.sample
         known = 1 + sample.easy.shape[1] + m + 2 * capacity
         self.frame = Frame(sample, m, delta, capacity, rng, self.batches.runs(4 * known))
@@ -44,25 +48,15 @@ class Process:
         k, m, T = self.sample.easy.shape[1], self.start.width, self.steps
         n = len(self.sample.y)
         table, fields, heads = np.zeros((4, T + 1)), np.zeros((T + 1, n, m)), np.zeros((T + 1, 2 * m + 1))
-        weights, overlaps, drawn = np.zeros((T + 1, m, k + (T + 1) * m)), [], []
-        factors = self.training.factors(T)
-        for t in range(T + 1):
-            here = {name: state.position for name, state in self.state.items()}
-            student = self._student(here)
-            h = fields[t] = self._fields(here)
+        weights, overlaps = np.zeros((T + 1, m, k + (T + 1) * m)), []
+        for t, here, h in self._states(T):
+            student, fields[t] = self._student(here), h
             table[:, t] = np.ravel([self._scores(student, x) for x in (h, self._fresh(here))], "F")
-            if not np.isfinite(table[:, t]).all() or np.abs(h).max() > 1e6:
-                raise ValueError(
-                    f"step_size = {self.training.step_size}: gradient descent diverges at step {t}; take a "
-                    "smaller step"
-                )
+            if not np.isfinite(table[:, t]).all():
+                raise self._diverged(t)
             weights[t, :, : here["rows"].shape[1]] = here["rows"]
             heads[t] = np.concatenate([here[name] for name in ("head", "bias", "offset")])
             overlaps.append(self.hard.flat if self.hard else np.zeros((0, 0)))
-            if t < T:
-                batch = self.batches.drawn(t)
-                drawn.append(np.ones(n) if batch is None else batch)
-                self._step(batch, float(factors[t]), h)
         hard = np.array(overlaps)
         flat = weights.reshape((T + 1) * m, -1)
         square = (flat @ flat.T).reshape(T + 1, m, T + 1, m).transpose(0, 2, 1, 3)
@@ -71,8 +65,34 @@ class Process:
             self.delta, self.training, table[0], table[1], table[2], table[3], square, weights[:, :, :k],
             hard @ hard.transpose(0, 2, 1), response, heads[:, :m], heads[:, m : 2 * m], heads[:, -1], times,
             self.start, self.sample, fields,
-            None if self.training.full_batch else np.array(drawn, np.float32), self.frame.dropped,
+            None if self.training.full_batch else np.array(self.drawn, np.float32), self.frame.dropped,
         )  # fmt: skip
+
+    def laws(self, times: Sequence[int]) -> Iterator[CurvatureLaw]:
+        """Run to the last of some increasing steps; yield the law of the curvature at each of them."""
+        for t, here, h in self._states(times[-1]):
+            if t in times:
+                D = self._student(here).curvature(self.sample.y, h)
+                yield CurvatureLaw(D, self.sample.weight, self.sample.second)
+
+    def _states(self, until: int) -> Iterator[tuple[int, dict[str, np.ndarray], np.ndarray]]:
+        """Run; yield each step, the parameters there, and the samples' pre-activations."""
+        factors = self.training.factors(self.steps)
+        for t in range(until + 1):
+            here = {name: state.position for name, state in self.state.items()}
+            h = self._fields(here)
+            if not np.abs(h).max() <= 1e6:
+                raise self._diverged(t)
+            yield t, here, h
+            if t < until:
+                self.drawn.append(self.batches.drawn(t))
+                self._step(self.drawn[-1], float(factors[t]), h)
+
+    def _diverged(self, t: int) -> ValueError:
+        return ValueError(
+            f"step_size = {self.training.step_size}: gradient descent diverges at step {t}; take a smaller "
+            "step"
+        )
 
     def _student(self, at: dict[str, np.ndarray]) -> Student:
         return self.start if self.training.only_rows else self.start.moved(at["head"], at["offset"][0])

@@ -160,16 +160,16 @@ class Bulk(Shown):
         half = self.reach(0.5 * (p + known.p), known, depth + 1)
         return self.reach(p, half, depth + 1)
 
-    def left_edge(self) -> Edge:
+    def left_edge(self, near: Branch | None = None) -> Edge:
         """Find the left edge of the bulk: where the memory's spectral radius reaches one.
 
         The branch may be lost before, by too long a step: what is found there has slack, and is gone on from
-        in shorter steps.
+        in shorter steps. The edge of a similar law, `near`, saves the way from far left.
         """
         size = float(np.abs(self.D).max())
         if size == 0:
             raise ValueError("law: the curvature is zero everywhere, so the Hessian has no bulk")
-        good = self._far_left(size)
+        good = (near and self._physical(1.2 * near.p, near.P)) or self._far_left(size)
         for halvings in range(12):
             good, beyond = self._descent(good, 0.75 ** (0.5**halvings), 1e-9 * size)
             if not beyond:  # D is never negative, and fewer samples than dimensions: a kernel at zero
@@ -191,6 +191,11 @@ class Bulk(Shown):
             good = point
         return good, {}
 
+    def _physical(self, p: float, start: np.ndarray) -> Branch | None:
+        """Return the point at p if it is on the physical branch."""
+        point = self.follow(p, start)
+        return point if point is not None and point.slack > 0 else None
+
     def _fold(self, good: Branch, beyond: dict[float, Branch | None]) -> Branch:
         """Return the point before the one beyond where the slack vanishes, or the branch is lost."""
         known, low = {**beyond, good.p: good}, min(beyond)
@@ -209,8 +214,7 @@ class Bulk(Shown):
         """Return a point of the physical branch: if P = p exceeded this start, no |A| would exceed 1/√δ."""
         p = size * (1 + self.delta**-0.5) * self.delta**-0.5
         for _ in range(12):
-            point = self.follow(p, np.eye(self.D.shape[1]))
-            if point is not None and point.slack > 0:
+            if point := self._physical(p, np.eye(self.D.shape[1])):
                 return point
             p *= 2
         raise RuntimeError("no physical branch far left of the bulk")

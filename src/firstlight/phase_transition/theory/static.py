@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 from scipy.stats import t as student_t
@@ -84,8 +85,8 @@ def static_point(
     for _ in range(max_iterations):
         centre = Z @ _root(q).T + sample.easy @ M.T
         h, P = _proximal(student, y, h, centre, P, delta, max(1e-10, 1e-3 * change))
-        bulk = Bulk(student.curvature(y, h), weight, delta)
-        psi = student.force(y, h)
+        psi, D = student.force_and_curvature(y, h)
+        bulk = Bulk(D, weight, delta)
         Q, moments = np.linalg.inv(P), bulk.moments(P)
         P_new = ridge * unit + moments[0] if moments else -unit
         q_new = Q @ ((weight[:, None] * psi).T @ psi) @ Q / delta
@@ -140,13 +141,19 @@ def static_threshold(
     """
     fine = [draw(labels, student.width, draws, seed) for seed in seeds]
     coarse = [draw(labels, student.width, _COARSE, seed) for seed in seeds[: len(seeds) // 2]]
-    far, close = np.geomspace(_ENDLESS, _REACH, 8), np.geomspace(_REACH, 1.0, 12)
-    grid, rows = floor * np.concatenate([far[:-1], close]), []
-    for delta in grid:  # from above: the equations fail from some delta downwards
-        row = static_margins(student, coarse, float(delta), 400)
+
+    @cache
+    def margins(delta: float) -> np.ndarray:
+        row = static_margins(student, coarse, delta, 400)
         clear = abs(row.mean()) > _CLEAR * np.std(row, ddof=1) / len(row) ** 0.5
-        if not clear and np.isfinite(row).any():
-            row = static_margins(student, fine, float(delta), 400)
+        return row if clear or np.isnan(row).all() else static_margins(student, fine, delta, 400)
+
+    far, close = floor * np.geomspace(_ENDLESS, _REACH, 8)[:-1], floor * np.geomspace(_REACH, 1.0, 12)
+    if margins(float(far[0])).mean() < 0 and margins(float(close[0])).mean() < 0:
+        far = far[:1]  # there are outliers all the way
+    grid, rows = np.concatenate([far, close]), []
+    for delta in grid:  # from above: the equations fail from some delta downwards
+        row = margins(float(delta))
         if np.isnan(row).any():
             break
         rows.append(row)
@@ -189,11 +196,11 @@ def _proximal(
 ) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
     """Solve h + P⁻¹ψ(y, h)/δ = centre for each sample; P is raised where the map would fold."""
     for _ in range(50):
-        D = student.curvature(y, h)
+        psi, D = student.force_and_curvature(y, h)
         floor = lowest(P + D / delta)
         if floor <= 0:
             P = P + (0.05 * np.trace(P) / len(P) - floor) * np.eye(len(P))
-        gap = (centre - h) @ P - student.force(y, h) / delta
+        gap = (centre - h) @ P - psi / delta
         step = (inverse(P + D / delta) @ gap[:, :, None])[:, :, 0]
         size = np.abs(step).max()
         h = h + step * min(1.0, 2.0 / max(size, 1e-300))
