@@ -301,7 +301,7 @@ def test_the_order_of_networks(monkeypatch):
         }[student.init_scale]  # fmt: skip
         return NetworkThreshold(value, error, 1, good, "static", none, none, none, 0.1, 0.5)
 
-    monkeypatch.setattr("firstlight.phase_transition.ranking.delta_nn", known)
+    monkeypatch.setattr("firstlight.phase_transition.theory.ranking.delta_nn", known)
     students = {str(scale): Student("gelu", 1.0, scale) for scale in (0.1, 0.2, 0.3, 0.4, 0.5)}
     order = rank(STEP, students)
     assert order.names == ("0.3", "0.1", "0.2", "0.4", "0.5")

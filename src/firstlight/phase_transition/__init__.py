@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from firstlight.phase_transition.finite_size import Onset, onset
     from firstlight.phase_transition.learning import LearningProblem
     from firstlight.phase_transition.problem import Problem
-    from firstlight.phase_transition.ranking import Ranking, rank
     from firstlight.phase_transition.spectrum import SpectrumProblem
     from firstlight.phase_transition.theory.alg import AlgorithmicThreshold, delta_alg
     from firstlight.phase_transition.theory.delta_nn import NetworkThreshold, delta_nn
@@ -28,6 +27,7 @@ if TYPE_CHECKING:
     from firstlight.phase_transition.theory.flow import GradientFlow, gradient_flow
     from firstlight.phase_transition.theory.hessian import HessianSpectrum, hessian_spectrum
     from firstlight.phase_transition.theory.path import DmftPath
+    from firstlight.phase_transition.theory.ranking import Ranking, rank
     from firstlight.phase_transition.theory.spectral import optimal_preprocessing, spectral_threshold
     from firstlight.phase_transition.theory.staircase import staircase
     from firstlight.phase_transition.theory.subspaces import subspaces
@@ -45,11 +45,11 @@ _NAMES = {
     "phase_transition.theory.alg": ["AlgorithmicThreshold", "delta_alg"],
     "phase_transition.theory.delta_nn": ["NetworkThreshold", "delta_nn"],
     "phase_transition.theory.dmft": ["dmft"],
-    "phase_transition.ranking": ["Ranking", "rank"],
     "phase_transition.theory.flow": ["GradientFlow", "gradient_flow"],
     "phase_transition.theory.escape": ["EscapeTime", "escape_time"],
     "phase_transition.theory.hessian": ["HessianSpectrum", "hessian_spectrum"],
     "phase_transition.theory.path": ["DmftPath"],
+    "phase_transition.theory.ranking": ["Ranking", "rank"],
     "phase_transition.theory.spectral": ["optimal_preprocessing", "spectral_threshold"],
     "phase_transition.theory.staircase": ["staircase"],
     "phase_transition.theory.subspaces": ["subspaces"],

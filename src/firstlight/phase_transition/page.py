@@ -48,10 +48,7 @@ def _check(target: str) -> None:
 
 
 def _model(values: Values) -> dict[str, Any]:
-    return {
-        "target": values["target"], "activation": values["activation"], "width": values["width"],
-        "init_scale": values["init_scale"], "loss": values["loss"],
-    }  # fmt: skip
+    return {name: values[name] for name in _MODEL}
 
 
 def _problem(values: Values) -> Any:
@@ -176,23 +173,13 @@ _LOSSES = {"test_loss": "test loss", "train_loss": "training loss"}
 
 
 def _training(values: Values) -> dict[str, Any]:
-    sizes = {
-        "dimension": values["dimension"],
-        "steps": values["steps"],
-        "step_size": _STEP_SIZE,
-        "spectrum": False,
-    }
-    return {**_model(values), **sizes}
+    sizes = {name: values[name] for name in ("dimension", "steps")}
+    return {**_model(values), **sizes, "step_size": _STEP_SIZE, "spectrum": False}
 
 
 def _learning(values: Values) -> dict[str, Any]:
-    sizes = {
-        "dimension": values["dimension"],
-        "steps": _DESCENT,
-        "theory_steps": _FOLLOWED,
-        "step_size": _STEP_SIZE,
-    }
-    return {**_model(values), **sizes}
+    sizes = {"dimension": values["dimension"], "steps": _DESCENT, "theory_steps": _FOLLOWED}
+    return {**_model(values), **sizes, "step_size": _STEP_SIZE}
 
 
 def success(values: Values) -> Iterator[Mapping[str, Picture]]:
@@ -218,43 +205,29 @@ def success(values: Values) -> Iterator[Mapping[str, Picture]]:
 
 def study(values: Values) -> Study:
     """Return the experiment that was chosen."""
-    kind = values["experiment"]
-    made: dict[str, Any] = {"trials": values["trials"]}
+    kind, deltas = values["experiment"], [values["delta"]]
     if kind == "spectrum":
         from firstlight.phase_transition.theory.hessian import hessian_spectrum
 
         problem = _problem(values)
         low, high = _range(hessian_spectrum(problem.law, problem.student, values["delta"], draws=1 << 9))
         limits = {"low": round(low, 1), "high": round(high, 1), "bins": 40}
-        made |= {
-            "problem": f"{_HERE}.spectrum:SpectrumProblem",
-            "axes": {"samples_per_dimension": [values["delta"]]},
-            "fixed": {**_model(values), "dimension": values["dimension"], **limits},
-            "observables": ["density", "smallest_eigenvalue", "hidden_eigenvalue", "hidden_overlap"],
-            "draws": 1 << 10,
-        }
+        of, fixed = "spectrum:SpectrumProblem", {**_model(values), "dimension": values["dimension"], **limits}
+        observables = ["density", "smallest_eigenvalue", "hidden_eigenvalue", "hidden_overlap"]
     elif kind == "training":
-        made |= {
-            "problem": f"{_HERE}.problem:Problem",
-            "axes": {"samples_per_dimension": [values["delta"]]},
-            "fixed": _training(values),
-            "observables": list(_LOSSES),
-            "draws": 1 << 10,
-        }
+        of, fixed, observables = "problem:Problem", _training(values), list(_LOSSES)
     else:
-        made |= {
-            "problem": f"{_HERE}.learning:LearningProblem",
-            "axes": {"samples_per_dimension": list(_DELTAS)},
-            "fixed": _learning(values),
-            "observables": ["success"],
-            "draws": 1 << 10,
-        }
-    draws = made.pop("draws")
+        of, fixed, observables = "learning:LearningProblem", _learning(values), ["success"]
+        deltas = list(_DELTAS)
     return Study(
         name=f"phase-transition/explore-{kind}",
         description=f"Explored by hand: {_RUNS[kind]}",
-        arms={"experiment": Arm("simulate"), "theory": Arm("predict", {"draws": draws})},
-        **made,
+        problem=f"{_HERE}.{of}",
+        axes={"samples_per_dimension": deltas},
+        fixed=fixed,
+        arms={"experiment": Arm("simulate"), "theory": Arm("predict", {"draws": 1 << 10})},
+        trials=values["trials"],
+        observables=observables,
     )
 
 
