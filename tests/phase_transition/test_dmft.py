@@ -516,8 +516,7 @@ def test_growth_by_a_power_is_continued():
 
 def test_a_step_need_not_be_stable_far_below_the_threshold():
     student = Student("tanh_squared", 1.0, 0.4)
-    with pytest.raises(ValueError, match="unstable"):
-        dmft(TARGET, student, 0.77, 0.29, 8, 512)  # at delta_alg
+    assert dmft(TARGET, student, 0.77, 0.29, 8, 512).overshoots  # at delta_alg
     limit = delta_nn(TARGET, student, 0.29, 8, draws=512)
     assert limit.step_size == 0.29
     assert np.isfinite(limit.curve[-3:]).all()
@@ -571,8 +570,6 @@ def test_free_training_has_no_hard_outliers():
             lambda: dmft("step(abs(z1)-1)", Student("gelu", loss="logistic"), 3.0, 0.1, 4, 64, 0, False),
             "labels ±1",
         ),
-        (lambda: dmft(TARGET, BASE, 3.0, 5.0, 4), "step_size = 5.0: unstable"),
-        (lambda: dmft(TARGET, BASE, 3.0, 5.0, 4, 64, 0, False), "step_size = 5.0: unstable"),
         (lambda: dmft(TARGET, BASE, 3.0, 0.1, 4, 64, 0, False, start_overlap=0.9), "start_overlap"),
         (lambda: dmft(TARGET, BASE, 3.0, 0.1, 4, 64, 0, False, start_overlap=np.zeros(3)), "start_overlap"),
         (lambda: delta_nn(TARGET, BASE, steps=1), "steps = 1"),

@@ -1,7 +1,5 @@
 """Momentum, batches, schedules and trained second layers: theory against closed forms and real training."""
 
-from functools import partial
-
 import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
@@ -220,16 +218,11 @@ def test_spectra_after_other_algorithms():
             np.testing.assert_allclose(theory[name].values[-1], mean, atol=tolerance)
 
 
-def test_unstable_and_impossible_algorithms_are_refused():
-    run = partial(dmft, STEP, BASE, 3.0, steps=4, hold_hard=True)
-    for training, message in (
-        (Training(9.0), "step_size = 9.0: unstable at the start, must be below 2/"),
-        (Training(9.0, momentum=0.5), "step_size = 9.0: unstable at the start, must be below 3/"),
-        (Training(9.0, momentum=0.5, nesterov=True), "must be below 1.5/"),
-        (Training(0.1, schedule=(1.0, 1.0)), "schedule = '2 factors': must have one for each of the 4 steps"),
-    ):
-        with pytest.raises(ValueError, match=message):
-            run(training)
+def test_impossible_algorithms_are_refused():
+    with pytest.raises(ValueError, match="schedule = '2 factors': must have one for each of the 4 steps"):
+        dmft(STEP, BASE, 3.0, Training(0.1, schedule=(1.0, 1.0)), 4)
+    with pytest.raises(ValueError, match="nesterov = True: must come with a momentum above 0"):
+        Training(0.1, nesterov=True)
     with pytest.raises(ValueError, match="batch = 1e-05: must leave at least one of the"):
         Problem(batch=1e-5)
     with pytest.raises(ValueError, match=r"momentum = -0\.1"):

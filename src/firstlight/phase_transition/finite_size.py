@@ -17,6 +17,7 @@ from firstlight.phase_transition.theory.alg import conditional_threshold
 from firstlight.phase_transition.theory.conditional import as_informative, as_target
 from firstlight.phase_transition.theory.onset import OnsetSearch
 from firstlight.phase_transition.theory.relevant import relevant_directions
+from firstlight.phase_transition.theory.stability import stable_start
 from firstlight.phase_transition.theory.subspaces import complement, subspaces
 
 _STARTS = 4  # networks on each set of data
@@ -130,6 +131,17 @@ def _plateau(cosine: float) -> str:
     return f"a plateau below the level: from a large overlap training ends at squared cosine {cosine:.2g}"
 
 
+def _unstable(law: MultiIndex, student: Student, training: Training, delta: float) -> str:
+    """Say that the first steps overshoot even at so many samples; empty if they do not."""
+    limit = stable_start(law, student, delta, training)
+    if not training.step_size >= limit:
+        return ""
+    return (
+        f"step_size = {training.step_size:g} is unstable at the start, even at {delta:.3g} samples per "
+        f"dimension: it must be below {limit:.3g}"
+    )
+
+
 def _from_theory(
     law: MultiIndex, student: Student, training: Training, dimension: int, steps: int, level: float,
     rng: np.random.Generator,
@@ -162,6 +174,7 @@ def _from_theory(
         )
     else:
         return Onset(value, float(np.hypot(_THEORY * value, apart)), solved.freedom, "theory", "", roots)
+    why = _unstable(law, student, training, _MOST * floor) or why
     return _refused("theory", solved.freedom, why, **roots)
 
 
@@ -218,7 +231,9 @@ class _Pilot:
         centre = self._centre(floor, wanted)
         if np.isnan(centre):
             end, why = self.end(_MOST * floor), f"hardly a descent succeeds up to {_MOST * floor:.3g}"
-            why = f"{why} samples per dimension" + (f": {_plateau(end)}" if end < self.level else "")
+            blame = _unstable(self.law, self.student, self.training, _MOST * floor)
+            blame = blame or (_plateau(end) if end < self.level else "")
+            why = f"{why} samples per dimension" + (f": {blame}" if blame else "")
             return _refused("pilot", nu, why, plateau=end)
         deltas = centre * np.array([0.76, 0.88, 1.0, 1.14, 1.3])
         table = np.array([self.successes(float(delta), self.sets) for delta in deltas])
@@ -232,7 +247,8 @@ class _Pilot:
             return _refused("pilot", nu, why, **details)
         plateau = self.end(value)
         if plateau < self.level:
-            return _refused("pilot", nu, _plateau(plateau), **details)
+            why = _unstable(self.law, self.student, self.training, value) or _plateau(plateau)
+            return _refused("pilot", nu, why, **details)
         again = [
             self._solve(deltas, table[:, self.rng.integers(self.sets, size=self.sets)], needed)
             for _ in range(_RESAMPLED)

@@ -12,7 +12,7 @@ from firstlight.phase_transition.model import MOST_STEPS, SUCCESS, TrainedModel
 from firstlight.phase_transition.theory.dmft import memory_bytes
 from firstlight.phase_transition.theory.escape import success_chance
 from firstlight.phase_transition.theory.labels import label_law
-from firstlight.study.problem import Cost
+from firstlight.study.problem import Assumption, Cost
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -83,6 +83,10 @@ class LearningProblem(TrainedModel):
         time = self._found_at(self.samples_per_dimension, self.dimension, self.steps, generator(rng))
         success = xr.DataArray(float(np.isfinite(time)), attrs={"binary": True})
         return xr.Dataset({"success": success, "escape_time": time})
+
+    def assumptions(self) -> tuple[Assumption, ...]:
+        """Return what the theory assumes, each checked for this problem."""
+        return (*super().assumptions(), self._first_steps(self.samples_per_dimension))
 
     def cost(self, kind: str, **options: Any) -> Cost:
         """Tell what a trial costs."""

@@ -16,6 +16,7 @@ from firstlight.phase_transition.definitions import Student, Training
 from firstlight.phase_transition.experiment.pilot import escape_steps
 from firstlight.phase_transition.theory.conditional import far_labels
 from firstlight.phase_transition.theory.relevant import relevant_directions
+from firstlight.phase_transition.theory.stability import stable_start
 from firstlight.phase_transition.theory.subspaces import complement, subspaces
 from firstlight.study.problem import Assumption
 
@@ -190,6 +191,13 @@ class TrainedModel(Model):
     def training(self) -> Training:
         """The algorithm."""
         return Training(**{item.name: getattr(self, item.name) for item in fields(Training)})
+
+    def _first_steps(self, delta: float) -> Assumption:
+        """Tell whether the first steps overshoot at so many samples per dimension."""
+        limit = stable_start(self.law, self.student, delta, self.training)
+        verdict = "not checkable" if np.isnan(limit) else "fails" if self.step_size >= limit else "holds"
+        said = "no rule is known for cyclic batches" if np.isnan(limit) else f"they do not below {limit:.3g}"
+        return Assumption("first steps do not overshoot", verdict, f"step_size {self.step_size:g}; {said}")
 
     def _check_sizes(self, delta: float, d: int, steps: int) -> None:
         """Refuse sizes that leave no room for the directions, for a batch, or for the schedule."""

@@ -20,7 +20,7 @@ from firstlight.phase_transition.theory.escape import freedom_of
 from firstlight.phase_transition.theory.path import TOLERANCE, DmftPath
 from firstlight.phase_transition.theory.resolvent import BranchLost
 from firstlight.study.judge import standard_errors
-from firstlight.study.problem import Cost
+from firstlight.study.problem import Assumption, Cost
 
 _LINEAR = 0.03  # squared cosine up to which overlaps grow as in the linear regime
 _LOWEST = 6  # eigenpairs among which the informative one is looked for
@@ -182,6 +182,10 @@ class Problem(TrainedModel):
             hidden = low.lowest_along(hard, np.column_stack([network.first_layer.T, easy]))
             rows.append((low.values[0], high.values[0], *hidden))
         return _spectra(rows)
+
+    def assumptions(self) -> tuple[Assumption, ...]:
+        """Return what the theory assumes, each checked for this problem."""
+        return (*super().assumptions(), self._first_steps(self.samples_per_dimension))
 
     def cost(self, kind: str, **options: Any) -> Cost:
         """Tell what a trial costs."""

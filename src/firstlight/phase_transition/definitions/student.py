@@ -16,6 +16,10 @@ from firstlight.maths.shown import Shown
 from firstlight.maths.tabulated import Function, tabulated
 
 _PROBE = np.linspace(-40.0, 40.0, 4001)
+_STILL = (
+    "training itself can be followed: dmft, with V(t) of the hard overlaps, escape_time, LearningProblem, "
+    "Problem(spectrum=False)"
+)
 
 
 @dataclass(frozen=True)
@@ -61,7 +65,12 @@ class Student(Shown):
         object.__setattr__(self, "init_scale", check_positive("init_scale", self.init_scale))
         object.__setattr__(self, "ridge", check_number("ridge", self.ridge, 0))
         object.__setattr__(self, "offset", check_number("offset", self.offset))
-        self.penalty, self.sigma  # noqa: B018 - unknown ones are refused now
+        self.penalty  # noqa: B018 - unknown ones are refused now
+        if not self.sigma.derivative(self.init_scale * np.linspace(-3.1, 3.2, 64)).any():
+            raise ValueError(
+                f"activation = {self.sigma.name}: its derivative is zero almost everywhere, and so are "
+                "gradients: the first layer learns nothing from them"
+            )
 
     @cached_property
     def sigma(self) -> Activation:
@@ -128,8 +137,7 @@ class Student(Shown):
             where = f" at {self.sigma.kinks}" if self.sigma.kinks else ""
             raise ValueError(
                 f"activation = {self.sigma.name}: has kinks{where}; the Hessian, and with it delta_NN, needs "
-                "a twice differentiable one, such as softplus, gelu, tanh; training itself can be followed: "
-                "dmft, with V(t) of the hard overlaps, escape_time, LearningProblem, Problem(spectrum=False)"
+                f"a twice differentiable one, such as softplus, gelu, tanh; {_STILL}"
             )
 
     def require_labels(self, labels: np.ndarray, far: np.ndarray, what: Any) -> None:
@@ -151,7 +159,7 @@ class Student(Shown):
                 f"loss = {self.penalty.name}, target = {what}: the curvature is unbounded below (it reaches "
                 f"{bottom:.2g}): the Hessian's spectrum has no left edge, no threshold exists; bound the "
                 "label (tanh or sign of it), drop its noise, or give a Loss whose slope stays bounded as the "
-                "label grows, such as (f - y)²/(1 + y²)"
+                f"label grows, such as (f - y)²/(1 + y²); {_STILL}"
             )
 
     def require_loss(self, labels: np.ndarray, what: Any) -> None:

@@ -66,6 +66,8 @@ class Training:
         set_(self, "step_size", check_positive("step_size", self.step_size))
         set_(self, "momentum", check_number("momentum", self.momentum, 0, below=1))
         check_flag("nesterov", self.nesterov)
+        if self.nesterov and not self.momentum:
+            raise refusal("nesterov", True, "come with a momentum above 0; without one it changes nothing")
         set_(self, "batch", check_number("batch", self.batch, above=0, high=1))
         check_choice("batches", self.batches, BATCHES)
         for name in ("second_layer_step", "bias_step", "offset_step"):

@@ -28,10 +28,11 @@ from firstlight.phase_transition.theory.hessian import starting_law
 from firstlight.phase_transition.theory.labels import LabelLaw, draw, label_law
 from firstlight.phase_transition.theory.law import CurvatureLaw
 from firstlight.phase_transition.theory.resolvent import Branch, Bulk
+from firstlight.phase_transition.theory.stability import stable_below
 from firstlight.phase_transition.theory.static import half_width, static_margins, static_threshold
 
 _SCRAMBLES = 8  # of the static route; the dynamic one takes the first two
-_STABLE = 0.95  # of the largest curvature that a step may meet
+_STABLE = 0.95  # of the steps that overshoot at once
 _REACH = 40.0  # how far above delta_alg the threshold is looked for
 
 
@@ -185,17 +186,20 @@ class _Scan:
     def _right_edge(self, delta: float) -> float:
         """Return the largest curvature at the start."""
         law = starting_law(self.labels, self.student, 1 << 11, self.seeds[0])
-        return self._largest(law, delta)
-
-    def _largest(self, law: CurvatureLaw, delta: float) -> float:
         return self.student.ridge - Bulk(law.D, law.weight, delta).mirrored.left_edge().value
 
+    def _stable(self, training: Training, law: CurvatureLaw, delta: float) -> bool:
+        """Tell whether steps are clearly below those that overshoot, as long training needs."""
+        limit = stable_below(law.D, law.weight, delta, self.student.ridge, training)
+        return not training.step_size >= _STABLE * limit  # where no rule is known, training itself will tell
+
     def _at_step(self, training: Training, steps: int, draws: int) -> NetworkThreshold:
-        eta, largest = training.step_size, _STABLE * training.largest_curvature
+        eta = training.step_size
         early = min(steps, 32)
         times = [t for t in (4, 8, 16, 24, 32) if early / 4 <= t <= early] or [early]
         grid = self.floor * np.geomspace(1.0, _REACH, 14)
-        grid = grid[[self._right_edge(x) < largest for x in grid]]  # few samples bend the loss more
+        law = starting_law(self.labels, self.student, 1 << 11, self.seeds[0])
+        grid = grid[[self._stable(training, law, x) for x in grid]]  # few samples bend the loss more
         if grid.size < 2:
             raise ValueError(f"step_size = {eta}: unstable at the start; take a smaller one")
         coarse = self._crossings(
@@ -244,7 +248,7 @@ class _Scan:
             margins = []
             for law, start in zip(process.laws([times[i] for i in at]), near, strict=True):
                 margins.append(outlier_margin(law, delta, self.student.ridge, self.criterion, start))
-            if guard and self._largest(law, delta) >= _STABLE * training.largest_curvature:
+            if guard and not self._stable(training, law, delta):
                 raise ValueError(
                     f"step_size = {training.step_size}: unstable at samples_per_dimension = {delta:.4g}; "
                     "take a smaller one"

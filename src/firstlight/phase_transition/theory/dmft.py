@@ -25,11 +25,10 @@ from firstlight.phase_transition.theory.conditional import as_target
 from firstlight.phase_transition.theory.labels import SOBOL, LabelLaw, LabelSample, draw, label_law
 from firstlight.phase_transition.theory.path import DmftPath, joined
 from firstlight.phase_transition.theory.process import Process
-from firstlight.phase_transition.theory.resolvent import Bulk
 from firstlight.phase_transition.theory.subspaces import subspaces
 
 SCRAMBLES = 8  # whose scatter tells the error
-_PROBES = 1 << 11  # nodes that tell whether the first step is stable
+_PROBES = 1 << 11  # samples whose labels the loss is tried on
 
 
 def dmft(
@@ -55,8 +54,8 @@ def dmft(
     samples_per_dimension : float
         n/d, positive.
     training : Training or float
-        The algorithm; a number is the step size η of plain gradient descent, below 2 over the Hessian's
-        largest eigenvalue. Errors of small batches grow as b^(-1/2).
+        The algorithm; a number is the step size η of plain gradient descent. The path tells whether its first
+        steps overshoot; one that diverges is refused. Errors of small batches grow as b^(-1/2).
     steps : int
         T. Time and memory grow with T m times the number of directions that training needs, at most T m.
     draws, scrambles : int, default 16384 and 8
@@ -110,7 +109,6 @@ def _free_path(
     hard = subspaces(target, rng).hard
     probe = _joint(target, hard, student.width, _PROBES, np.random.default_rng(0))
     student.require_loss(probe.y, target.expression)
-    _check_step(student, probe, samples_per_dimension, training)
 
     def drawn(count: int, rng: np.random.Generator) -> LabelSample:
         return _joint(target, hard, min((steps + 1) * student.width, SOBOL), count, rng)
@@ -154,9 +152,8 @@ def held_process(
 def _held(
     labels: LabelLaw, student: Student, delta: float, training: Training, steps: int
 ) -> tuple[Callable[[int, np.random.Generator], LabelSample], np.ndarray]:
-    """Check labels and step; return what draws samples, and the overlaps at the start."""
+    """Check labels; return what draws samples, and the overlaps at the start."""
     student.require_loss(labels.y, labels.name)
-    _check_step(student, draw(labels, student.width, _PROBES, 0), delta, training)
 
     def drawn(count: int, rng: np.random.Generator) -> LabelSample:
         return draw(labels, min((steps + 1) * student.width, SOBOL), count, rng)
@@ -241,17 +238,3 @@ def _start(overlap: float | np.ndarray, student: Student, k: int) -> np.ndarray:
     if not np.linalg.norm(start, 2) < student.init_scale:
         raise ValueError(f"start_overlap = {overlap}: must be shorter than the rows, {student.init_scale}")
     return start
-
-
-def _check_step(
-    student: Student, drawn: LabelSample, samples_per_dimension: float, training: Training
-) -> None:
-    """Refuse a first step that is unstable with all samples; batches need a smaller one still."""
-    D = student.curvature(drawn.y, student.init_scale * drawn.normals)
-    right = student.ridge - Bulk(D, drawn.weight, samples_per_dimension).mirrored.left_edge().value
-    largest = training.largest_curvature / training.factors(1)[0]
-    if right >= largest:
-        raise ValueError(
-            f"step_size = {training.step_size}: unstable at the start, must be below "
-            f"{largest * training.step_size:.3g}/{right:.3g} = {largest * training.step_size / right:.3g}"
-        )

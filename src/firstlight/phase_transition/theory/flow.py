@@ -8,6 +8,7 @@ import numpy as np
 
 from firstlight.data.multi_index import MultiIndex
 from firstlight.maths.checks import check_count, check_positive
+from firstlight.maths.refusals import refusal
 from firstlight.maths.rng import RNGLike, SeedLike
 from firstlight.maths.shown import Shown
 from firstlight.phase_transition.definitions import Student
@@ -87,4 +88,7 @@ def gradient_flow(
         dmft(target, student, samples_per_dimension, until / count, count, draws, rng, times=(0,), **options)
         for count in (steps, 2 * steps)
     )
+    if coarse.overshoots:
+        least = int(until / coarse.stable_below) + 1
+        raise refusal("steps", steps, f"be at least {least} for until = {until:g}: longer steps overshoot")
     return GradientFlow(np.linspace(0, until, steps + 1), coarse, fine)

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, fields, replace
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,6 +16,7 @@ from firstlight.phase_transition.theory.frame import NEGLIGIBLE
 from firstlight.phase_transition.theory.hessian import HessianSpectrum, spectrum_of
 from firstlight.phase_transition.theory.labels import LabelSample
 from firstlight.phase_transition.theory.law import CurvatureLaw
+from firstlight.phase_transition.theory.stability import stable_below
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -109,6 +111,22 @@ class DmftPath(Shown):
     def complete(self) -> bool:
         """Whether no force was left out that counts."""
         return self.dropped < NEGLIGIBLE
+
+    @cached_property
+    def stable_below(self) -> float:
+        """Step size below which the first steps do not overshoot; NaN for cyclic batches.
+
+        It is exact for a linear student. Others may overshoot at the start, and still train well.
+        """
+        D = self.student.curvature(self.sample.y, self.fields[0])
+        rest = self.samples_per_dimension, self.student.ridge, self.training
+        first = self.training.factors(len(self.fields) - 1)[0]
+        return float(stable_below(D, self.sample.weight, *rest) / first)
+
+    @property
+    def overshoots(self) -> bool:
+        """Whether the first steps are larger than `stable_below`."""
+        return self.training.step_size >= self.stable_below
 
     def standard_error(self, quantity: Callable[["DmftPath"], ArrayLike]) -> np.ndarray:
         """Return the standard error of a quantity, from its scatter over the scrambles (see `spread`).
