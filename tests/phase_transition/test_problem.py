@@ -247,6 +247,7 @@ def command(*arguments):
     app.command("delta-alg")(phase.delta_alg)
     app.command("delta-nn")(phase.delta_nn)
     app.command("staircase")(phase.staircase)
+    app.command("onset")(phase.onset)
     return CliRunner().invoke(app, arguments)
 
 
@@ -279,10 +280,34 @@ def test_commands_say_that_a_number_is_in_doubt():
     assert "NOT" not in command("delta-alg", "z1**2").output
 
 
+@pytest.mark.parametrize("name", ["delta-nn", "onset"])
+def test_commands_take_any_algorithm(name, monkeypatch):
+    def received(target, student, training, *rest, **options):
+        raise ValueError(repr(training))
+
+    monkeypatch.setattr("firstlight.phase_transition.theory.delta_nn.delta_nn", received)
+    monkeypatch.setattr("firstlight.phase_transition.finite_size.onset", received)
+    rng = np.random.default_rng(0)
+    for batches in ("fresh", "cyclic", "one_pass"):
+        for schedule in ("constant", "cosine", (1.0, 0.5, 0.25)):
+            eta, beta, parts = *rng.uniform(0.1, 0.9, 2).round(3).tolist(), int(rng.integers(1, 6))
+            nesterov = bool(rng.integers(2))
+            typed = schedule if isinstance(schedule, str) else ",".join(map(str, schedule))
+            arguments = ("--step-size", eta, "--momentum", beta, "--batch", 1 / parts, "--batches", batches)
+            arguments += ("--schedule", typed, *(["--nesterov"] if nesterov else []))
+            wanted = pt.Training(eta, beta, nesterov, 1 / parts, batches, schedule=schedule)
+            assert repr(wanted) in command(name, TARGET, *map(str, arguments)).output
+    if name == "delta-nn":
+        assert "error: None" in command(name, TARGET).output  # theory chooses
+        assert "step_size: give one beside" in command(name, TARGET, "--momentum", "0.5").output
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
         (("delta-alg", "import os"), "target"),
+        (("onset", TARGET, "--schedule", "slow"), "schedule = 'slow'"),
+        (("delta-nn", TARGET, "--step-size", "0.2", "--nesterov"), "nesterov = True: must come with"),
         (("staircase", "z1 +"), "target"),
         (("delta-nn", TARGET, "--second-layer", "a,b"), "second_layer"),
         (("delta-nn", TARGET, "--criterion", "sign"), "criterion = 'sign'"),

@@ -128,6 +128,33 @@ def _student(
     return Student(activation, a, init_scale, loss, ridge, offset)
 
 
+Momentum = Annotated[float, typer.Option(help="Momentum, from 0 to below 1.")]
+Nesterov = Annotated[bool, typer.Option("--nesterov", help="Take gradients where the momentum leads to.")]
+Batch = Annotated[float, typer.Option(help="Share of the samples in each step.")]
+Batches = Annotated[str, typer.Option(help="fresh, cyclic or one_pass.")]
+Schedule = Annotated[
+    str,
+    typer.Option(help="constant, linear, cosine, inverse_sqrt, or a factor for each step, with commas."),
+]
+
+
+def _training(
+    step_size: float | None, momentum: float, nesterov: bool, batch: float, batches: str, schedule: str
+) -> Any:
+    """Return the algorithm; None for plain gradient descent of a step that theory chooses."""
+    from firstlight.phase_transition.definitions import Training
+
+    if step_size is None:
+        if (momentum, nesterov, batch, batches, schedule) == (0.0, False, 1.0, "fresh", "constant"):
+            return None
+        raise ValueError("step_size: give one beside momentum, batches or a schedule")
+    try:
+        factors = tuple(float(part) for part in schedule.split(","))
+    except ValueError:
+        factors = ()  # a name
+    return Training(step_size, momentum, nesterov, batch, batches, schedule=factors or schedule)
+
+
 @app.command("delta-nn", context_settings=_ANY_TARGET)
 def delta_nn(
     target: Target,
@@ -138,6 +165,11 @@ def delta_nn(
     ridge: Ridge = 0.0,
     offset: Offset = 0.0,
     step_size: Annotated[float | None, typer.Option(help="Step size; default: a stable one.")] = None,
+    momentum: Momentum = 0.0,
+    nesterov: Nesterov = False,
+    batch: Batch = 1.0,
+    batches: Batches = "fresh",
+    schedule: Schedule = "constant",
     steps: Annotated[int, typer.Option(help="Steps of training to follow.")] = 128,
     criterion: Annotated[str, typer.Option(help="bbp+sign, bbp or block+sign.")] = "bbp+sign",
     draws: Annotated[int, typer.Option(help="Monte-Carlo draws of the theory.")] = 1 << 14,
@@ -154,15 +186,17 @@ def delta_nn(
 
     try:
         student = _student(activation, second_layer, init_scale, loss, ridge, offset)
+        training = _training(step_size, momentum, nesterov, batch, batches, schedule)
         threshold = delta_nn(
-            _law(target, noise), student, step_size, steps, criterion=criterion, draws=draws, rng=seed
+            _law(target, noise), student, training, steps, criterion=criterion, draws=draws, rng=seed
         )
         sized = None
         if dimension:
-            pilot = min(dimension, 200)
+            if training is None and not threshold.step_size > 0:
+                raise ValueError("step_size: give one beside the dimension; the limit was found without any")
             sized = onset(
-                _law(target, noise), student, threshold.step_size, dimension, steps, pilot_dimension=pilot,
-                rng=seed,
+                _law(target, noise), student, training or threshold.step_size, dimension, steps,
+                pilot_dimension=min(dimension, 200), rng=seed,
             )  # fmt: skip
     except ValueError as error:
         raise _refuse(error) from None
@@ -198,8 +232,11 @@ def onset(
     ridge: Ridge = 0.0,
     offset: Offset = 0.0,
     step_size: Annotated[float, typer.Option(help="Step size.")] = 0.25,
-    momentum: Annotated[float, typer.Option(help="Momentum, from 0 to below 1.")] = 0.0,
-    batch: Annotated[float, typer.Option(help="Share of the samples in each step.")] = 1.0,
+    momentum: Momentum = 0.0,
+    nesterov: Nesterov = False,
+    batch: Batch = 1.0,
+    batches: Batches = "fresh",
+    schedule: Schedule = "constant",
     level: Annotated[float, typer.Option(help="Squared cosine that counts as success.")] = 0.2,
     method: Annotated[str, typer.Option(help="pilot or theory.")] = "pilot",
     noise: Noise = 0.0,
@@ -207,12 +244,11 @@ def onset(
     as_json: Json = False,
 ) -> None:
     """Print the samples per dimension at which half of the descents of a size succeed."""
-    from firstlight.phase_transition.definitions import Training
     from firstlight.phase_transition.finite_size import onset
 
     try:
         student = _student(activation, second_layer, init_scale, loss, ridge, offset)
-        training = Training(step_size, momentum=momentum, batch=batch)
+        training = _training(step_size, momentum, nesterov, batch, batches, schedule)
         result = onset(
             _law(target, noise), student, training, dimension, steps, level=level, method=method, rng=seed
         )
