@@ -194,10 +194,12 @@ class TrainedModel(Model):
 
     def _first_steps(self, delta: float) -> Assumption:
         """Tell whether the first steps overshoot at so many samples per dimension."""
+        name = "first steps do not overshoot"
         limit = stable_start(self.law, self.student, delta, self.training)
-        verdict = "not checkable" if np.isnan(limit) else "fails" if self.step_size >= limit else "holds"
-        said = "no rule is known for cyclic batches" if np.isnan(limit) else f"they do not below {limit:.3g}"
-        return Assumption("first steps do not overshoot", verdict, f"step_size {self.step_size:g}; {said}")
+        if np.isnan(limit):
+            return Assumption(name, "not checkable", "no rule is known for cyclic batches")
+        said = f"step_size {self.step_size:g}; they do not below {limit:.3g}"
+        return Assumption(name, "fails" if self.step_size >= limit else "holds", said)
 
     def _check_sizes(self, delta: float, d: int, steps: int) -> None:
         """Refuse sizes that leave no room for the directions, for a batch, or for the schedule."""
