@@ -10,6 +10,7 @@ from firstlight.phase_transition import (
     Problem,
     Student,
     Training,
+    delta_nn,
     dmft,
     gradient_flow,
     onset,
@@ -97,6 +98,26 @@ def test_one_pass_is_told_by_the_product_of_batch_and_samples():
                 np.testing.assert_allclose(path.norm, paths[0].norm, rtol=1e-9)
     with pytest.raises(ValueError, match="gradient descent diverges at step 12"):
         linear(100.0, 0.001, 1.0, 30)
+
+
+def test_one_pass_of_relu_diverges_beyond_the_limit_only():
+    # when its row is long, labels no longer count, and q ← q ((1 - ηa²/2)² + η²a⁴/(2bδ))
+    rng = np.random.default_rng(4)
+    for a, share in zip(rng.uniform(0.5, 2, 4), rng.uniform(0.3, 1.5, 4), strict=True):
+        student = Student("relu", a, 0.5)
+        limit = 2 / (a**2 * (0.5 + 1 / share))
+        for part in (0.85, 1.15):
+            training = Training(part * limit, batch=0.2, batches="one_pass")
+            path = dmft(STEP, student, 5 * share, training, 40, 1 << 10, scrambles=2)
+            assert path.stable_below == pytest.approx(limit, rel=0.05)  # of 1024 samples
+            assert path.overshoots == (part > 1)
+            assert (path.norm[40, 0] > 2 * path.norm[20, 0]) == (part > 1)
+
+
+def test_small_changes_that_noise_makes_grow_are_no_overshoot():
+    base = Student("tanh_squared", 1.0, 0.8)
+    found = delta_nn(STEP, base, Training(0.25, batch=0.25, batches="one_pass"), 8, draws=1 << 10)
+    assert np.isfinite(found.curve[-2:]).all()
 
 
 @pytest.mark.parametrize("step_size", [1.1, 1.4, 1.6])

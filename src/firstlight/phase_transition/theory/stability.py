@@ -41,9 +41,10 @@ def stable_below(D: np.ndarray, weight: np.ndarray, delta: float, ridge: float, 
 
     Notes
     -----
-    Exact for a linear student; for others, of small changes while the law stays as it is, which may be for a
-    few steps only. The noise of fresh batches is counted where the curvature is constant, and that of one
-    pass along the direction in which it is largest on average.
+    Exact for a linear student. For others it is about small changes while the law stays as it is, which may
+    be for a few steps only, and the noise of batches is not always counted: for one pass where no curvature
+    is negative (else noise may make small changes grow at any step size), along the direction in which the
+    mean is largest; for fresh batches where the curvature is constant.
 
     Examples
     --------
@@ -62,13 +63,13 @@ def stable_below(D: np.ndarray, weight: np.ndarray, delta: float, ridge: float, 
         right, spectrum = values[-1], np.array([values[-1]])
         share, square = np.ones(1), np.array([weight @ along**2])
         noise = 1 / (training.batch * delta)
+        counted = np.linalg.eigvalsh(D).min() >= -1e-9 * abs(values[-1])
     else:
         right = -Bulk(D, weight, delta).mirrored.left_edge().value
         spectrum, share = _marchenko_pastur(delta)
         spectrum = values[-1] * spectrum
         square, noise = spectrum**2, (1 - training.batch) / (training.batch * delta)
-        if np.ptp(D, axis=0).max() > 1e-9 * abs(values[-1]):
-            noise = 0.0
+        counted = np.ptp(D, axis=0).max() <= 1e-9 * abs(values[-1])
     if right + ridge <= 0:
         return np.inf
     most = training.largest_curvature * training.step_size / (right + ridge)
@@ -77,7 +78,7 @@ def stable_below(D: np.ndarray, weight: np.ndarray, delta: float, ridge: float, 
         gain = _gain(eta * (spectrum + ridge), training)
         return float(noise * eta**2 * (share * square) @ gain - 1)
 
-    if noise and excess(most * (1 - 1e-9)) > 0:
+    if counted and excess(most * (1 - 1e-9)) > 0:
         most = bracketing_root(excess, 1e-12 * most, most * (1 - 1e-9)).value
     return float(most)
 
