@@ -390,6 +390,25 @@ def test_short_runs_say_how_little_they_know(base_threshold, steps):
     assert bridged < 0.25 or steps == 16
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("threshold", "network", "limit"),
+    [
+        (1.300, (1.07, 1.021, "square", 0.0, -0.193), 4.115),
+        (1.022, (1.619, 1.147, "logistic", 0.0, -0.243), 5.142),
+        (0.964, (1.421, 0.777, "square", 0.0, -0.3), 6.123),
+        (1.188, (1.108, 1.073, "logistic", 0.02, -0.277), 4.353),
+        (1.372, (1.542, 0.443, "square", 0.0, -0.169), 3.767),
+    ],
+)
+def test_two_errors_reach_the_limit_of_many_more_steps(threshold, network, limit):
+    """Networks drawn at random; limits of 64, 128 and 256 steps with four times the samples, by Aitken."""
+    student = Student("tanh_squared", *network)
+    found = delta_nn(f"sign(abs(z1) - {threshold})", student, steps=64, draws=1 << 12)
+    assert found.route == "extrapolated"
+    assert abs(found.value - limit) < 2 * found.residual
+
+
 @pytest.mark.parametrize(("draws", "enough"), [(512, False), (1 << 11, True)])
 def test_too_few_draws_for_the_steps_are_told(draws, enough):
     """Each of 64 steps is a condition on a half's samples of the rarer label, 35 or 140 of them."""
