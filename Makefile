@@ -89,6 +89,7 @@ bench: $(VENV)/.dev
 
 bench-scale: $(VENV)/.dev
 	$(ONE) $(BIN)/python -m benchmarks.scale --save docs/measured/scale.json
+	$(ONE) $(BIN)/python -m benchmarks.workers --save docs/measured/workers.json
 
 bench-explore: $(VENV)/.dev
 	$(ONE) $(BIN)/python tests/explore/latency.py --save docs/measured/laboratory.json

@@ -80,11 +80,12 @@ def relay(line: Connection, ports: dict[int, int], delay: float) -> None:
 
     def to(port: int) -> Callable[..., Any]:
         async def accept(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-            try:
-                far_reader, far_writer = await asyncio.open_connection(HOST, port)
-            except OSError:  # nobody is there yet: the same to whoever asks
-                writer.close()
-                return
+            while True:
+                try:
+                    far_reader, far_writer = await asyncio.open_connection(HOST, port)
+                    break
+                except OSError:  # it is only starting
+                    await asyncio.sleep(0.1)
             both = pass_on(reader, far_writer), pass_on(far_reader, writer)
             await asyncio.gather(*both, return_exceptions=True)
 
@@ -107,7 +108,7 @@ def scheduler(port: int) -> None:
     logging.disable()
 
     async def serve() -> None:
-        async with Scheduler(host=HOST, port=port, dashboard=False) as served:
+        async with Scheduler(host=HOST, port=port, dashboard_address=":0") as served:
             await served.finished()
 
     asyncio.run(serve())

@@ -114,7 +114,7 @@ JOBS: dict[str, tuple[Callable[[int], Callable[[], object]], str, list[int]]] = 
     "Recall@1, 100 columns": (recall, "rows", [2000, 4000, 8000, 16_000, 32_000]),
     "store: write and read": (store, "records", [10_000, 100_000, 1_000_000]),
     "sweep of tiny trials": (sweep, "points", [1000, 10_000, 100_000]),
-    "sweep of tiny trials, Dask": (cluster_sweep, "points", [1000, 3000, 10_000]),
+    "sweep of tiny trials, Dask": (cluster_sweep, "points", [1000, 10_000, 100_000]),
 }
 
 

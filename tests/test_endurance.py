@@ -1,13 +1,16 @@
 """Small samples of the endurance campaigns, what they have found, and that they can fail."""
 
 from dataclasses import dataclass
+from types import SimpleNamespace
 
+import disasters
 import endurance
 import hostile
 import numpy as np
 import pytest
 import random_arguments
 import random_problems
+import visitors
 import xarray as xr
 from misbehaving import misbehave
 
@@ -95,6 +98,37 @@ def test_hostile_input_is_read_or_refused(kind):
 def test_a_study_that_is_neither_read_nor_refused_is_found(monkeypatch):
     monkeypatch.setattr(hostile, "read_study", {}.__getitem__)
     assert endurance._try(hostile.KINDS, ["studies", 0]).startswith("KeyError")
+
+
+@pytest.mark.slow
+def test_a_disk_that_is_full_at_a_write_costs_nothing():
+    assert endurance._try(disasters.KINDS, ["disk", 10_000]) == ""
+
+
+def test_a_full_disk_that_changes_the_bits_is_found(tmp_path, monkeypatch):
+    ended = SimpleNamespace(start=int, join=int, exitcode=0)
+    monkeypatch.setattr(disasters, "_child", lambda *given: ended)
+    monkeypatch.setattr(disasters, "_resumed", lambda path, study: "another fingerprint")
+    assert disasters.disk(np.random.default_rng(0), tmp_path).endswith("another fingerprint")
+
+
+class Refusing:
+    """A laboratory that answers everything with an error."""
+
+    def ask(self, path, *rest):
+        return 500, b""
+
+    def json(self, path, body=None):
+        raise AssertionError(path)
+
+    events = json
+
+
+@pytest.mark.parametrize("action", [one for one in visitors.ACTIONS if one is not visitors.leave])
+def test_a_reader_without_an_answer_is_told(action, monkeypatch):
+    monkeypatch.setattr(visitors, "ACTIONS", [action])
+    pages = {"one_step": {"presets": [], "panels": []}}
+    assert visitors.read(Refusing(), 0, pages).startswith(f"{action.__name__}: AssertionError")
 
 
 class Direct:

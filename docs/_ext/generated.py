@@ -98,11 +98,17 @@ def table(head: list[str], rows: list[list[Any]]) -> str:
     return "\n".join(f"| {' | '.join(str(cell) for cell in line)} |" for line in lines) + "\n"
 
 
+CLUSTER = {
+    "efficiency": "efficiency", "kB": "kB a record", "driver ms": "driver, CPU ms",
+    "scheduler ms": "scheduler, CPU ms", "worker ms": "worker, CPU ms",
+}  # fmt: skip
+
+
 def measured(folder: Path) -> dict[str, str]:
     """Return the tables of speed, of growth with size, of peers and of the laboratory, as measured."""
     rows = {
         name: json.loads((folder / f"{name}.json").read_text("utf-8"))["rows"]
-        for name in ("performance", "scale", "peers", "laboratory")
+        for name in ("performance", "scale", "workers", "peers", "laboratory")
     }
     speed = [
         [f"{one['part']}: {one['what']}", one["measured"], one["floor"], one["ratio"],
@@ -115,6 +121,10 @@ def measured(folder: Path) -> dict[str, str]:
          one["time exponent"], one["memory exponent"], one["load"]]
         for one in rows["scale"]
     ]  # fmt: skip
+    cluster = [
+        [one["workers"], f"{1e3 * one['delay']:g} ms", *(f"{one[name]:g}" for name in CLUSTER), one["load"]]
+        for one in rows["workers"]
+    ]
     peers = [
         [
             one["part"],
@@ -138,6 +148,7 @@ def measured(folder: Path) -> dict[str, str]:
         "scale": table(
             ["job", "sizes", "CPU s", "peak MB", "time ~ size^", "memory ~ size^", "load"], growth
         ),
+        "workers": table(["workers", "delay each way", *CLUSTER.values(), "load"], cluster),
         "peers": table(
             ["job", "instead", "ours, CPU s", "theirs", "times faster", "accuracy", "load"], peers
         ),

@@ -64,7 +64,7 @@ class Server:
     def stop(self) -> None:
         """End it as Ctrl-C does."""
         self.process.send_signal(signal.SIGINT)
-        self.process.wait(20)
+        self.process.wait(self.patience / 6)
         assert self.process.stdout is not None
         self.process.stdout.close()
 
