@@ -118,6 +118,7 @@ def test_rate_and_limit_frame_the_loss():
     assert (np.diff(ratio) > 0).all()
     assert (ratio < 1).all()
     assert abs(float(limit.stable_rank[0]) - float(measured.stable_rank[-1])) < 0.1
+    assert ("from t = e on" in limit.attrs.get("note", "")) == bool(limit.loss.isnull().any())
 
 
 def test_images_are_centred_and_never_quite_separable():

@@ -44,13 +44,14 @@ def exact(
 
 
 def limit(setting: Setting, X: np.ndarray, y: np.ndarray) -> xr.Dataset:
-    """Return the limits t → ∞ of the curves."""
+    """Return the limits t → ∞ of the curves; the loss's, a / (t log t), from t = e on."""
     end = limits(X, y)
     with np.errstate(divide="ignore", invalid="ignore"):
         decay = np.where(
             setting.times > math.e, end.loss_coefficient / (setting.times * np.log(setting.times)), np.nan
         )
-    results = xr.Dataset({"loss": ("time", decay)}, {"time": setting.times})
+    note = {"note": "the limit of the loss is told from t = e on"} if np.isnan(decay).any() else {}
+    results = xr.Dataset({"loss": ("time", decay)}, {"time": setting.times}, note)
     results["log_loss"] = np.log(results.loss)
     for name, sign, direction in (("plus", 1, end.direction_plus), ("minus", -1, end.direction_minus)):
         center = X[y == sign].sum(axis=0)
