@@ -131,6 +131,10 @@ FUNCTIONS: list[tuple[Callable[..., Any], dict[str, Any]]] = [
         early_alignment.limits, early_alignment.rows_to_drop, early_alignment.separability,
     )],
     (phase_transition.loss, {"name": "square"}),
+    (unseen_classes.choose_classes, {
+        "X": np.random.default_rng(0).normal(size=(40, 3)), "y": np.arange(40) % 4, "unseen": [0],
+        "step": unseen_classes.Step(width=16),
+    }),
     (unseen_classes.analyse, {"data": _UNSEEN, "step": unseen_classes.Step()}),
     (unseen_classes.predict_classes, {"data": _UNSEEN, "step": unseen_classes.Step()}),
     (unseen_classes.simulate_classes, {"data": _UNSEEN, "step": unseen_classes.Step(width=8)}),

@@ -262,7 +262,7 @@ def test_export_and_table_hold_the_numbers_of_the_library(browser, server, tmp_p
         exec(compile(program, "copied", "exec"), scope)
         one_step = described("one_step")
         values = one_step.clean({"dimension": 40, "trials": 1, "samples": 0.5, "sweep": "beta"})
-        assert scope["found"].attrs["fingerprint"]
+        assert scope["results"].attrs["fingerprint"]
         assert scope["study"].axes == one_step.study(values).axes
         for kind in ("png", "svg"):
             with page.expect_download() as waiting:

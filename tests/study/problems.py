@@ -58,7 +58,7 @@ def special():
     yield Regression(np.arange(1.0, 4.0), firstlight.activation(bent, kinks=[0]), 0.5)
     yield Classification((0.0, 1.0))
     yield from (Formula("z1*z2"), MultiIndex("z1*z2 + sign(z3)", noise=0.1), MultiIndex(summed, directions=2))
-    yield OneStep(mixture(), Classification((1, 2, 3)), 5, 7, ridge=np.array([0.1, 1.0]))
+    yield OneStep(mixture(), Classification((1, 2, 3)), width=5, samples=7, ridge=np.array([0.1, 1.0]))
     yield images(0.5, 40, "0,1", images="digits")
     yield Phase(second_layer=np.array([1.0, -1.0]), activation="gelu", loss=LOSSES["square"], dimension=50)
     yield Phase(loss=own, dimension=50)

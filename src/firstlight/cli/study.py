@@ -50,6 +50,8 @@ def legible(command: Callable[..., None]) -> Callable[..., None]:
         except (typer.Exit, typer.Abort):
             raise
         except (ValueError, OSError, RuntimeError) as error:
+            if isinstance(error, (RecursionError, NotImplementedError)):  # our fault: show where
+                raise
             typer.echo(f"error: {' '.join(str(error).split())}", err=True)
             raise typer.Exit(2) from None
         except KeyboardInterrupt:

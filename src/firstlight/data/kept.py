@@ -48,6 +48,7 @@ def keep(features: ArrayLike, labels: ArrayLike) -> str:
     path = _path(digest[:16])
     if not path.exists():
         with replacing(path) as part, part.open("wb") as file:
+            part.chmod(0o600)  # a user's own rows
             np.savez_compressed(file, features=rows, labels=texts)
     with contextlib.suppress(FileNotFoundError):  # another process may have removed it just now
         os.utime(path)

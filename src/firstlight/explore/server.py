@@ -60,8 +60,9 @@ def serve(store: str, *, port: int = 8765, host: str = "", token: str = "", brow
 
 def _listen(host: str, port: int) -> socket.socket:
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    both = host == "::" and socket.has_dualstack_ipv6()
     try:
-        return socket.create_server((host, port), family=family, backlog=256)
+        return socket.create_server((host, port), family=family, backlog=256, dualstack_ipv6=both)
     except (OSError, OverflowError) as error:
         raise ValueError(f"port = {port}: cannot listen at {host} ({error}); try --port 0") from error
 

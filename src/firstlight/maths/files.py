@@ -1,16 +1,16 @@
 """Files that appear complete or not at all."""
 
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from uuid import uuid4
 
 
 @contextmanager
 def replacing(target: Path) -> Iterator[Path]:
     """Yield where to write: a file beside `target` that takes its place at the end; an error leaves none.
 
-    The folder is made.
+    The folder is made. Several writers, in one process or in many, do not meet.
 
     Examples
     --------
@@ -22,7 +22,7 @@ def replacing(target: Path) -> Iterator[Path]:
     ['a.txt']
     """
     target.parent.mkdir(parents=True, exist_ok=True)
-    part = target.with_name(f".{target.name}.{os.getpid()}.part")
+    part = target.with_name(f".{target.name}.{uuid4().hex}.part")
     try:
         yield part
         part.replace(target)

@@ -66,7 +66,7 @@ class Student(Shown):
         object.__setattr__(self, "ridge", check_number("ridge", self.ridge, 0))
         object.__setattr__(self, "offset", check_number("offset", self.offset))
         self.penalty  # noqa: B018 - unknown ones are refused now
-        if not self.sigma.derivative(self.init_scale * np.linspace(-3.1, 3.2, 64)).any():
+        if not self.sigma.derivative(np.linspace(-3.1, 3.2, 64)).any():
             raise ValueError(
                 f"activation = {self.sigma.name}: its derivative is zero almost everywhere, and so are "
                 "gradients: the first layer learns nothing from them"
