@@ -119,7 +119,6 @@ FUNCTIONS: list[tuple[Callable[..., Any], dict[str, Any]]] = [
     (one_step.hermite_degree, {"beta": 0.5}),
     (one_step.needed_degree, {"problem": one_step.Problem.scaled(**_SCALED)}),
     (early_alignment.align, _START),
-    (early_alignment.directions_at, {**_START, "times": [0.5]}),
     (early_alignment.largest_scale, _START),
     (early_alignment.flow, {**_START, "log_scale": -3.0, "until": 1.0, "observations": 3}),
     (early_alignment.descent, {"X": _POINTS, "y": _SIGNS, "first_layer": np.eye(2),

@@ -108,6 +108,27 @@ def test_the_check_looks_beyond_where_theory_stops(monkeypatch):
     assert max(float(e.label.split(" = ")[1].split(",")[0]) for e in stopped.checked.estimates) > 3.2
 
 
+def test_a_refusal_of_networks_beyond_theory_costs_no_result(monkeypatch):
+    simulate = Bowl.simulate
+
+    def refused(self, rng=None):
+        if self.x > 3.3:
+            raise ValueError(f"x = {self.x}: diverges")
+        return simulate(self, rng)
+
+    monkeypatch.setattr(Bowl, "simulate", refused)
+    found = firstlight.optimise(Bowl(known_to=3.2), {"x": (0.2, 40.0)}, "f", check=True)
+    assert found.checked.verdict == "holds"
+    assert "not checked there: x = " in found.refused
+
+
+@pytest.mark.parametrize(("bounds", "border"), [((6, 4000), ("n",)), ((4, 9000), ())])
+def test_only_an_end_is_a_border_of_integers(bounds, border):
+    found = firstlight.optimise(Bowl(x=3.0, y=0.4, kind="good"), {"n": bounds}, "f")
+    assert found.best == {"n": 6}
+    assert found.border == border
+
+
 def test_the_check_can_fail(monkeypatch):
     good = firstlight.optimise(Bowl(), {"x": (0.1, 100.0)}, "f", check=True)
     assert good.checked.verdict == "holds"

@@ -92,8 +92,8 @@ def test_three_classes_are_left_out_in_turn_and_the_clock_ends_it():
     assert len(list(diagnose(user_data(X, y), Clock(1e-9)))) == 1
 
 
-def test_five_classes_get_a_choice_with_random_sets_beside_it():
-    X, y = clouds(5, 24, 5, 0.8, 0)
+def test_six_classes_get_a_choice_with_random_sets_beside_it():
+    X, y = clouds(6, 24, 5, 0.8, 0)
     found = list(diagnose(user_data(X, y), Clock(1e9)))[-1]
     assert len(found.tables) == 2
     assert [row[1] for row in found.tables[1].rows] == ["chosen"] + ["random"] * 5

@@ -166,3 +166,32 @@ def test_noise_names_what_can_still_be_done(noise):
     with pytest.raises(ValueError, match=r"unbounded below.*Problem\(spectrum=False\)"):
         Problem(**small).predict(draws=1 << 9)
     assert np.isfinite(Problem(**small, spectrum=False).predict(draws=1 << 9).test_loss).all()
+
+
+def test_a_step_and_a_schedule_of_the_same_product_have_one_fate():
+    base, factors = Student("tanh_squared", 1.0, 0.8), (1.0, 0.5, 4.0)
+    limits = []
+    for factor in factors:
+        training = Training(0.25 / factor, schedule=(factor,) * 16)
+        limits.append(dmft(STEP, base, 3.0, training, 1, 1 << 10).stable_below * factor)
+        found = delta_nn(STEP, base, training, 16, draws=1 << 10)
+        limits.append(found.curve[-1])
+    np.testing.assert_allclose(limits[::2], limits[0], rtol=1e-12)
+    np.testing.assert_allclose(limits[1::2], limits[1], rtol=1e-9)
+    with pytest.raises(ValueError, match="unstable at the start"):
+        delta_nn(STEP, base, Training(0.25, schedule=(20.0,) * 16), 16, draws=1 << 10)
+    for ends in ("linear", "cosine"):
+        with pytest.raises(ValueError, match=f"schedule = '{ends}': must go on"):
+            delta_nn(STEP, base, Training(0.25, schedule=ends), 16, draws=1 << 10)
+
+
+def test_a_warm_up_and_other_trained_parameters_are_not_called_stable():
+    line = {"target": "z1", "activation": "linear", "samples_per_dimension": 4.0, "spectrum": False}
+
+    def verdict(**fields):
+        told = Problem(**line, dimension=100, steps=20, **fields).assumptions()
+        return {one.name: one.verdict for one in told}["first steps do not overshoot"]
+
+    assert verdict(step_size=0.5) == "holds"
+    assert verdict(step_size=50.0, schedule=(0.001,) + (1.0,) * 20) == "fails"
+    assert verdict(step_size=0.1, second_layer_step=50.0) == "not checkable"

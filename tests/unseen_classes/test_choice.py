@@ -34,6 +34,17 @@ def test_networks_measure_what_theory_predicts_for_the_choice_and_for_random_set
     assert np.mean(gaps) == pytest.approx(0, abs=0.08)
 
 
+@pytest.mark.parametrize(("classes", "others"), [(4, 0), (5, 2), (7, 5)])
+def test_random_sets_are_others_and_each_comes_once(classes, others):
+    X, y = planted(1)
+    rows = y < classes
+    choice = choose_classes(X[rows], y[rows], [0, 1], step=STEP, most=2, check=True)
+    sets = [set(one) for one, *_ in choice.random]
+    assert len(sets) == others
+    assert set(choice.classes) not in sets
+    assert len({tuple(sorted(one)) for one in sets}) == others
+
+
 @pytest.mark.parametrize("seed", range(3))
 def test_the_pair_is_the_best_of_all(seed):
     rng = np.random.default_rng(seed)
@@ -55,6 +66,8 @@ def test_names_units_and_order_of_classes_do_not_matter():
     assert named.classes == tuple(words[list(plain.classes)])
     assert named.predicted == pytest.approx(plain.predicted, abs=1e-12)  # the same counts
     assert choose_classes(X, y, ["0", "1"], step=STEP, rng=1).classes == plain.classes
+    assert choose_classes(X, y.astype(float), np.array([0, 1]), step=STEP, rng=1).classes == plain.classes
+    assert choose_classes(X, y, [0, "0", 1], step=STEP, rng=1).unseen == (0, 1)
     assert str(named).startswith("to find cat, dog untrained, train on ")
 
 
@@ -63,6 +76,7 @@ def test_names_units_and_order_of_classes_do_not_matter():
     [
         ({"unseen": []}, "unseen = .*must be a list"),
         ({"unseen": "01"}, "unseen = .*must be a list"),
+        ({"unseen": np.array([[0, 1]])}, "unseen = .*must be a list"),
         ({"unseen": [9]}, "unseen 9: unknown"),
         ({"unseen": range(6)}, "unseen = .*two classes of four rows"),
         ({"most": 1}, "most = 1"),

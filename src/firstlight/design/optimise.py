@@ -140,8 +140,9 @@ def optimise(
         if v.name in around and (v.on_border(x) or around[v.name].unknown)
     )  # fmt: skip
     value, error = search.predicted(best)
+    checked = search.check(best, trials) if check else None  # before refusals are read: it adds its own
     return Optimum(
         dict(search.named(best)), objective, value, error, curves,
         {name: one.ends for name, one in around.items()}, border, converged, len(search.known),
-        search.refused, search.check(best, trials) if check else None, search.build(best),
+        search.refused, checked, search.build(best),
     )  # fmt: skip

@@ -90,6 +90,8 @@ class Variable:
 
     def on_border(self, value: Any) -> bool:
         """Tell whether a number is an end of its range."""
+        if self.kind == "integer":
+            return value in self.values
         return self.kind != "choice" and not 2e-3 < self.unit(value) < 1 - 2e-3
 
 
@@ -294,7 +296,11 @@ class Search:
         for i, one in enumerate(self.variables):
             ends = one.values if one.kind == "choice" else self._beside(best, i)
             for x in [x for x in ends if x != best[i]]:
-                gain = self.sign * (self._simulated(self.along(best, i, x), trials) - centre)
+                try:
+                    gain = self.sign * (self._simulated(self.along(best, i, x), trials) - centre)
+                except ValueError as error:  # beyond theory networks may refuse, too
+                    self.refusals[self.along(best, i, x)] = f"not checked there: {error}"
+                    continue
                 side = "below" if self.sign < 0 else "above"
                 label = f"{self.objective} at {one.name} = {short(x)}, {side} that at the optimum"
                 parts.append(Estimate(label, *over_trials(gain)))

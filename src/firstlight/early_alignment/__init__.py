@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from firstlight.early_alignment.theory.geometry import Geometry, geometry
     from firstlight.early_alignment.theory.limits import Limits, limits
     from firstlight.early_alignment.theory.path import AlignmentPath
-    from firstlight.early_alignment.theory.rough import Directions, directions_at
     from firstlight.early_alignment.trajectory import flow
 
 _NAMES = {
@@ -38,7 +37,6 @@ _NAMES = {
     "early_alignment.theory.geometry": ["Geometry", "geometry"],
     "early_alignment.theory.limits": ["Limits", "limits"],
     "early_alignment.theory.path": ["AlignmentPath"],
-    "early_alignment.theory.rough": ["Directions", "directions_at"],
     "early_alignment.trajectory": ["flow"],
 }
 
@@ -46,7 +44,6 @@ __all__ = [
     "THEORY",
     "AlignmentPath",
     "Bounds",
-    "Directions",
     "Dropped",
     "Geometry",
     "Limits",
@@ -55,7 +52,6 @@ __all__ = [
     "align",
     "bounds",
     "descent",
-    "directions_at",
     "flow",
     "gaussian_start",
     "geometry",

@@ -131,9 +131,9 @@ def _plateau(cosine: float) -> str:
     return f"a plateau below the level: from a large overlap training ends at squared cosine {cosine:.2g}"
 
 
-def _unstable(law: MultiIndex, student: Student, training: Training, delta: float) -> str:
+def _unstable(law: MultiIndex, student: Student, training: Training, delta: float, steps: int) -> str:
     """Say that the first steps overshoot even at so many samples; empty if they do not."""
-    limit = stable_start(law, student, delta, training)
+    limit = stable_start(law, student, delta, training, steps)
     if not training.step_size >= limit:
         return ""
     return (
@@ -174,7 +174,7 @@ def _from_theory(
         )
     else:
         return Onset(value, float(np.hypot(_THEORY * value, apart)), solved.freedom, "theory", "", roots)
-    why = _unstable(law, student, training, _MOST * floor) or why
+    why = _unstable(law, student, training, _MOST * floor, steps) or why
     return _refused("theory", solved.freedom, why, **roots)
 
 
@@ -231,7 +231,7 @@ class _Pilot:
         centre = self._centre(floor, wanted)
         if np.isnan(centre):
             end, why = self.end(_MOST * floor), f"hardly a descent succeeds up to {_MOST * floor:.3g}"
-            blame = _unstable(self.law, self.student, self.training, _MOST * floor)
+            blame = _unstable(self.law, self.student, self.training, _MOST * floor, self.steps)
             blame = blame or (_plateau(end) if end < self.level else "")
             why = f"{why} samples per dimension" + (f": {blame}" if blame else "")
             return _refused("pilot", nu, why, plateau=end)
@@ -247,7 +247,7 @@ class _Pilot:
             return _refused("pilot", nu, why, **details)
         plateau = self.end(value)
         if plateau < self.level:
-            why = _unstable(self.law, self.student, self.training, value) or _plateau(plateau)
+            why = _unstable(self.law, self.student, self.training, value, self.steps) or _plateau(plateau)
             return _refused("pilot", nu, why, **details)
         again = [
             self._solve(deltas, table[:, self.rng.integers(self.sets, size=self.sets)], needed)

@@ -86,7 +86,7 @@ class LearningProblem(TrainedModel):
 
     def assumptions(self) -> tuple[Assumption, ...]:
         """Return what the theory assumes, each checked for this problem."""
-        return (*super().assumptions(), self._first_steps(self.samples_per_dimension))
+        return (*super().assumptions(), self._first_steps(self.samples_per_dimension, self.steps))
 
     def cost(self, kind: str, **options: Any) -> Cost:
         """Tell what a trial costs."""

@@ -192,12 +192,14 @@ class TrainedModel(Model):
         """The algorithm."""
         return Training(**{item.name: getattr(self, item.name) for item in fields(Training)})
 
-    def _first_steps(self, delta: float) -> Assumption:
-        """Tell whether the first steps overshoot at so many samples per dimension."""
+    def _first_steps(self, delta: float, steps: int) -> Assumption:
+        """Tell whether steps overshoot at the start's curvature, at so many samples per dimension."""
         name = "first steps do not overshoot"
-        limit = stable_start(self.law, self.student, delta, self.training)
+        limit = stable_start(self.law, self.student, delta, self.training, steps)
         if np.isnan(limit):
-            return Assumption(name, "not checkable", "no rule is known for cyclic batches")
+            return Assumption(
+                name, "not checkable", "no rule for cyclic batches, or other trained parameters"
+            )
         said = f"step_size {self.step_size:g}; they do not below {limit:.3g}"
         return Assumption(name, "fails" if self.step_size >= limit else "holds", said)
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from math import comb
 from typing import Any
 
 import numpy as np
@@ -45,7 +46,7 @@ class Choice(Shown):
     queries : int
         Rows of the unseen classes that were asked.
     random : tuple of (tuple, float, float)
-        Other sets of as many classes, drawn at random: predicted and measured.
+        Other sets of as many classes, drawn at random, each once: predicted and measured.
     """
 
     unseen: tuple[Any, ...]
@@ -115,7 +116,7 @@ def choose_classes(
     check_instance("step", step, Step)
     data = labelled(X, y, least=3, names=("X", "y"))
     names = data.classes.tolist()
-    targets = tuple(_place(one, names) for one in _listed(unseen))
+    targets = tuple(dict.fromkeys(_place(one, names) for one in _listed(unseen)))
     for place in targets:
         if data.counts[place] < _LEAST:
             raise ValueError(f"unseen: {names[place]!r} has {data.counts[place]} rows, needs {_LEAST}")
@@ -158,8 +159,12 @@ def compared(
     )
     yield choice
     others, rng = np.setdiff1d(np.unique(rows.y), targets), streams("unseen", "random sets")
-    for i in range(_RANDOM if check else 0):
-        other = tuple(int(c) for c in np.sort(rng.choice(others, len(classes), replace=False)))
+    known = {tuple(sorted(classes))}
+    for i in range(min(_RANDOM, comb(len(others), len(classes)) - 1) if check else 0):
+        other = next(iter(known))
+        while other in known:
+            other = tuple(int(c) for c in np.sort(rng.choice(others, len(classes), replace=False)))
+        known.add(other)
         recall = measured_recall(rows, targets, other, step, streams("unseen", "check", _NETWORKS + i))
         beside = (other, predicted_recall(rows, targets, other, step), recall)
         choice = replace(choice, random=(*choice.random, beside))
@@ -167,13 +172,16 @@ def compared(
 
 
 def _listed(unseen: Any) -> list[Any]:
-    if isinstance(unseen, (str, bytes)) or not isinstance(unseen, (Sequence, np.ndarray)) or not len(unseen):
+    rows = isinstance(unseen, (Sequence, np.ndarray)) and not isinstance(unseen, (str, bytes))
+    if not rows or not len(unseen) or not all(np.isscalar(one) for one in unseen):
         raise refusal("unseen", unseen, "be a list of one or more classes")
-    return list(dict.fromkeys(unseen))
+    return list(unseen)
 
 
 def _place(one: Any, names: list[Any]) -> int:
-    """Return where a class stands; it may be given as its text."""
+    """Return where a class stands, by its value or by its text."""
+    if one in names:
+        return names.index(one)
     written = [str(name) for name in names]
     if str(one) not in written:
         raise unknown("unseen", one, written)

@@ -108,7 +108,7 @@ def _start(
         raise ValueError("signs, second_layer: give one of them")
     W, s = check_neurons(directions, signs, dimension)
     if second_layer is None:
-        return unit_rows(W), s
+        return _unit(W), s
     v = check_reals("second_layer", second_layer, f"({len(W)},)")
     if v.shape != W.shape[:1] or not np.isfinite(v).all():
         raise ValueError(f"second_layer: must be {W.shape[0]} finite numbers, one per neuron")
@@ -121,11 +121,10 @@ def _start(
         raise ValueError(
             f"second_layer[{largest}] = {v[largest]:g}: must be at most {_STEEP:g} times its row's length"
         )
-    return unit_rows(W), ratio
+    return _unit(W), ratio
 
 
-def unit_rows(rows: np.ndarray) -> np.ndarray:
-    """Return rows of length one, however long they are."""
+def _unit(rows: np.ndarray) -> np.ndarray:
     rows = rows / np.abs(rows).max(axis=1, keepdims=True)
     return np.asarray(rows / np.linalg.norm(rows, axis=1, keepdims=True))
 

@@ -14,6 +14,7 @@ import numpy as np
 
 from firstlight.data.multi_index import MultiIndex
 from firstlight.maths.checks import check_count
+from firstlight.maths.refusals import refusal
 from firstlight.maths.rng import RNGLike, SeedLike, generator
 from firstlight.maths.solvers import Solved
 from firstlight.maths.workers import Workers
@@ -120,6 +121,8 @@ def delta_nn(
     if criterion not in CRITERIA:
         raise ValueError(f"criterion = {criterion!r}: must be one of {', '.join(CRITERIA)}")
     given = None if training is None else as_training(training)
+    if given is not None and given.schedule in ("linear", "cosine"):
+        raise refusal("schedule", given.schedule, "go on: this is a limit of many steps; `dmft` follows it")
     check_count("steps", steps, 8)
     check_count("draws", draws, 128)
     student.require_smooth()
@@ -188,10 +191,11 @@ class _Scan:
         law = starting_law(self.labels, self.student, 1 << 11, self.seeds[0])
         return self.student.ridge - Bulk(law.D, law.weight, delta).mirrored.left_edge().value
 
-    def _stable(self, training: Training, law: CurvatureLaw, delta: float) -> bool:
+    def _stable(self, training: Training, law: CurvatureLaw, delta: float, steps: int) -> bool:
         """Tell whether steps are clearly below those that overshoot, as long training needs."""
         limit = stable_below(law.D, law.weight, delta, self.student.ridge, training)
-        return not training.step_size >= _STABLE * limit  # where no rule is known, training itself will tell
+        largest = training.step_size * training.factors(steps).max()
+        return not largest >= _STABLE * limit  # where no rule is known, training itself will tell
 
     def _at_step(self, training: Training, steps: int, draws: int) -> NetworkThreshold:
         eta = training.step_size
@@ -199,7 +203,7 @@ class _Scan:
         times = [t for t in (4, 8, 16, 24, 32) if early / 4 <= t <= early] or [early]
         grid = self.floor * np.geomspace(1.0, _REACH, 14)
         law = starting_law(self.labels, self.student, 1 << 11, self.seeds[0])
-        grid = grid[[self._stable(training, law, x) for x in grid]]  # few samples bend the loss more
+        grid = grid[[self._stable(training, law, x, steps) for x in grid]]  # few samples bend the loss more
         if grid.size < 2:
             raise ValueError(f"step_size = {eta}: unstable at the start; take a smaller one")
         coarse = self._crossings(
@@ -248,7 +252,7 @@ class _Scan:
             margins = []
             for law, start in zip(process.laws([times[i] for i in at]), near, strict=True):
                 margins.append(outlier_margin(law, delta, self.student.ridge, self.criterion, start))
-            if guard and not self._stable(training, law, delta):
+            if guard and not self._stable(training, law, delta, steps):
                 raise ValueError(
                     f"step_size = {training.step_size}: unstable at samples_per_dimension = {delta:.4g}; "
                     "take a smaller one"

@@ -114,18 +114,21 @@ class DmftPath(Shown):
 
     @cached_property
     def stable_below(self) -> float:
-        """Step size below which the first steps do not overshoot; NaN for cyclic batches.
+        """Step size below which no step of the schedule overshoots at the start's curvature.
 
-        It is exact for a linear student. Others may overshoot at the start, and still train well.
+        NaN for cyclic batches, and where more than the first layer is trained: no rule is known. It is exact
+        for a linear student with the square loss. Others may overshoot at the start, and still train well.
         """
+        if not self.training.only_rows:
+            return np.nan
         D = self.student.curvature(self.sample.y, self.fields[0])
         rest = self.samples_per_dimension, self.student.ridge, self.training
-        first = self.training.factors(len(self.fields) - 1)[0]
-        return float(stable_below(D, self.sample.weight, *rest) / first)
+        largest = self.training.factors(len(self.fields) - 1).max()
+        return float(stable_below(D, self.sample.weight, *rest) / largest)
 
     @property
     def overshoots(self) -> bool:
-        """Whether the first steps are larger than `stable_below`."""
+        """Whether the step size is larger than `stable_below`."""
         return self.training.step_size >= self.stable_below
 
     def standard_error(self, quantity: Callable[["DmftPath"], ArrayLike]) -> np.ndarray:

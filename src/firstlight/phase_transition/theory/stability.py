@@ -41,10 +41,10 @@ def stable_below(D: np.ndarray, weight: np.ndarray, delta: float, ridge: float, 
 
     Notes
     -----
-    Exact for a linear student. For others it is about small changes while the law stays as it is, which may
-    be for a few steps only, and the noise of batches is not always counted: for one pass where no curvature
-    is negative (else noise may make small changes grow at any step size), along the direction in which the
-    mean is largest; for fresh batches where the curvature is constant.
+    Exact for a linear student with the square loss. For others it is about small changes while the law stays
+    as it is, which may be for a few steps only, and the noise of batches is not always counted: for one pass
+    where no curvature is negative (else noise may make small changes grow at any step size), along the
+    direction in which the mean is largest; for fresh batches where the curvature is constant.
 
     Examples
     --------
@@ -65,7 +65,7 @@ def stable_below(D: np.ndarray, weight: np.ndarray, delta: float, ridge: float, 
         noise = 1 / (training.batch * delta)
         counted = np.linalg.eigvalsh(D).min() >= -1e-9 * abs(values[-1])
     else:
-        right = -Bulk(D, weight, delta).mirrored.left_edge().value
+        right = -Bulk(D, weight, delta).mirrored.left_edge().value if D.any() else 0.0
         spectrum, share = _marchenko_pastur(delta)
         spectrum = values[-1] * spectrum
         square, noise = spectrum**2, (1 - training.batch) / (training.batch * delta)
@@ -83,20 +83,24 @@ def stable_below(D: np.ndarray, weight: np.ndarray, delta: float, ridge: float, 
     return float(most)
 
 
-def stable_start(target: MultiIndex, student: Student, delta: float, training: Training) -> float:
-    """Return the step size below which the first steps do not overshoot, where all overlaps are small.
+def stable_start(target: MultiIndex, student: Student, delta: float, training: Training, steps: int) -> float:
+    """Return the step size below which steps do not overshoot at the start, where all overlaps are small.
+
+    The largest factor of the schedule counts. NaN where more than the first layer is trained.
 
     Examples
     --------
     >>> one_pass = Training(0.7, batch=0.01, batches="one_pass")
-    >>> stable_start(MultiIndex("z1"), Student("linear"), 100.0, one_pass)
+    >>> stable_start(MultiIndex("z1"), Student("linear"), 100.0, one_pass, 8)
     1.000
     """
-    rng = np.random.default_rng(0)
-    y = target.sample(_DRAWS, target.directions, rng).y
-    D = student.curvature(y, student.init_scale * rng.standard_normal((_DRAWS, student.width)))
-    limit = stable_below(D, np.full(_DRAWS, 1 / _DRAWS), delta, student.ridge, training)
-    return float(limit / training.factors(1)[0])
+    if not training.only_rows:
+        return np.nan
+    rng, draws = np.random.default_rng(0), max(_DRAWS // student.width, 256)
+    y = target.sample(draws, target.directions, rng).y
+    D = student.curvature(y, student.init_scale * rng.standard_normal((draws, student.width)))
+    limit = stable_below(D, np.full(draws, 1 / draws), delta, student.ridge, training)
+    return float(limit / training.factors(steps).max())
 
 
 def _gain(k: np.ndarray, training: Training) -> np.ndarray:
