@@ -10,7 +10,7 @@ from pathlib import Path
 from firstlight.show.claims import markdown, tally
 from firstlight.show.evidence import Row, claimed, read, stale
 from firstlight.study import registry
-from firstlight.study.claims import UNDECIDED
+from firstlight.study.claims import FAILS, HOLDS, IN_PART, UNDECIDED
 from firstlight.study.dry_run import costs
 from firstlight.study.problem import duration
 
@@ -22,7 +22,8 @@ _NOT_RUN = """## Not run at the papers' scale
 
 By dry runs, on one core, these take {total} together. A medium scale was chosen to decide the claims, or to
 look at the quick verdict again at a larger size; its reason stands where the study is defined. Where there is
-only a quick one, its rows are decided, or more trials do not help.
+only a quick one, its rows are decided, or more trials do not help, or a limit did not converge and its number
+is missing.
 
 | study | would take | judged at |
 |---|---|---|
@@ -60,31 +61,50 @@ def _ordered(rows: Sequence[Row]) -> list[Row]:
     return sorted(rows, key=place)
 
 
+def largest(rows: Sequence[Row]) -> list[Row]:
+    """Return one row for each claim of each study: of the largest scale."""
+    return [group[0] for group in _by_claim(rows)]
+
+
 def spoken(rows: Sequence[Row]) -> list[Row]:
     """Return one row for each claim of each study: of the largest scale that decides, else of the largest."""
+    decided = ([row for row in group if row.claim.verdict != UNDECIDED] for group in _by_claim(rows))
+    return [(own or [first])[0] for own, first in zip(decided, largest(rows), strict=True)]
+
+
+def _by_claim(rows: Sequence[Row]) -> list[list[Row]]:
+    """Return the rows of each claim of each study, the largest scale first."""
     groups: dict[tuple[str, str], list[Row]] = {}
     for row in sorted(rows, key=lambda row: SCALES.index(row.scale)):
         groups.setdefault((row.study, row.claim.text), []).append(row)
-    return [
-        next((row for row in group if row.claim.verdict != UNDECIDED), group[0]) for group in groups.values()
-    ]
+    return list(groups.values())
+
+
+def smaller(rows: Sequence[Row]) -> list[tuple[Row, Row]]:
+    """Return what only a smaller scale decides: the row of the largest scale, and the one that decides."""
+    pairs = zip(largest(rows), spoken(rows), strict=True)
+    return [(large, small) for large, small in pairs if large is not small]
 
 
 def _summary(rows: Sequence[Row]) -> str:
     claims = spoken(rows)
     return (
-        f"{len(claims)} claims, each of one study: {_counted(claims)}. A claim that was judged at several\n"
-        "scales counts once, by the largest scale that decides it. The tables below have all "
-        f"{len(rows)} rows:\n{_counted(rows)}.\n"
+        f"{len(claims)} claims, each of one study. By the largest scale alone at which they were judged:\n"
+        f"{_counted(largest(rows))}.\n\nBy the largest scale that decides, a smaller one for "
+        f"{len(smaller(rows))} of them, named below:\n{_counted(claims)}.\n\n"
+        f"The tables below have all {len(rows)} rows, of every scale:\n{_counted(rows)}.\n"
     )
 
 
+_PLURAL = {HOLDS: "hold", IN_PART: "hold in part", FAILS: "do not", UNDECIDED: "are undecided"}
+
+
 def _counted(rows: Sequence[Row]) -> str:
-    return ", ".join(f"{count} {verdict}" for verdict, count in tally(rows).items())
+    return ", ".join(f"{count} {_PLURAL[verdict]}" for verdict, count in tally(rows).items())
 
 
 def _undecided(rows: Sequence[Row]) -> str:
-    """List what no scale decides, by what would decide it."""
+    """List what no scale decides, by what would decide it, and what only a smaller scale decides."""
     reasons: dict[str, list[Row]] = {}
     for row in spoken(rows):
         if row.claim.verdict == UNDECIDED:
@@ -99,18 +119,23 @@ def _undecided(rows: Sequence[Row]) -> str:
             what = f"{row.scale}, {row.counted}" + (f", {more}" if more else "")
             lines.append(f"- `{row.study}`: {row.claim.text} ({what})")
         lines.append("")
-    return "\n".join(lines)
+    lines += ["**Undecided at the larger scale, decided at the smaller**", ""]
+    for large, small in smaller(rows):
+        why = large.verdict.partition(": ")[2]
+        what = f"{large.scale}, {large.counted}, {why}; {small.scale}, {small.counted}: {small.verdict}"
+        lines.append(f"- `{large.study}`: {large.claim.text} ({what})")
+    return "\n".join([*lines, ""])
 
 
 def _shrunk(rows: Sequence[Row]) -> str:
     """List the studies that were not run at the papers' scale, and what judges them instead."""
-    largest: dict[str, Row] = {}
+    judges: dict[str, Row] = {}
     for one in sorted(rows, key=lambda row: SCALES.index(row.scale)):
-        largest.setdefault(one.study, one)
+        judges.setdefault(one.study, one)
     seconds = costs()
     lines, total = [], 0.0
     for study in claimed():
-        row = largest.get(study.name)
+        row = judges.get(study.name)
         if row is not None and row.scale != "paper" and "paper" in study.scales:
             needed = seconds[study.name]["paper"]
             total += needed

@@ -327,6 +327,94 @@ def test_within_a_border(low, high, verdict, factor):
     assert estimate.trials_factor == pytest.approx(factor, rel=1e-6) or estimate.trials_factor > 1e6 < factor
 
 
+def _any_claim(rng):
+    """One to three parts whose numbers lie on a border or at least 0.05 away from it."""
+    parts = []
+    for place in range(rng.integers(1, 4)):
+        value = rng.integers(-8, 9) / 20
+        low, high = value - rng.uniform(0.02, 0.5), value + rng.uniform(0.02, 0.5)
+        side = rng.choice(["above", "below", "within", "beyond"])
+        strong = {"above": 0.3, "below": -0.3}.get(side) if rng.random() < 0.6 else None
+        border = rng.choice([0.1, 0.2]) if side in ("within", "beyond") else 0.0
+        fixed, trials = rng.choice([0, 0, 0.04, 0.14]), rng.choice([None, None, 1, 2, 5])
+        known = rng.random() < 0.9
+        numbers = (value, low, high) if known else (np.nan,) * 3
+        parts.append(
+            Estimate(f"part {place}", *numbers, border, side, strong, min(fixed, value - low), trials)
+        )
+    return judged(Statement("x", every=bool(rng.random() < 0.4)), parts)
+
+
+def _with_more(part, factor):
+    """The part with so many times as many trials: `fixed` and the error of the mean add up as variances."""
+    low, high = (
+        part.value + sign * np.hypot(kept, np.sqrt((reach**2 - kept**2) / factor))
+        for sign, reach in ((-1, part.value - part.low), (1, part.high - part.value))
+        for kept in [min(reach, part.fixed)]
+    )
+    trials = None if part.trials is None else int(part.trials * factor)
+    return replace(part, low=low, high=high, trials=trials)
+
+
+def _matters(place, outcomes, every):
+    """Whether two ways to close the open parts differ in this one alone, and in the verdict."""
+    ways = {words: overall([{word} for word in words], every=every) for words in product(*outcomes)}
+    return any(
+        ways[one] != ways[other] and all(one[k] == other[k] for k in range(len(one)) if k != place)
+        for one, other in product(ways, repeat=2)
+    )
+
+
+def test_trials_that_decide_are_those_of_a_search():
+    """Random claims against a dense grid of factors: the first that decides, and why none does."""
+    rng, grid, seen = np.random.default_rng(6), np.geomspace(1, 2000, 400), set()
+    while len(seen) < 120:
+        claim = _any_claim(rng)
+        every = claim.statement.every
+        if claim.verdict != "undecided":
+            assert (claim.trials_factor, claim.outlook(4)) == (1, "")
+            continue
+        tried = ([_with_more(part, factor) for part in claim.estimates] for factor in grid)
+        found = next(
+            (k for k, parts in enumerate(tried) if judged(claim.statement, parts).verdict != "undecided"),
+            None,
+        )
+        seen.add((claim.evidence, found is None))
+        if found is not None:  # the grid is 2 % wide
+            assert grid[max(found - 1, 0)] * 0.999999 <= claim.trials_factor <= grid[found] * 1.000001
+            assert claim.outlook(4).startswith("about") or claim.trials_factor > 100
+            continue
+        assert np.isinf(claim.trials_factor)
+        late = [_with_more(part, 1e8).outcomes for part in claim.estimates]
+        left = [part for place, part in enumerate(claim.estimates) if _matters(place, late, every)]
+        missing, fixed = any(not part.known for part in left), any(part.fixed for part in left)
+        why = (
+            "a number is missing" if missing else "more trials do not help" if fixed else "lies on the border"
+        )
+        assert claim.outlook(4) == why
+    assert 20 < sum(never for _, never in seen) < 100
+
+
+def test_what_would_decide_leaves_parts_open_that_cannot_change_the_verdict():
+    strong = Estimate("a", 0.96, 0.91, 0.98, strong=0.3)
+    near = Estimate("b", -0.01, -0.34, 0.32, strong=0.3)  # on its border, and soon weak at most
+    claim = judged("x", [near, strong])
+    assert claim.trials_factor == pytest.approx((0.33 / 0.31) ** 2)
+    assert claim.outlook(4) == "about 1 more trial"
+    unknown = judged(Statement("x", every=True), [Estimate("c", -0.1, -0.3, 0.1), UNKNOWN])
+    assert unknown.outlook(4) == "about 12 more trials"  # one part that refutes it is enough
+    fixed = Estimate("d", 0.31, 0.21, 0.41, strong=0.3, fixed=0.1)  # it holds, perhaps weakly
+    border = Estimate("e", 0.0, -0.1, 0.1, strong=0.3)  # weak, or it fails
+    assert judged(Statement("x", every=True), [fixed, border]).outlook(4) == "lies on the border"
+    assert judged(Statement("x", every=True), [fixed, YES]).outlook(4) == "more trials do not help"
+
+
+def test_what_is_decided_needs_no_more_trials():
+    point = Estimate("x", 0.0, 0.0, 0.0)
+    assert (point.verdict, point.trials_factor) == ("does not hold", 1)
+    assert np.isnan(UNKNOWN.trials_factor)
+
+
 def test_rows_are_kept_and_told_from_other_versions(tmp_path, monkeypatch):
     study = replace(demo.STUDY, claims=falls)
     table = rows_of(study, demo.results(), hours=0.5)

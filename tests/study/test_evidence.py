@@ -1,5 +1,7 @@
 """The evidence that the documentation shows was made by the theories in the tree."""
 
+import json
+import re
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -35,15 +37,44 @@ def test_the_page_is_made_from_the_evidence():
     assert (ROOT / "docs" / "claims.md").read_text("utf-8") == claims_page.page()
 
 
+def _as(row, scale, verdict):
+    return replace(row, scale=scale, claim=replace(row.claim, verdict=verdict))
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_kept_rows_say_what_would_decide_by_their_own_numbers(path):
+    kept = [row["verdict"] for row in json.loads(path.read_text("utf-8"))["rows"]]
+    assert kept == [row.verdict for row in read(path)]
+
+
 def test_a_claim_counts_once_by_the_largest_scale_that_decides():
     import claims_page
 
     [first, *_] = read(FILES[0])
-
-    def row(scale, verdict):
-        return replace(first, scale=scale, claim=replace(first.claim, verdict=verdict))
-
-    quick, medium, paper = row("quick", "holds"), row("medium", "does not hold"), row("paper", "undecided")
+    quick, medium = _as(first, "quick", "holds"), _as(first, "medium", "does not hold")
+    paper, open_quick = _as(first, "paper", "undecided"), _as(first, "quick", "undecided")
     assert claims_page.spoken([quick, medium, paper]) == [medium]
     assert claims_page.spoken([quick, paper]) == [quick]
-    assert claims_page.spoken([row("quick", "undecided"), paper]) == [paper]
+    assert claims_page.spoken([open_quick, paper]) == [paper]
+    for rows in ([quick, medium, paper], [quick, paper], [open_quick, paper]):
+        assert claims_page.largest(rows) == [paper]
+    assert claims_page.smaller([quick, paper]) == [(paper, quick)]
+    assert claims_page.smaller([open_quick, paper]) == claims_page.smaller([quick, medium]) == []
+
+
+def test_the_page_counts_both_ways_and_names_what_differs():
+    import claims_page
+
+    page, rows = claims_page.page(), [row for path in FILES for row in read(path)]
+    differ = claims_page.smaller(rows)
+    assert f"a smaller one for {len(differ)} of them" in page
+    [undecided] = re.findall("By the largest scale alone .*?, ([0-9]+) are undecided", page, re.DOTALL)
+    [at_no_scale] = re.findall(
+        "By the largest scale that decides.*?, ([0-9]+) are undecided", page, re.DOTALL
+    )
+    assert int(undecided) - int(at_no_scale) == len(differ) > 0
+    listed = page.partition("**Undecided at the larger scale, decided at the smaller**")[2].partition("##")[0]
+    assert listed.count("\n- ") == len(differ)
+    for large, small in differ:
+        assert f"`{large.study}`: {large.claim.text} ({large.scale}" in listed
+        assert small.claim.verdict != "undecided" == large.claim.verdict

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Literal
 
@@ -108,20 +108,42 @@ class Estimate:
         borders = [self.border, *mirrored, *([] if self.strong is None else [self.strong])]
         return [border for border in borders if self.low <= border <= self.high]
 
+    def after(self, factor: float) -> "Estimate":
+        """Return it as `factor` times as many trials would leave it if the number stayed.
+
+        Half the interval's length on either side falls to √(`fixed`² + (half² - `fixed`²) / `factor`).
+
+        Examples
+        --------
+        >>> print(Estimate("Spearman", 0.1, -0.1, 0.3).after(16))
+        Spearman: 0.10 [0.05, 0.15]
+        """
+        reach = [math.sqrt(kept**2 + (half**2 - kept**2) / factor) for half, kept in map(self._half, (-1, 1))]
+        trials = None if self.trials is None else int(max(self.trials, 1) * factor)
+        return replace(self, low=self.value - reach[0], high=self.value + reach[1], trials=trials)
+
+    def _half(self, sign: int) -> tuple[float, float]:
+        """Return how far the interval reaches to one side, and what trials leave of that."""
+        half = self.value - self.low if sign < 0 else self.high - self.value
+        return half, min(half, self.fixed)
+
+    @property
+    def turns(self) -> list[float]:
+        """How many times as many trials take an end of the interval to a border, or are enough to decide."""
+        factors = [] if self.trials is None else [FEWEST / max(self.trials, 1)]
+        for border in self._crossed:
+            half, kept = self._half(-1 if border < self.value else 1)
+            left = (self.value - border) ** 2 - kept**2  # for the variance of the mean over trials
+            factors.append((half**2 - kept**2) / left if left > 0 else math.inf)
+        return [factor for factor in factors if 1 < factor < math.inf]
+
     @property
     def trials_factor(self) -> float:
         """How many times as many trials would decide if the number stayed: 1 if decided.
 
         NaN if nothing is known, infinite on a border or where `fixed` alone reaches it.
         """
-        if not self.known:
-            return math.nan
-        factors = [1.0 if self.trials is None else max(FEWEST / max(self.trials, 1), 1.0)]
-        for border in self._crossed:
-            half = self.value - self.low if border < self.value else self.high - self.value
-            left = (self.value - border) ** 2 - self.fixed**2  # for the variance of the mean over trials
-            factors.append((half**2 - self.fixed**2) / left if left > 0 else math.inf)
-        return max(factors)
+        return judged(self.label, [self]).trials_factor if self.known else math.nan
 
     def __str__(self) -> str:
         if not math.isfinite(self.value):
@@ -200,27 +222,48 @@ class Claim:
 
     @property
     def trials_factor(self) -> float:
-        """How many times as many trials would decide every part that is open, if the numbers stayed."""
-        return max((part.trials_factor for part in self._open if part.known), default=1.0)
+        """How many times as many trials would decide the claim if the numbers stayed: 1 if decided.
+
+        Parts that cannot change the verdict may stay open. Infinite where no number of trials decides.
+        """
+        if self.verdict != UNDECIDED:
+            return 1.0
+        for turn, following in pairwise(self._turns):
+            if overall(self._after(math.sqrt(turn * following)), every=self.statement.every) != UNDECIDED:
+                return turn
+        return math.inf
 
     @property
-    def _open(self) -> list[Estimate]:
-        return [part for part in self.estimates if part.verdict == UNDECIDED]
+    def _turns(self) -> list[float]:
+        """The factors between which no part's outcomes change, and one beyond the last."""
+        turns = sorted({1.0, *(turn for part in self.estimates for turn in part.turns)})
+        return [*turns, 2 * turns[-1]]
+
+    def _after(self, factor: float) -> list[set[Verdict]]:
+        return [part.after(factor).outcomes for part in self.estimates]
+
+    def _left_open(self) -> list[Estimate]:
+        """Return the parts that trials leave open and that could change the verdict."""
+        outcomes, every, left = self._after(self._turns[-1]), self.statement.every, []
+        for place, part in enumerate(self.estimates):
+            others = _reached(outcomes[:place] + outcomes[place + 1 :])
+            if any(len({_closed(rest | {own}, every) for own in outcomes[place]}) > 1 for rest in others):
+                left.append(part)
+        return left
 
     def outlook(self, trials: int) -> str:
         """Say what would decide an undecided claim, after so many trials; empty if it is decided."""
-        if self.verdict != UNDECIDED or not self._open:
+        if self.verdict != UNDECIDED or not self.estimates:
             return ""
-        if not all(part.known for part in self._open):
-            return "a number is missing"
         factor = self.trials_factor
-        for part in self._open:
-            if part.fixed > 0 and math.isinf(part.trials_factor):
-                return "more trials do not help" + (f" ({part.stays})" if part.stays else "")
-        if factor > _ON_BORDER:
-            return "lies on the border"
-        more = max(math.ceil(trials * (factor - 1)), 1)
-        return f"about {float(f'{more:.2g}'):,.0f} more trial{'s' if more > 1 else ''}"
+        if factor <= _ON_BORDER:
+            more = max(math.ceil(trials * (factor - 1)), 1)
+            return f"about {float(f'{more:.2g}'):,.0f} more trial{'s' if more > 1 else ''}"
+        left = self._left_open() if math.isinf(factor) else []
+        if not all(part.known for part in left):
+            return "a number is missing"
+        why = next((f" ({part.stays})" if part.stays else "" for part in left if part.fixed > 0), None)
+        return "lies on the border" if why is None else f"more trials do not help{why}"
 
 
 def judged(statement: str | Statement, parts: Sequence[Estimate]) -> Claim:
@@ -262,11 +305,16 @@ def overall(outcomes: Sequence[set[Verdict]], *, every: bool = False) -> Verdict
     >>> overall([{"holds"}, {"does not hold", "holds in part"}])
     'holds in part'
     """
+    ends = {_closed(words, every) for words in _reached(outcomes)}
+    return ends.pop() if len(ends) == 1 else UNDECIDED
+
+
+def _reached(outcomes: Sequence[set[Verdict]]) -> set[frozenset[Verdict]]:
+    """Return the verdicts that occur among the parts, for every way in which the open ones may close."""
     reached: set[frozenset[Verdict]] = {frozenset()}
     for part in outcomes:
         reached = {words | {verdict} for words in reached for verdict in part}
-    ends = {_closed(words, every) for words in reached}
-    return ends.pop() if len(ends) == 1 else UNDECIDED
+    return reached
 
 
 def _closed(words: frozenset[Verdict], every: bool) -> Verdict:
