@@ -50,11 +50,11 @@ report: $(VENV)/.core
 explore: $(VENV)/.core
 	$(BIN)/firstlight explore
 
-# One thread of BLAS a worker: two workers with two each wait for one another. `make test-cpus` has two threads.
+# One thread of BLAS a worker; three workers on two cores, as some tests wait for processes that they killed. `make test-cpus` has two threads.
 # Bytecode is kept, whatever the environment says: tests start a hundred processes, which would all compile anew.
 ONE := OPENBLAS_NUM_THREADS=1 NUMBA_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE=
 test: $(VENV)/.dev
-	$(ONE) $(BIN)/python -m pytest --numprocesses 2 --dist worksteal
+	$(ONE) $(BIN)/python -m pytest --numprocesses 3 --dist worksteal
 
 test-cpus: $(VENV)/.dev
 	$(BIN)/python tests/processors.py $(CPUS)

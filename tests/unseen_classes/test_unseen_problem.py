@@ -383,3 +383,19 @@ def test_the_gradient_of_a_linear_network_has_no_bulk():
     results = uc.GradientProblem(activation="linear", dimension=8).predict(rng=12)
     assert float(results.operator_error) == pytest.approx(0, abs=1e-12)
     assert float(results.frobenius_error) == pytest.approx(0, abs=1e-7)  # the root of a rounding
+
+
+def test_a_network_whose_neurons_are_all_silent_is_refused_by_its_width():
+    """A single ReLU is silent on one side of its plane, where all unseen samples may lie."""
+    problem = uc.Problem(
+        width=1, activation="relu", dimension=4, samples=20, unseen_samples=3, unseen_norm=1000.0,
+        cosines=(1.0, 1.0), strength=0.1,
+    )  # fmt: skip
+    told = set()
+    for seed in range(12):
+        try:
+            problem.simulate(seed)
+            told.add("numbers")
+        except ValueError as error:
+            told.add(str(error).partition(" the step")[0])
+    assert told == {"numbers", "width = 1: no neuron answers any unseen sample before"}

@@ -122,6 +122,9 @@ def simulate_classes(
     results = step_similarity(moved, network.second_layer, step.output_scale * mean_slope(sigma), labels)
     before, after = network.hidden(data.unseen), trained.hidden(data.unseen)
     for name, features in (("_before", before), ("", after)):
+        if not features.any():
+            when = "before" if name else "after"
+            raise ValueError(f"width = {step.width}: no neuron answers any unseen sample {when} the step")
         inner = alignment(features, labels).values / step.width
         cosine = alignment(features, labels, "cosine").values
         recall = recall_at_k(features, labels, step.neighbours, step.metric)
