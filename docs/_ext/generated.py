@@ -228,9 +228,9 @@ PROMISES = {
 def campaigns(result: dict[str, Any]) -> str:
     """Return the page of campaigns as Markdown."""
     about = (
-        "# Campaigns\n\nLong runs that look for failures; `make campaign` goes on with them. The table counts "
-        "tries and failures as they were logged; what they found was mended afterwards, but for single problems "
-        "of one_step and unseen_classes that take about 20 s.\n\n"
+        "# Campaigns\n\nLong runs that look for faults; `make campaign` goes on with them. The table counts "
+        "tries and failures as they were logged; what they found was mended afterwards, but for problems "
+        "of one_step and unseen_classes that take some 20 s.\n\n"
     )
     rows = [
         [
