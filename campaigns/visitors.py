@@ -24,7 +24,7 @@ import psutil
 from endurance import PATIENCE, campaign_by_kind
 
 sys.path.append(str(Path(__file__).parents[1] / "tests" / "explore"))
-from conftest import Server
+from running_server import Server
 
 Rng = np.random.Generator
 READERS, REQUESTS = 16, 10

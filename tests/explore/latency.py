@@ -18,7 +18,7 @@ from playwright.sync_api import Browser, Page, sync_playwright
 sys.path.insert(0, str(Path(__file__).parents[2]))
 sys.path.insert(0, str(Path(__file__).parent))
 from benchmarks._table import rounded, write
-from conftest import Server
+from running_server import Server
 
 PATIENCE = 300_000  # milliseconds
 MOVES = {  # a slider of each page, the target for its first curve and for the refined one, in milliseconds
