@@ -17,9 +17,10 @@ def main(names: list[str]) -> None:
         if names and study.name not in names:
             continue
         for scale in dict.fromkeys(("quick", *study.scales)):
-            seconds = dry_run(study.at(scale), workers=0, probe=study.at("quick")).seconds
-            result[study.name][scale] = float(f"{seconds:.2g}")
-            print(f"{study.name} {scale}: {seconds:.3g} s", flush=True)
+            found = dry_run(study.at(scale), workers=0, probe=study.at("quick"))
+            print(f"{study.name} {scale}: {found.failure or f'{found.seconds:.3g} s'}", flush=True)
+            if not found.failure:
+                result[study.name][scale] = float(f"{found.seconds:.2g}")
     for theory in theories().values():
         own = {name: seconds for name, seconds in result.items() if name.startswith(f"{theory.slug}/")}
         Path(str(costs_file(theory))).write_text(json.dumps(own, indent=1) + "\n", encoding="utf-8")

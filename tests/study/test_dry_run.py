@@ -55,6 +55,17 @@ def test_sizes_are_exact_and_finished_work_is_not_counted(tmp_path):
     assert dry_run(refined, None, workers=0).points == 4 + 3 * 2
 
 
+def test_no_time_is_told_of_trials_that_fail():
+    arms = {"experiment": Arm("simulate"), "theory": Arm("predict")}
+    broken = replace(STUDY, arms=arms, fixed={"broken_at": 1.0}, axes={"rate": [1.0], "samples": [10, 1000]})
+    said = dry_run(broken, None, workers=0)
+    assert "broken" in said.failure
+    assert "not known" in str(said)
+    assert "about" not in str(said)
+    mixed = replace(broken, axes=STUDY.axes)  # only some points fail: the others tell how long it takes
+    assert not dry_run(mixed, None, workers=0).failure
+
+
 @pytest.mark.usefixtures("clock")
 def test_times_and_memory_are_extrapolated_with_the_cost():
     arms = {"sim": Arm("simulate")}

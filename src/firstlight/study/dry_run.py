@@ -41,6 +41,8 @@ class DryRun:
         Bytes: at the peak over all processes; and for the new records.
     note : str
         What the numbers rest on.
+    failure : str, default ""
+        What trials raised if all that were tried of an arm failed: then time and memory are not known.
 
     Examples
     --------
@@ -55,9 +57,12 @@ class DryRun:
     memory: float
     disk: float
     note: str
+    failure: str = ""
 
     def __str__(self) -> str:
         size = f"{self.points} points, {self.records} records ({self.missing} missing)"
+        if self.failure:
+            return f"{size}: how long is not known, trials fail: {self.failure}"
         need = f"{self.memory / 1e6:.0f} MB of memory, {self.disk / 1e6:.2g} MB on disk"
         return f"{size}: about {duration(self.seconds)}, {need} ({self.note})"
 
@@ -70,6 +75,7 @@ class _Fit:
     slope: float
     memory: float
     body: float
+    failure: str
 
 
 def dry_run(
@@ -127,6 +133,7 @@ def dry_run(
         memory=processes * psutil.Process().memory_info().rss + used * max(need.peak for need in needs),
         disk=share * sum(need.disk for need in needs),
         note="calibrated by small trials" if known else "no cost model: every point taken to cost the same",
+        failure=next((need.failure for need in needs if need.failure), ""),
     )
 
 
@@ -142,6 +149,7 @@ class _Need:
     peak: float
     disk: float
     known: bool
+    failure: str
 
 
 def _need(first: list[Task], lacking: list[int], extra: list[Task]) -> _Need:
@@ -162,6 +170,7 @@ def _need(first: list[Task], lacking: list[int], extra: list[Task]) -> _Need:
         peak=fit.memory * max((load.bytes for _, _, load in left), default=0.0),
         disk=fit.body * sum(lacking),
         known=known,
+        failure=fit.failure if sum(lacking) else "",
     )
 
 
@@ -217,11 +226,14 @@ def _calibrate(probes: list[tuple[float, float, Task]]) -> _Fit:
     small = [probe for probe in ordered if promised(probe[0]) <= _PROBE or probe[0] <= last[0]]
     # Points of one cost may still differ (by activation, say): their mean sets the level.
     spread = [small[i] for i in sorted({round(i) for i in np.linspace(0, len(small) - 1, _SPREAD)})]
-    level = sum(perform(replace(task, trial=2)).seconds for _, _, task in spread)
+    tried = [perform(replace(task, trial=2)) for _, _, task in spread]
+    level = sum(one.seconds for one in tried)
     level /= max(sum(fixed + slope * flops for flops, _, _ in spread), 1e-9)
     said = max(spread[-1][1], 1.0)
     peak = _peak(spread[-1][2], level * (fixed + slope * spread[-1][0]), said)
-    return _Fit(level * fixed, level * slope, peak / said, 300.0 + len(record.body or b""))
+    body = 300.0 + len(record.body or b"")
+    failure = "" if any(one.ok for one in (record, *tried)) else record.message or ""
+    return _Fit(level * fixed, level * slope, peak / said, body, failure)
 
 
 def _peak(task: Task, seconds: float, said: float) -> float:
