@@ -117,7 +117,21 @@ def test_the_loss_is_compared_after_the_bound_falls(loss, verdict):
     bound = np.array([[1.0, 1.0, 0.1, 0.01]])
     flow = bound * np.array([1.0, 1.0, 0.3, loss])  # equal at the start, which decides nothing
     arms = by_arm("loss", {"mu": [0.3], "time": [0, 1, 2, 3]}, flow=flow, rate=bound)
-    assert claims.rate(arms)[0].verdict == verdict
+    [claim] = claims.rate(arms)
+    assert (claim.statement, claim.verdict) == (claims.BEYOND[claims.LOSS], verdict)
+
+
+@pytest.mark.parametrize(("time", "verdict"), [(9.0, "holds"), (1e3, "undecided")])
+def test_the_loss_is_judged_by_the_theorem_only_where_its_condition_is_met(time, verdict):
+    bound = np.array([[1.0, 1.0, 0.1, 0.01], [1.0, 1.0, 0.1, 0.01]])
+    flow = bound * np.array(
+        [[0.1], [3.0]]
+    )  # beyond the bound at the second separability, where ε is too large
+    axes = {"mu": [0.3, 0.1]}
+    arms = by_arm("loss", {**axes, "time": [0, 1, 2, 3]}, flow=flow, rate=bound)
+    asked = by_arm("alignment_time", axes, flow=[1.0, 1.0], rate=[time, 1e3])  # 4 n t₁: 576 or 64 000
+    [claim] = claims.rate(arms.merge(asked, combine_attrs="override"))
+    assert (claim.statement, claim.verdict) == (claims.LOSS, verdict)
 
 
 @pytest.mark.parametrize(("growth", "verdict"), [(3, "holds"), (1, "does not hold")])

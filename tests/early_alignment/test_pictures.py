@@ -20,8 +20,9 @@ STUDIES = {name: study for name, study in studies().items() if name.startswith("
 
 
 def test_the_studies_of_the_theory_are_there():
-    expected = {"toy", "two-points", "time-vs-n", "time-vs-mu", "time-vs-scale", "loss-rate", "low-rank",
-                "mnist-0-1", "mnist-1-7", "mnist-3-8", "sgd", "first-layer-only", "needed-scale"}  # fmt: skip
+    expected = {"toy", "two-points", "time-vs-n", "time-vs-mu", "time-vs-scale", "loss-rate", "loss-bound",
+                "low-rank", "mnist-0-1", "mnist-1-7", "mnist-3-8", "sgd", "first-layer-only",
+                "needed-scale"}  # fmt: skip
     assert {name.split("/")[1] for name in STUDIES} == expected
 
 

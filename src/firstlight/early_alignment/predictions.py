@@ -73,11 +73,11 @@ def bound(
         note = "start = 'gaussian': the bounds need a balanced one"
     elif not note and not settles_quietly(path, start):
         note = f"outputs matter before all neurons have settled; {promised.reason}"
+    named = "paper" if method == "rate" else method
+    value = xr.Dataset({"alignment_time": np.nan if note else promised.alignment_time[named]})
     if method == "rate":
         t2 = np.nan if note else fitting_bound(path, start, setting.loss, setting.horizon)
-        value = _rate(setting, X, y, path, start, t2, promised.fitting_rate)
-    else:
-        value = xr.Dataset({"alignment_time": np.nan if note else promised.alignment_time[method]})
+        value = value.merge(_rate(setting, X, y, path, start, t2, promised.fitting_rate))
     return value.assign(converged=not note).assign_attrs(note=note)
 
 

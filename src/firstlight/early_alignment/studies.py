@@ -196,6 +196,33 @@ STUDIES = (
         scales={"paper": Scale(fixed={"horizon": 1e12}, axes={"mu": [0.1, 0.3, 0.6]})},
     ),
     Study(
+        name="early-alignment/loss-bound",
+        description="A start as small as the theorem asks for: the loss beside the theorem's bound",
+        problem=_PROBLEM,
+        axes={"mu": [0.4]},
+        # few samples: what the theorem asks for of log ε falls with their number and with 1/μ
+        fixed={
+            "samples": 4,
+            "dimension": 10,
+            "width": 30,
+            "log_scale": -4e4,
+            "horizon": 1e8,
+            "observations": 37,
+            "log_times": True,
+        },
+        arms={
+            "flow": Arm("simulate", {"tolerance": 1e-5}, label="gradient flow"),
+            "exact": _TIME_ARMS["exact"],
+            "rate": Arm("predict", {"method": "rate"}, paired=True, label="the theorem's bound"),
+        },
+        trials=4,
+        observables=["loss", "alignment_time"],
+        judged=["alignment_time"],
+        claims=f"{_CLAIMS}rate",
+        figure=FigureSpec(x="time", log_x=True, log_y=True),
+        scales={"paper": Scale(trials=8, axes={"mu": [0.2, 0.4, 0.8]})},
+    ),
+    Study(
         name="early-alignment/low-rank",
         description="Stable rank in time: from full to at most 2, on to its limit",
         problem=_PROBLEM,
