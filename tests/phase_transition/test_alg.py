@@ -18,7 +18,7 @@ from firstlight.phase_transition.theory.relevant import relevant_directions
 from firstlight.phase_transition.theory.spectral import optimal_preprocessing, spectral_threshold
 from firstlight.phase_transition.theory.staircase import staircase
 from firstlight.phase_transition.theory.subspaces import subspaces
-from firstlight.phase_transition.theory.symmetry import settled
+from firstlight.phase_transition.theory.symmetry import rounding, settled
 
 EDGE = 1.4820733
 
@@ -428,6 +428,22 @@ def test_labels_over_many_decades(function):
 def test_a_jump_is_not_rounding(text):
     # knots at the jump, moved by rounding, may cross it: then one side alone looked flat, and z1 easy
     assert delta_alg(text).value == pytest.approx(0.5, rel=1e-3)
+
+
+@pytest.mark.parametrize("shape", [(0, 2), (5000, 2), (30, 7, 2)])
+def test_rounding_is_the_smaller_change_of_both_sides_summed_over_coordinates(shape):
+    x = np.random.default_rng(0).normal(0, 3, shape)
+    x[..., 0].flat[::3] = 1.0  # at the jump: one side shows it, the other does not
+    target = MultiIndex("z1**3 + sin(z2) + (z1 >= 1)")
+    told = rounding(target, x)
+    assert told.shape == shape[:-1]
+    for one, point in zip(told.ravel(), x.reshape(-1, 2), strict=True):
+        y, total = target.law(point), 0.0
+        for axis in np.eye(2):
+            shake = 1e-13 * axis * (1 + np.abs(point))
+            total += min(abs(target.law(point + shake) - y), abs(target.law(point - shake) - y))
+        # arrays and single points may differ in the last digits of a sine: 1e-16 of labels
+        assert one == pytest.approx(max(total, 4 * np.spacing(abs(y))), abs=4 * np.spacing(1 + abs(y)))
 
 
 @pytest.mark.parametrize("edge", [0.7, 1.0, 1.8])

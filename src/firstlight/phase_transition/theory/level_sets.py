@@ -15,6 +15,7 @@ Function = Callable[[np.ndarray], np.ndarray]
 Slack = Callable[[np.ndarray, np.ndarray], np.ndarray]  # errors of labels y at z
 
 _REACH = 9.0  # the normal mass beyond is 2e-19
+_SIXTEENTHS = np.linspace(0, 1, 17)
 _SECTIONS = 12  # by 16: narrow a grid step of 1e-3 to rounding
 _REFINEMENTS = 3  # each divides the steps beside turning points by 16
 _JUMPS = 4  # rounds of looking for jumps: so many, and more, may share a grid step
@@ -152,12 +153,12 @@ def _largest_jumps(
     """Return where φ jumps by more than `least` in each interval, at its largest jump, and in which ones."""
     which = np.arange(low.size)
     for _ in range(_SECTIONS):  # narrow every interval to its sixteenth that holds most of the change
-        grid = low[:, None] + (high - low)[:, None] * np.linspace(0, 1, 17)
+        grid = low[:, None] + (high - low)[:, None] * _SIXTEENTHS
         values = function(grid.ravel()).reshape(grid.shape)
         change = np.abs(np.diff(np.where(np.isfinite(values), values, 0.0), axis=1))
-        best = np.argmax(change, axis=1)[:, None]
-        jump = np.take_along_axis(change, best, axis=1)[:, 0] > least[which]
-        low, high = (np.take_along_axis(grid, at, axis=1)[jump, 0] for at in (best, best + 1))
+        best = np.argmax(change, axis=1)
+        jump = np.flatnonzero(change[np.arange(best.size), best] > least[which])
+        low, high = grid[jump, best[jump]], grid[jump, best[jump] + 1]
         which = which[jump]
         if not which.size:
             break
