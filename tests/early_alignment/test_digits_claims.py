@@ -104,6 +104,26 @@ def test_one_point_beyond_a_bound_refutes_it(worst, paper, sharp):
     ]  # fmt: skip
 
 
+@pytest.mark.parametrize(
+    ("wrong", "switches", "verdict"),
+    [
+        ([0.0, 0.0], [300, 200], "holds"),  # no spread, and still known: 0 of 800 lie below 0.4 %
+        ([0.0, 0.0], [300, 20], "undecided"),  # 0 of 80 may be 3.7 %
+        ([0.0, 0.05], [300, 300], "does not hold"),
+        ([0.0, 0.0], [300, 0], "undecided"),
+    ],
+)
+def test_no_wrong_switch_among_many_is_evidence(wrong, switches, verdict):
+    axes = {"mu": [0.1, 0.2]}
+    arms = by_arm("alignment_time", axes, flow=[0.1, 0.1], sharp=[1, 1], paper=[9, 9])
+    dims, none = ("arm", "mu", "trial"), np.full((2, 2, 4), np.nan)
+    for name, values in (("wrong_switches", wrong), ("switches", switches)):
+        flow = np.repeat(np.asarray(values, float)[:, None], 4, axis=1)
+        arms[name] = dims, np.concatenate([flow[None], none])
+    claim = claims.times(arms)[-1]
+    assert (claim.statement, claim.verdict) == (claims.MONOTONE, verdict)
+
+
 def test_a_start_that_changes_nothing_was_not_needed():
     scales = {"log_scale": [-2.0, -6.0]}
     same = by_arm("alignment_time", scales, flow=[2, 1.001], exact=[1, 1], sharp=[9, 9], paper=[9, 9])

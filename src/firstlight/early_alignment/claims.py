@@ -72,7 +72,8 @@ LOSS = Statement(
 )  # fmt: skip
 MONOTONE = Statement(
     "activation patterns change monotonically", _SOURCE, "Section 3.2",
-    "share of switches that go against the neuron's own class; the largest mean of all points",
+    "share of switches that go against the neuron's own class, of those of all trials (Clopper and Pearson); "
+    "at the point where its limit is highest",
     "below 0.01 (one-sided)",
 )  # fmt: skip
 BEYOND = {
@@ -147,9 +148,22 @@ def times(results: xr.Dataset) -> list[Claim]:
         seen = ratio.where(met) if met.any() else ratio
         claims.append(judged(said if met.any() else BEYOND[said], [_largest("time over bound", seen, 1.0)]))
     if "wrong_switches" in results:
-        wrong = results["wrong_switches"].sel(arm="flow")
-        claims.append(judged(MONOTONE, [_largest("share of switches", wrong, 0.01)]))
+        claims.append(judged(MONOTONE, [_wrong(results.sel(arm="flow"))]))
     return claims
+
+
+def _wrong(flow: xr.Dataset) -> Estimate:
+    """Estimate the share of wrong switches at the point where its limit is highest."""
+    of = flow["switches"].transpose(..., "trial")
+    found = (flow["wrong_switches"] * of).transpose(..., "trial")
+    parts = [
+        estimates.share(
+            "share of switches", round(np.nansum(wrong)), round(np.nansum(all_)), one_sided=True,
+            trials=int(np.isfinite(all_).sum()), border=0.01, side="below",
+        )
+        for wrong, all_ in zip(found.values, of.values, strict=True)
+    ]  # fmt: skip
+    return max(parts, key=lambda part: part.high if part.known else np.inf)
 
 
 def scales(results: xr.Dataset) -> list[Claim]:

@@ -138,7 +138,7 @@ class Problem(Setting):
         X, y, W, v = self.draw(rng)
         about = _about(X, y)
         # on orthogonally separable data activations change monotonically
-        about["wrong_switches"] = 0.0 if about["right_sign"] == 1 else np.nan
+        about |= {"wrong_switches": 0.0 if about["right_sign"] == 1 else np.nan, "switches": np.nan}
         if method == "exact":
             return exact(self, X, y, W, v, neurons).assign(about)
         if method == "limit":
@@ -177,15 +177,16 @@ class Problem(Setting):
         -------
         Dataset
             Curves over ``time``; alignment_time (last change of any activation; NaN unless every neuron is in
-            the S± of its sign or dead at the end), for gradient flow wrong_switches (the share of activations
-            that changed against the neuron's own class), and fate_plus, fate_minus, fate_dead, the fractions
-            of neurons in S₊, S₋ and dead at the end.
+            the S± of its sign or dead at the end), for gradient flow switches (changes of activations from
+            one time to the next) and wrong_switches (the share against the neuron's own class), and
+            fate_plus, fate_minus, fate_dead, the fractions of neurons in S₊, S₋ and dead at the end.
         """
         rng = generator(rng)
         X, y, W, v = self.draw(rng)
         if method == "descent":
             options = {"batch_size": batch_size, "train_second": train_second, "neurons": neurons, "rng": rng}
-            results = by_descent(self, X, y, W, v, **options).assign(wrong_switches=np.nan)
+            results = by_descent(self, X, y, W, v, **options)
+            results = results.assign(switches=np.nan, wrong_switches=np.nan)
         elif method == "flow":
             results = by_flow(self, X, y, W, v, tolerance, neurons)
         else:

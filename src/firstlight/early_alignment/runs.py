@@ -38,8 +38,7 @@ def by_flow(
     # Known only if every neuron has arrived within the horizon, and the integrator at its end.
     known = run.converged and arrived(run.directions[-1], v, X, y, run.sliding)
     results["alignment_time"] = max(run.last_flip, 0.0) if known else np.nan
-    results["wrong_switches"] = _wrong_switches(run.directions, v, X, y)
-    return results.assign(converged=run.converged)
+    return results.assign({**_switches(run.directions, v, X, y), "converged": run.converged})
 
 
 def by_descent(
@@ -77,10 +76,11 @@ def by_descent(
     return results
 
 
-def _wrong_switches(directions: np.ndarray, v: np.ndarray, X: np.ndarray, y: np.ndarray) -> float:
-    """Return the share of switches between outputs that leave a datum of the own class, or take another's."""
+def _switches(directions: np.ndarray, v: np.ndarray, X: np.ndarray, y: np.ndarray) -> dict[str, float]:
+    """Count switches between outputs, and the share that leave a datum of the own class or take another's."""
     active = directions @ X.T > 1e-12 * np.linalg.norm(X, axis=1)  # off on the wall, as in `regions`
     known = np.isfinite(directions).all(axis=(1, 2))
     switched = np.diff(active[known].astype(int), axis=0)
     wrong = switched * np.outer(np.sign(v), y) < 0
-    return float(wrong.sum() / max(np.abs(switched).sum(), 1))
+    count = float(np.abs(switched).sum())
+    return {"switches": count, "wrong_switches": float(wrong.sum()) / max(count, 1.0)}

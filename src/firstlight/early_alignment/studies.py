@@ -135,7 +135,7 @@ STUDIES = (
         fixed={**_SEPARABLE, "samples": 16, "log_scale": -20.0},
         arms=_TIME_ARMS,
         trials=4,
-        observables=["alignment_time", "wrong_switches"],
+        observables=["alignment_time", "wrong_switches", "switches"],
         judged=["alignment_time"],
         claims=f"{_CLAIMS}times",
         figure=FigureSpec(x="mu", log_x=True, log_y=True, labels=_TIME_LABELS),
