@@ -45,3 +45,35 @@ def test_the_kernel_is_compiled_for_one_layout():
         ends.append(path.direction(path.last_event))
     np.testing.assert_array_equal(ends, [ends[0]] * 4)
     assert [len(kernel.signatures) for kernel in (trace, replay)] == [1, 1]  # a second takes half a minute
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_separable_data_are_walked_by_the_plain_kernel_to_the_same_ends(seed, monkeypatch):
+    """That kernel knows no sliding; starts on attracting walls, of every third problem, go to the other."""
+    rng = np.random.default_rng(seed)
+    X, y = separable(int(rng.integers(2, 150)), int(rng.integers(2, 12)), 0.2, rng)
+    W, v = rng.normal(size=(30, X.shape[1])), rng.normal(size=30)
+    if seed % 3 == 0:
+        W -= np.outer(W @ X[0], X[0]) / (X[0] @ X[0])
+    assert align._never_slides(X @ X.T, y)
+    start = {"signs": np.sign(v)} if seed % 2 else {"second_layer": v}
+    plain = ea.align(X, y, W, **start)
+    monkeypatch.setattr(align, "_never_slides", lambda gram, y: False)
+    whole = ea.align(X, y, W, **start)
+    np.testing.assert_array_equal(plain.fate, whole.fate)
+    np.testing.assert_array_equal(plain.events["datum"], whole.events["datum"])
+    times = np.linspace(0, whole.last_event, 5)
+    for one, other in zip(plain.state(times), whole.state(times), strict=True):
+        np.testing.assert_allclose(
+            one, other, rtol=1e-11, atol=1e-11
+        )  # the same operations, but for rounding
+
+
+def test_one_contradicting_pair_is_seen_in_any_block_of_the_gram_matrix():
+    X, y = separable(300, 5, 0.2, np.random.default_rng(0))
+    assert align._never_slides(X @ X.T, y)
+    for i in (0, 150, 299):
+        flipped = y.copy()
+        flipped[i] *= -1
+        assert not align._never_slides(X @ X.T, flipped)
+    assert not align._never_slides(np.empty((0, 0)), y), "without the matrix nothing is known"

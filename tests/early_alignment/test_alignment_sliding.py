@@ -78,7 +78,7 @@ def test_shares_against_bounded_least_squares(size, seed):
     rng = np.random.default_rng(seed)
     points, c, share = rng.normal(size=(size, 7)), rng.normal(size=7), rng.integers(0, 2, size).astype(float)
     expected = lsq_linear(points.T, c + share @ points, (0, 1), method="bvls", tol=1e-14).x
-    _shares(points @ points.T, points @ c, share)
+    _shares(points @ points.T, points @ c, share)  # by the interpreter: the same text that is compiled
     assert share == pytest.approx(expected, abs=1e-9)
 
 

@@ -52,7 +52,9 @@ def diagnose(data: UserData, clock: Clock) -> Iterator[Finding]:
             return
         yield replace(_finding(data, pairs), progress="compiling, once: about a minute")
         with clock.paused():
-            course(np.eye(2), np.array([1.0, -1.0]), np.eye(2), np.ones(2))
+            for other in (0.0, 0.5):  # separable, and not: code of its own for each
+                X = np.array([[1.0, 0.0], [other, 1.0]])
+                course(X, np.array([1.0, -1.0]), np.eye(2), np.ones(2))
     followed = [*pairs[:PAIRS], *sorted(pairs[PAIRS:], key=lambda pair: pair.best.q10)[:1]]
     for start in range(_STARTS):
         for pair in followed:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from numba import config, njit
+from numba.extending import register_jitable
 
 
 def compiled(function: Callable[..., Any], **options: Any) -> Callable[..., Any]:
@@ -20,16 +21,15 @@ def compiled(function: Callable[..., Any], **options: Any) -> Callable[..., Any]
     Parameters
     ----------
     function : callable
-        Of a module; what it calls may stand in other modules of the same folder.
+        Of a module; what it calls, each a `part`, may stand in other modules of the same folder.
     **options
         As for `numba.njit`.
 
     Examples
     --------
-    >>> from firstlight.early_alignment.theory.kernel.state import dot  # compiled by this function
-    >>> import numpy as np
-    >>> float(dot(np.ones(2), np.array([1.0, 2.0])))
-    3.0
+    >>> from firstlight.early_alignment.theory.kernel.walk import trace  # compiled by this function
+    >>> trace.targetoptions["nogil"]
+    True
     """
     given: str = config.CACHE_DIR  # type: ignore[attr-defined]
     config.CACHE_DIR = str(_folder(Path(function.__code__.co_filename).parent, given))  # type: ignore[attr-defined]
@@ -38,6 +38,29 @@ def compiled(function: Callable[..., Any], **options: Any) -> Callable[..., Any]
         return made
     finally:
         config.CACHE_DIR = given  # type: ignore[attr-defined]
+
+
+def part(function: Callable[..., Any], **options: Any) -> Callable[..., Any]:
+    """Let compiled functions call this one, and compile it with them; it stays a function of Python's own.
+
+    It is not kept on disk apart, nor has it an entry from Python: for many small functions of many arguments
+    that would be half of the time to compile.
+
+    Parameters
+    ----------
+    function : callable
+    **options
+        As for `numba.njit`.
+
+    Examples
+    --------
+    >>> from firstlight.early_alignment.theory.kernel.state import dot  # a part
+    >>> dot([1.0, 1.0], [1.0, 2.0])
+    3.0
+    """
+    options |= {"nogil": True, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+    made: Callable[..., Any] = register_jitable(**options)(function)
+    return made
 
 
 @cache

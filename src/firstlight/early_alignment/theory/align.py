@@ -90,11 +90,12 @@ def align(
 
 
 def is_compiled() -> bool:
-    """Whether the kernel's machine code is kept on this computer: making it takes about a minute."""
+    """Whether the kernel's machine code, of both kinds, is kept here: making it takes about a minute."""
     from firstlight.early_alignment.theory.kernel.walk import trace
 
     stats = getattr(trace, "stats", None)  # none where numba is told not to compile
-    return stats is None or any(Path(stats.cache_path).glob("walk.trace-*.nbi"))
+    kinds = ("trace", "trace_plain")
+    return stats is None or all(any(Path(stats.cache_path).glob(f"walk.{kind}-*.nbi")) for kind in kinds)
 
 
 def _start(
@@ -132,25 +133,30 @@ def _unit(rows: np.ndarray) -> np.ndarray:
 def _trace(
     X: np.ndarray, y: np.ndarray, start: np.ndarray, second: np.ndarray, speed: float, until: float
 ) -> dict[str, np.ndarray]:
-    """Run the kernel on all neurons; those that fill their room of records are run again with more."""
-    from firstlight.early_alignment.theory.kernel.state import FULL
+    """Run the kernel on all neurons; those that fill their room of records are run again with more.
+
+    So are those that start on an attracting wall, where all others never slide.
+    """
+    from firstlight.early_alignment.theory.kernel.state import FULL, SLIDES
 
     points, rows = _cut_dimension(X, start)
     room = len(y) + 16
     with Workers() as workers:
         gram = _gram(workers, points)
-        traced = _run(workers, points, gram, y, rows, second, speed, until, room)
-        full = np.flatnonzero(traced["status"] == FULL)
+        traced = _run(
+            workers, points, gram, y, rows, second, speed, until, room, plain=_never_slides(gram, y)
+        )
+        left = np.flatnonzero(np.isin(traced["status"], (FULL, SLIDES)))
         # A runaway would need more events than any separable problem has, many times over.
-        while full.size and room < 1000 * len(y) + 100_000:
+        while left.size and room < 1000 * len(y) + 100_000:
             room *= 4
-            again = _run(workers, points, gram, y, rows[full], second[full], speed, until, room)
+            again = _run(workers, points, gram, y, rows[left], second[left], speed, until, room)
             again["first"] += len(traced["data"])
             for name in ("numbers", "data"):
                 traced[name] = np.concatenate([traced[name], again[name]])
             for name in ("first", "count", "status", "fate"):
-                traced[name][full] = again[name]
-            full = full[again["status"] == FULL]
+                traced[name][left] = again[name]
+            left = left[again["status"] == FULL]
     return traced
 
 
@@ -165,6 +171,13 @@ def _gram(workers: Workers, X: np.ndarray) -> np.ndarray:
     return workers.together(product) if X.size * n > _LARGE else product()
 
 
+def _never_slides(gram: np.ndarray, y: np.ndarray) -> bool:
+    """Whether the data are known to be orthogonally separable: then every wall is crossed."""
+    step = 1 + _BLOCK // len(y)
+    blocks = (slice(k, k + step) for k in range(0, len(y), step))
+    return gram.size > 0 and all(bool((y[part, None] * gram[part] * y >= 0).all()) for part in blocks)
+
+
 def _run(
     workers: Workers,
     X: np.ndarray,
@@ -175,11 +188,12 @@ def _run(
     speed: float,
     until: float,
     room: int,
+    plain: bool = False,
 ) -> dict[str, np.ndarray]:
     """Run the kernel in threads, each on a few neurons at a time: some have far more events than others."""
-    from firstlight.early_alignment.theory.kernel.walk import trace
+    from firstlight.early_alignment.theory.kernel.walk import trace, trace_plain
 
-    kernel: Callable[..., None] = trace
+    kernel: Callable[..., None] = trace_plain if plain else trace
     h = len(rows)
     numbers, data = np.empty((h, room, 5)), np.empty((h, room), np.int64)
     count, status, fate = (np.empty(h, np.int64) for _ in range(3))

@@ -23,7 +23,10 @@ def replay(X, y, start, second, active, records, at_rest, gain, times, u, growth
     numbers, which, first, count = records
     level, w = np.empty(len(y)), np.empty(X.shape[1])
     for j in range(len(second)):
-        w[:], level[:] = start[j], active[j]
+        for d in range(len(w)):  # one by one: an array at once takes seconds to compile
+            w[d] = start[j, d]
+        for i in range(len(level)):
+            level[i] = active[j, i]
         v, log_norm, since, r, sliding = second[j], 0.0, 0.0, first[j], NONE
         for k in range(len(times)):
             while r < first[j] + count[j] and numbers[r, 0] <= times[k, j]:

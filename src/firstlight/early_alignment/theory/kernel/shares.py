@@ -10,15 +10,15 @@ import numpy as np
 from firstlight.early_alignment.theory.kernel.state import (
     ROUNDING,
     centre,
-    compiled,
     dot,
+    part,
     product,
     reordered,
     set_level,
 )
 
 
-@compiled
+@part
 def settle(data, neuron, move, on_wall, count):  # type: ignore[no-untyped-def]
     """Find the shares of the data on attracting walls; return how many changed, appended to `changed`."""
     size, more, others = len(on_wall), 0, neuron.tally[0]
@@ -42,7 +42,7 @@ def settle(data, neuron, move, on_wall, count):  # type: ignore[no-untyped-def]
     return more
 
 
-@compiled
+@part
 def _take_share(data, neuron, i, share, count):  # type: ignore[no-untyped-def]
     if abs(share - round(share)) < ROUNDING:
         share = float(round(share))
@@ -55,7 +55,7 @@ def _take_share(data, neuron, i, share, count):  # type: ignore[no-untyped-def]
     return 1
 
 
-@compiled
+@part
 def find_sliding(side, found):  # type: ignore[no-untyped-def]
     """Put into `found` the data on whose walls the neuron slides."""
     k = 0
@@ -65,7 +65,7 @@ def find_sliding(side, found):  # type: ignore[no-untyped-def]
             k += 1
 
 
-@compiled
+@part
 def project(X, level, sliding, w, c):  # type: ignore[no-untyped-def]
     """Take from w and c what sticks out of the walls on which the neuron slides.
 
@@ -88,7 +88,7 @@ def project(X, level, sliding, w, c):  # type: ignore[no-untyped-def]
     _take_out(basis[:size], c)
 
 
-@compiled
+@part
 def _take_out(basis, vector):  # type: ignore[no-untyped-def]
     for _ in range(2):  # once more for what the first round leaves by rounding
         for k in range(len(basis)):
@@ -97,12 +97,12 @@ def _take_out(basis, vector):  # type: ignore[no-untyped-def]
                 vector[d] -= part * basis[k, d]
 
 
-@compiled
-def refresh(data, neuron):  # type: ignore[no-untyped-def]
+@part
+def refresh(data, neuron, all_ways):  # type: ignore[no-untyped-def]
     """Form c and b anew, and q if the neuron slides; return ‖c‖² and whether that is 0 but for rounding."""
     w, c, level, sliding = neuron.w, neuron.c, neuron.level, int(neuron.tally[1])
     centre(data.X, data.y, level, c)
-    if sliding:
+    if all_ways is not None and sliding:
         project(data.X, level, sliding, w, c)
     for i in range(len(level)):
         neuron.b[i] = 0.0 if neuron.side[i] == 0 else dot(data.X[i], c)
@@ -112,7 +112,7 @@ def refresh(data, neuron):  # type: ignore[no-untyped-def]
     return cc, cc <= (ROUNDING * dot(level, data.norms)) ** 2
 
 
-@compiled
+@part
 def _shares(H, pull, share):  # type: ignore[no-untyped-def]
     """Minimise ½ δᵀHδ - pullᵀδ with share + δ in [0, 1], in place on `share` (Stark & Parker 1995)."""
     size = len(share)
@@ -145,7 +145,7 @@ def _pull_left(H, pull, start, share, rest):  # type: ignore[no-untyped-def]
         rest[k] = pull[k] - total
 
 
-@compiled
+@part
 def _move_free(H, rest, share, free):  # type: ignore[no-untyped-def]
     """Move the free shares to their minimum, or to the first bound on the way: True, and that is fixed."""
     F, size = np.empty(len(free), np.int64), 0
@@ -181,7 +181,7 @@ def _move_free(H, rest, share, free):  # type: ignore[no-untyped-def]
     return who >= 0
 
 
-@compiled
+@part
 def _factorise(B, order):  # type: ignore[no-untyped-def]
     """Replace B by its factors L and U, rows exchanged as `order` says; LAPACK takes seconds to compile."""
     size = len(B)
@@ -197,7 +197,7 @@ def _factorise(B, order):  # type: ignore[no-untyped-def]
                 B[i, m] -= B[i, k] * B[k, m]
 
 
-@compiled
+@part
 def _solve(factors, order, x):  # type: ignore[no-untyped-def]
     """Replace the right-hand side x by the solution."""
     for k in range(len(x)):

@@ -6,18 +6,18 @@ from firstlight.early_alignment.theory.kernel.state import (
     BURST,
     ROUNDING,
     STALE,
-    compiled,
     dot,
     elapsed,
     inlined,
+    part,
     record,
     reordered,
     second,
 )
 
 
-@compiled
-def sprint(data, neuron, move, v, imbalance, gain, until, time, log_norm, pace, numbers, which, count):  # type: ignore[no-untyped-def]
+@part
+def sprint(data, neuron, near, move, v, imbalance, gain, until, time, log_norm, pace, numbers, which, count):  # type: ignore[no-untyped-def]
     """Walk through plain events, looking only at the data that can be met next; then bring all up to date.
 
     A flip changes no speed by more than ‖xᵢ‖‖xₖ‖. So each datum has a place before which it is not met, in
@@ -25,15 +25,15 @@ def sprint(data, neuron, move, v, imbalance, gain, until, time, log_norm, pace, 
     when the walk may get there. Whatever is not a single plain crossing ends the sprint, and is left to the
     main walk. Lengths are in the unit of the sprint's start; `pace` is the way from one event to the next.
     """
-    X, near, w, c, side = data.X, neuron.near, neuron.w, neuron.c, neuron.side
+    X, w, c, side = data.X, neuron.w, neuron.c, neuron.side
     cc, wc, ww, walked, flips = dot(c, c), dot(w, c), 1.0, 0.0, 0
     most = min(BURST, max(8, int(0.25 * np.sqrt(cc) / data.longest)), len(which) - count)
     reach = most * pace
-    size = _within_reach(data, neuron, move, reach, most * data.longest)
+    size = _within_reach(data, neuron, near, move, reach, most * data.longest)
     while flips < most and neuron.tally[0] > 0:
         C, neuron.tally[2] = np.sqrt(cc), max(neuron.tally[2], cc)
         i, first, speed, size, aside = _only_nearest(
-            data, neuron, move, size, walked, (most - flips) * data.longest, C
+            data, neuron, near, move, size, walked, (most - flips) * data.longest, C
         )
         a = wc / C
         blocked = v * a < 0 and imbalance + ww - a * a <= 1e-6 * ww  # where K would cancel, or v turn
@@ -76,10 +76,10 @@ def sprint(data, neuron, move, v, imbalance, gain, until, time, log_norm, pace, 
     return v / length, imbalance / length**2, time, log_norm + np.log(length), count, pace
 
 
-@compiled
-def _within_reach(data, neuron, move, reach, swing):  # type: ignore[no-untyped-def]
+@part
+def _within_reach(data, neuron, near, move, reach, swing):  # type: ignore[no-untyped-def]
     """Put the data that can be met within reach on the heap, if flips turn c by `swing`; return how many."""
-    key, datum, place, count = neuron.near.key, neuron.near.datum, neuron.ratio, 0
+    key, datum, place, count = near.key, near.datum, neuron.ratio, 0
     side, q, b = neuron.side, neuron.q, neuron.b
     for k in range(len(q)):
         fastest = swing * data.norms[k] - side[k] * move * b[k]
@@ -95,7 +95,7 @@ def _within_reach(data, neuron, move, reach, swing):  # type: ignore[no-untyped-
     return count
 
 
-@compiled
+@part
 def _sink(key, datum, size, place):  # type: ignore[no-untyped-def]
     """Let what stands at a place of the heap go down to where it belongs."""
     heavy, who = key[place], datum[place]
@@ -110,7 +110,7 @@ def _sink(key, datum, size, place):  # type: ignore[no-untyped-def]
     key[place], datum[place] = heavy, who
 
 
-@compiled
+@part
 def _rise(key, datum, size, new, who):  # type: ignore[no-untyped-def]
     """Put one more on a heap of that size."""
     place = size
@@ -122,13 +122,13 @@ def _rise(key, datum, size, new, who):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def _only_nearest(data, neuron, move, size, walked, swing, C):  # type: ignore[no-untyped-def]
+def _only_nearest(data, neuron, near, move, size, walked, swing, C):  # type: ignore[no-untyped-def]
     """Return the one datum whose wall comes first, its distance and speed; -1 if there is none, or a tie.
 
     What was looked at is taken from the heap, whose new size is returned, and stands aside, with the place
     before which it is not met.
     """
-    key, datum, aside, later = neuron.near.key, neuron.near.datum, neuron.near.aside, neuron.near.later
+    key, datum, aside, later = near.key, near.datum, near.aside, near.later
     first, next_, best, pace, many, tie = np.inf, np.inf, -1, 0.0, 0, ROUNDING / C
     while size > 0 and key[0] - walked <= first + tie:
         k = datum[0]
@@ -169,7 +169,7 @@ def _gap_and_speed(X, k, w, c):  # type: ignore[no-untyped-def]
     return gap, speed
 
 
-@compiled
+@part
 def _catch_up(q, b, gram, near, flips, move, walked, scale):  # type: ignore[no-untyped-def]
     """Bring q = Xw and b = Xc to the end of a sprint by the Gram matrix, four flips at a time."""
     for k in range(len(q)):

@@ -4,8 +4,10 @@ from collections import namedtuple
 from functools import partial
 
 import numpy as np
+from numba import njit
 
 from firstlight.maths.compiled import compiled as compile_
+from firstlight.maths.compiled import part as part_
 
 BURST = 512  # events of a sprint, at most
 ROUNDING = 1e-13  # below this, relative to the natural scale, a speed or a distance is rounding
@@ -13,22 +15,23 @@ ALONG = 1e-28  # squared distance of a unit vector from a line or a plane, below
 STALE = 1e-8  # c is formed anew when its square has fallen this far: sums keep the rounding of what has gone
 SHRUNK = 5.0  # so is q of a sliding neuron when log ‖w‖ has
 NONE = np.int64(0)  # a literal 0 would have its callee compiled twice, for it alone and for any number
-SETTLED, DEAD, STILL, TRUNCATED, FULL, VANISHED = range(6)
+SETTLED, DEAD, STILL, TRUNCATED, FULL, VANISHED, SLIDES = range(7)
 
 # gram: ⟨xᵢ, xₖ⟩; none, 0 × 0, where there are so few coordinates that products are formed when needed
 Data = namedtuple("Data", "X gram norms longest y")
 # q = Xw, b = Xc; level: 1 on, 0 off, between: sliding; side: the same as +1, -1, 0; met, changed: data of one
 # event; tally: how many data act, how many of them slide, the largest ‖c‖² since c was formed.
-Neuron = namedtuple("Neuron", "w c q b level side ratio met changed tally near")
+Neuron = namedtuple("Neuron", "w c q b level side ratio met changed tally")
 # A sprint's heap (keys, data), what is aside of it with its new keys, and the flips on the way.
 Near = namedtuple("Near", "key datum aside later flipped turn place")
 
 compiled = partial(compile_, error_model="numpy")
-inlined = partial(compile_, error_model="numpy", inline="always")
-reordered = partial(compile_, error_model="numpy", fastmath={"reassoc", "contract"})
+part = partial(part_, error_model="numpy")
+inlined = njit(nogil=True, error_model="numpy", inline="always")
+reordered = partial(part_, error_model="numpy", fastmath={"reassoc", "contract"})
 
 
-@compiled
+@part
 def least(values):  # type: ignore[no-untyped-def]
     """Return the minimum, in four interleaved chains: one alone would wait for itself at each step."""
     whole = len(values) // 4 * 4
@@ -73,7 +76,7 @@ def second(move, v, imbalance, square, gained):  # type: ignore[no-untyped-def]
     return move * np.sqrt(end if end > 0 else 0.0)
 
 
-@compiled
+@part
 def elapsed(v, a, v_end, way, K):  # type: ignore[no-untyped-def]
     """‖c‖ times the time from (v, a) to (v_end, a + way), each logarithm taken where nothing cancels."""
     a_end = a + way
@@ -106,7 +109,7 @@ def product(data, i, k):  # type: ignore[no-untyped-def]
     return data.gram[i, k] if len(data.gram) else dot(data.X[i], data.X[k])
 
 
-@compiled
+@part
 def set_level(data, neuron, i, new):  # type: ignore[no-untyped-def]
     """Give datum i a new level, and update c and b = Xc."""
     change = data.y[i] * (new - neuron.level[i])
@@ -126,7 +129,7 @@ def set_level(data, neuron, i, new):  # type: ignore[no-untyped-def]
     neuron.side[i] = 1.0 if new == 1 else (-1.0 if new == 0 else 0.0)
 
 
-@compiled
+@part
 def centre(X, y, level, c):  # type: ignore[no-untyped-def]
     """Form c = Σ level_i y_i x_i anew."""
     for d in range(len(c)):  # in the kernel every array operation costs compile time, and slices much of it

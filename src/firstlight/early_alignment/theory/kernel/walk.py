@@ -21,6 +21,7 @@ from firstlight.early_alignment.theory.kernel.state import (
     ROUNDING,
     SETTLED,
     SHRUNK,
+    SLIDES,
     STALE,
     STILL,
     TRUNCATED,
@@ -32,7 +33,9 @@ from firstlight.early_alignment.theory.kernel.state import (
     distance_squared,
     dot,
     elapsed,
+    inlined,
     least,
+    part,
     record,
     second,
     set_level,
@@ -48,6 +51,17 @@ def trace(X, gram, y, W, Q, C, B, second, gain, until, numbers, which, counts, s
     it, both in that unit, new level) and ``which[j, r]`` the datum; several rows at one time are one event.
     The datum is -1 where none changes, and c is formed anew.
     """
+    _trace(X, gram, y, W, Q, C, B, second, gain, until, numbers, which, counts, status, fate, True)
+
+
+@compiled
+def trace_plain(X, gram, y, W, Q, C, B, second, gain, until, numbers, which, counts, status, fate):  # type: ignore[no-untyped-def]
+    """Walk through plain events alone, which is compiled sooner; a neuron that may slide ends as SLIDES."""
+    _trace(X, gram, y, W, Q, C, B, second, gain, until, numbers, which, counts, status, fate, None)
+
+
+@inlined
+def _trace(X, gram, y, W, Q, C, B, second, gain, until, numbers, which, counts, status, fate, all_ways):  # type: ignore[no-untyped-def]
     n, longest = len(y), 0.0
     norms = np.empty(n)
     for i in range(n):
@@ -61,18 +75,20 @@ def trace(X, gram, y, W, Q, C, B, second, gain, until, numbers, which, counts, s
     level, side, ratio = np.empty(n), np.empty(n), np.empty(n)
     met, changed, tally = np.empty(n, np.int64), np.empty(n, np.int64), np.zeros(3)
     for j in range(len(W)):
-        neuron = Neuron(W[j], C[j], Q[j], B[j], level, side, ratio, met, changed, tally, near)
+        neuron = Neuron(W[j], C[j], Q[j], B[j], level, side, ratio, met, changed, tally)
         tally[0] = tally[1] = 0.0
         for i in range(n):
             level[i] = 1.0 if Q[j, i] > 0 else 0.0
             side[i] = 2 * level[i] - 1
             tally[0] += level[i]
         tally[2] = dot(level, norms) ** 2
-        counts[j], status[j] = _walk(data, neuron, second[j], gain, until, numbers[j], which[j])
+        counts[j], status[j] = _walk(
+            data, neuron, near, second[j], gain, until, numbers[j], which[j], all_ways
+        )
         fate[j] = _fate(level, y)
 
 
-@compiled
+@part
 def _fate(level, y):  # type: ignore[no-untyped-def]
     """+1 if exactly the positive data are on, -1 the negative, 0 none, 2 otherwise."""
     plus, minus, none = True, True, True
@@ -83,25 +99,30 @@ def _fate(level, y):  # type: ignore[no-untyped-def]
     return 0 if none else 1 if plus else -1 if minus else 2
 
 
-@compiled
-def _walk(data, neuron, v, gain, until, numbers, which):  # type: ignore[no-untyped-def]
+@part
+def _walk(data, neuron, near, v, gain, until, numbers, which, all_ways):  # type: ignore[no-untyped-def]
     w, c, tally = neuron.w, neuron.c, neuron.tally
     move, start = np.sign(v), dot(w, c)
     if v == 0:  # nothing moves if w is orthogonal to c
         move = np.sign(start) if start * start > ALONG * dot(c, c) else 0.0
     imbalance, time, log_norm, pace, high = v * v - 1, 0.0, 0.0, 0.0, 0.0
-    count = record(neuron, _start_on_walls(data, neuron, move), time, log_norm, 0.0, v, numbers, which, NONE)
+    count, size = NONE, _walls_at_start(data, neuron, move)
+    if size > 0:
+        if all_ways is None:  # what follows is not compiled then
+            return count, SLIDES
+        changes = settle(data, neuron, move, neuron.met[:size], NONE)
+        count = record(neuron, changes, time, log_norm, 0.0, v, numbers, which, count)
     while True:
         if tally[0] == 0:
             return count, DEAD
-        if tally[1] > 0 and move * dot(w, c) < 0:  # it shrinks: what sticks out would grow by comparison
-            project(data.X, neuron.level, int(tally[1]), w, c)
+        if all_ways is not None and tally[1] > 0 and move * dot(w, c) < 0:
+            project(data.X, neuron.level, int(tally[1]), w, c)  # it shrinks: what sticks out would grow
         cc, high = dot(c, c), max(high, log_norm)
         tally[2] = max(tally[2], cc)
         if cc <= STALE * tally[2] or (tally[1] > 0 and log_norm < high - SHRUNK):
             if count == len(which):
                 return count, FULL
-            cc, still = refresh(data, neuron)
+            cc, still = refresh(data, neuron, all_ways)
             high, neuron.changed[0] = log_norm, -1
             count = record(neuron, 1, time, log_norm, 0.0, v, numbers, which, count)
             if still:
@@ -131,7 +152,11 @@ def _walk(data, neuron, v, gain, until, numbers, which):  # type: ignore[no-unty
             step /= length
             v, imbalance, log_norm = v_end / length, imbalance / length**2, log_norm + np.log(length)
             move = -move if turned else move
-            changes = _release(data, neuron) if turned else _arrive(data, neuron, move, walls)
+            changes = NONE if turned else _cross(data, neuron, move, walls)
+            if changes == 0:
+                if all_ways is None:
+                    return count, SLIDES
+                changes = _release(data, neuron) if turned else _arrive(data, neuron, move, walls)
         if count + changes > len(which):
             return count, FULL
         count = record(neuron, changes, time, log_norm, step, v, numbers, which, count)
@@ -141,25 +166,23 @@ def _walk(data, neuron, v, gain, until, numbers, which):  # type: ignore[no-unty
         going = tally[1] == 0 and first < np.inf
         while going:
             v, imbalance, time, log_norm, count, now = sprint(
-                data, neuron, move, v, imbalance, gain, until, time, log_norm, pace, numbers, which, count,
+                data, neuron, near, move, v, imbalance, gain, until, time, log_norm, pace,
+                numbers, which, count,
             )  # fmt: skip
-            going = now > 0
-            pace = now if going else pace
+            going, pace = now > 0, now if now > 0 else pace
 
 
-@compiled
-def _start_on_walls(data, neuron, move):  # type: ignore[no-untyped-def]
-    """Let a start on attracting walls slide at once; on the wall of the dead region it is frozen."""
-    if neuron.tally[0] == 0:
-        return 0
+@part
+def _walls_at_start(data, neuron, move):  # type: ignore[no-untyped-def]
+    """Put into `met` the data on whose attracting walls a neuron starts that is not dead; return how many."""
     size = 0
     for i in range(len(data.y)):
         neuron.met[size] = i
         size += neuron.q[i] == 0 and data.y[i] * move < 0
-    return settle(data, neuron, move, neuron.met[:size], NONE) if size else 0
+    return size if neuron.tally[0] > 0 else 0
 
 
-@compiled
+@part
 def _next(data, neuron, move, v, a, K, C):  # type: ignore[no-untyped-def]
     """Find the first walls ahead: how many, their distance in units of c, and which way v points there.
 
@@ -176,7 +199,7 @@ def _next(data, neuron, move, v, a, K, C):  # type: ignore[no-untyped-def]
     return walls, first, move, turned
 
 
-@compiled
+@part
 def _nearest(neuron, norms, move, C):  # type: ignore[no-untyped-def]
     """Put into `met` the data whose walls come first that way; return how many, and how far in units of c."""
     side, q, b, ratio = neuron.side, neuron.q, neuron.b, neuron.ratio
@@ -200,7 +223,7 @@ def _nearest(neuron, norms, move, C):  # type: ignore[no-untyped-def]
     return walls, first
 
 
-@compiled
+@part
 def _advance(neuron, step, scale):  # type: ignore[no-untyped-def]
     q, b, w, c = neuron.q, neuron.b, neuron.w, neuron.c
     for i in range(len(q)):
@@ -209,7 +232,25 @@ def _advance(neuron, step, scale):  # type: ignore[no-untyped-def]
         w[k] = (w[k] + step * c[k]) * scale
 
 
-@compiled
+@part
+def _cross(data, neuron, move, walls):  # type: ignore[no-untyped-def]
+    """Cross the walls that were met if all repel, or there is one and it lets go; return how many, or 0."""
+    if neuron.tally[1] > 0:
+        return NONE
+    for k in range(walls):
+        i = neuron.met[k]
+        if data.y[i] * move < 0:
+            change = (1 - 2 * neuron.level[i]) * move * neuron.b[i] / data.norms[i] ** 2
+            if walls > 1 or (change < 1 - ROUNDING and neuron.tally[0] > neuron.level[i]):
+                return NONE
+    for k in range(walls):
+        i = neuron.met[k]
+        neuron.q[i], neuron.changed[k] = 0.0, i
+        set_level(data, neuron, i, 1 - neuron.level[i])
+    return walls
+
+
+@part
 def _arrive(data, neuron, move, walls):  # type: ignore[no-untyped-def]
     """Let each datum whose wall was met cross it or join the sliding ones; return how many levels changed."""
     changes, joined, met = int(NONE), 0, neuron.met
@@ -239,7 +280,7 @@ def _arrive(data, neuron, move, walls):  # type: ignore[no-untyped-def]
     return changes
 
 
-@compiled
+@part
 def _vanish(neuron):  # type: ignore[no-untyped-def]
     changes = 0
     for i in range(len(neuron.level)):
@@ -249,7 +290,7 @@ def _vanish(neuron):  # type: ignore[no-untyped-def]
     return changes
 
 
-@compiled
+@part
 def _release(data, neuron):  # type: ignore[no-untyped-def]
     """Send each sliding datum to the side of its share: where v changes sign, its wall turns repelling."""
     changes = int(neuron.tally[1])
