@@ -21,7 +21,7 @@ def sprint(data, neuron, near, move, v, imbalance, gain, until, time, log_norm, 
     """Walk through plain events, looking only at the data that can be met next; then bring all up to date.
 
     A flip changes no speed by more than ‖xᵢ‖‖xₖ‖. So each datum has a place before which it is not met, in
-    whatever way the flips of the sprint draw it nearer. Data wait in a heap by that place, and are looked at
+    whatever way the flips of the sprint draw it nearer. Data wait in slots by that place, and are looked at
     when the walk may get there. Whatever is not a single plain crossing ends the sprint, and is left to the
     main walk. Lengths are in the unit of the sprint's start; `pace` is the way from one event to the next.
     """
@@ -29,11 +29,12 @@ def sprint(data, neuron, near, move, v, imbalance, gain, until, time, log_norm, 
     cc, wc, ww, walked, flips = dot(c, c), dot(w, c), 1.0, 0.0, 0
     most = min(BURST, max(8, int(0.25 * np.sqrt(cc) / data.longest)), len(which) - count)
     reach = most * pace
-    size = _within_reach(data, neuron, near, move, reach, most * data.longest)
+    scale = 2 * most / reach if reach > 1e-300 else 0.0  # slots by length
+    _within_reach(data, neuron, near, move, reach, scale, most * data.longest)
     while flips < most and neuron.tally[0] > 0:
         C, neuron.tally[2] = np.sqrt(cc), max(neuron.tally[2], cc)
-        i, first, speed, size, aside = _only_nearest(
-            data, neuron, near, move, size, walked, (most - flips) * data.longest, C
+        i, first, speed, aside = _only_nearest(
+            data, neuron, near, move, reach, scale, walked, (most - flips) * data.longest, C
         )
         a = wc / C
         blocked = v * a < 0 and imbalance + ww - a * a <= 1e-6 * ww  # where K would cancel, or v turn
@@ -60,7 +61,7 @@ def sprint(data, neuron, near, move, v, imbalance, gain, until, time, log_norm, 
         near.flipped[flips], near.turn[flips], near.place[flips] = i, turn, walked
         flips += 1
         back = walked if speed < most * data.longest * data.norms[i] else np.inf  # i may be met again
-        size = _wait(near, size, aside, i, back, reach)
+        _wait(near, aside, i, back, walked, reach, scale)
         neuron.level[i], neuron.changed[0] = 0.5 + 0.5 * side[i], i
         neuron.tally[0] += side[i]
         count = record(neuron, 1, time, log_norm, move * first, v, numbers, which, count)
@@ -77,87 +78,74 @@ def sprint(data, neuron, near, move, v, imbalance, gain, until, time, log_norm, 
 
 
 @part
-def _within_reach(data, neuron, near, move, reach, swing):  # type: ignore[no-untyped-def]
-    """Put the data that can be met within reach on the heap, if flips turn c by `swing`; return how many."""
-    key, datum, place, count = near.key, near.datum, neuron.ratio, 0
+def _within_reach(data, neuron, near, move, reach, scale, swing):  # type: ignore[no-untyped-def]
+    """Put the data that can be met within reach into their slots, if flips turn c by `swing`."""
+    place, aside, count = neuron.ratio, near.aside, 0
     side, q, b = neuron.side, neuron.q, neuron.b
     for k in range(len(q)):
         fastest = swing * data.norms[k] - side[k] * move * b[k]
         gap = side[k] * q[k]
         place[k] = (gap if gap > 0 else 0.0) / fastest if fastest > 0 else np.inf
     for k in range(len(q)):
-        datum[count] = k
+        aside[count] = k
         count += place[k] <= reach
+    for slot in range(int(reach * scale) + 1):
+        near.head[slot] = -1
     for k in range(count):
-        key[k] = place[datum[k]]
-    for k in range(count // 2 - 1, -1, -1):
-        _sink(key, datum, count, k)
-    return count
+        _put(near, aside[k], place[aside[k]], scale)
 
 
 @part
-def _sink(key, datum, size, place):  # type: ignore[no-untyped-def]
-    """Let what stands at a place of the heap go down to where it belongs."""
-    heavy, who = key[place], datum[place]
-    child = 2 * place + 1
-    while child < size:
-        if child + 1 < size and key[child + 1] < key[child]:
-            child += 1
-        if key[child] >= heavy:
-            break
-        key[place], datum[place] = key[child], datum[child]
-        place, child = child, 2 * child + 1
-    key[place], datum[place] = heavy, who
-
-
-@part
-def _rise(key, datum, size, new, who):  # type: ignore[no-untyped-def]
-    """Put one more on a heap of that size."""
-    place = size
-    while place > 0 and key[(place - 1) // 2] > new:
-        up = (place - 1) // 2
-        key[place], datum[place] = key[up], datum[up]
-        place = up
-    key[place], datum[place] = new, who
+def _put(near, k, place, scale):  # type: ignore[no-untyped-def]
+    slot = int(place * scale)
+    near.after[k] = near.head[slot]
+    near.head[slot] = k
 
 
 @inlined
-def _only_nearest(data, neuron, near, move, size, walked, swing, C):  # type: ignore[no-untyped-def]
+def _only_nearest(data, neuron, near, move, reach, scale, walked, swing, C):  # type: ignore[no-untyped-def]
     """Return the one datum whose wall comes first, its distance and speed; -1 if there is none, or a tie.
 
-    What was looked at is taken from the heap, whose new size is returned, and stands aside, with the place
+    What was looked at is taken from its slot. It goes on to a later one, or stands aside, with the place
     before which it is not met.
     """
-    key, datum, aside, later = near.key, near.datum, near.aside, near.later
-    first, next_, best, pace, many, tie = np.inf, np.inf, -1, 0.0, 0, ROUNDING / C
-    while size > 0 and key[0] - walked <= first + tie:
-        k = datum[0]
-        size -= 1
-        key[0], datum[0] = key[size], datum[size]
-        _sink(key, datum, size, 0)
+    aside, later, tie = near.aside, near.later, ROUNDING / C
+    first, next_, best, pace, many = np.inf, np.inf, -1, 0.0, 0
+    slot, last = int(walked * scale), int(reach * scale)
+    while slot <= last:
+        k = near.head[slot]
+        if k < 0:
+            slot += 1
+            continue
+        near.head[slot] = near.after[k]
         gap, speed = _gap_and_speed(data.X, k, neuron.w, neuron.c)
         gap, speed = max(neuron.side[k] * gap, 0.0), -neuron.side[k] * move * speed
         distance = gap / speed if speed > ROUNDING * C * data.norms[k] else np.inf
         fastest = speed + swing * data.norms[k]
-        aside[many], later[many] = k, walked + gap / fastest if fastest > 0 else np.inf
-        many += 1
+        new = walked + gap / fastest if fastest > 0 else np.inf
         if distance < first:
             first, next_, best, pace = distance, first, k, speed
+            last = int(min(walked + first + tie, reach) * scale)
         elif distance < next_:
             next_ = distance
-    return (best if next_ > first + tie else -1), first, pace, size, many
+        if new > reach:
+            continue
+        if int(new * scale) > last:
+            _put(near, k, new, scale)
+        else:
+            aside[many], later[many] = k, new
+            many += 1
+    return (best if next_ > first + tie else -1), first, pace, many
 
 
 @inlined
-def _wait(near, size, aside, i, place, reach):  # type: ignore[no-untyped-def]
-    """Put back on the heap what stood aside, with datum i at a place of its own; return the heap's size."""
+def _wait(near, aside, i, place, walked, reach, scale):  # type: ignore[no-untyped-def]
+    """Put back into slots, none behind the walk, what stood aside; datum i at a place of its own."""
     for k in range(aside):
         who = near.aside[k]
         new = place if who == i else near.later[k]
         if new <= reach:
-            _rise(near.key, near.datum, size, new, who)
-            size += 1
-    return size
+            _put(near, who, max(new, walked), scale)
 
 
 @reordered

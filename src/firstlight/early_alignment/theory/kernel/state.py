@@ -22,8 +22,9 @@ Data = namedtuple("Data", "X gram norms longest y")
 # q = Xw, b = Xc; level: 1 on, 0 off, between: sliding; side: the same as +1, -1, 0; met, changed: data of one
 # event; tally: how many data act, how many of them slide, the largest ‖c‖² since c was formed.
 Neuron = namedtuple("Neuron", "w c q b level side ratio met changed tally")
-# A sprint's heap (keys, data), what is aside of it with its new keys, and the flips on the way.
-Near = namedtuple("Near", "key datum aside later flipped turn place")
+# A sprint's slots along the way (the first datum of each, and who follows a datum in its slot), what is aside
+# of them with its new places, and the flips on the way.
+Near = namedtuple("Near", "head after aside later flipped turn place")
 
 compiled = partial(compile_, error_model="numpy")
 part = partial(part_, error_model="numpy")

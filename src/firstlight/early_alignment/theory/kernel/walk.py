@@ -69,7 +69,7 @@ def _trace(X, gram, y, W, Q, C, B, second, gain, until, numbers, which, counts, 
         longest = max(longest, norms[i])
     data = Data(X, gram, norms, longest, y)
     near = Near(
-        np.empty(n + 1), np.empty(n + 1, np.int64), np.empty(n, np.int64), np.empty(n),
+        np.empty(2 * BURST + 1, np.int64), np.empty(n, np.int64), np.empty(n, np.int64), np.empty(n),
         np.empty(BURST + 4, np.int64), np.empty(BURST + 4), np.empty(BURST + 4),
     )  # fmt: skip
     level, side, ratio = np.empty(n), np.empty(n), np.empty(n)
