@@ -47,10 +47,10 @@ def diagnose(data: UserData, clock: Clock) -> Iterator[Finding]:
     yield _finding(data, pairs)
     if not is_compiled():
         if clock.seconds < _PATIENCE:
-            late = "Neurons were not followed: the code is compiled at first use, which takes about a minute."
+            late = "Neurons were not followed: the code is compiled at first use, which takes about half a minute."
             yield replace(_finding(data, pairs), measured=late)
             return
-        yield replace(_finding(data, pairs), progress="compiling, once: about a minute")
+        yield replace(_finding(data, pairs), progress="compiling, once: about half a minute")
         with clock.paused():
             for other in (0.0, 0.5):  # separable, and not: code of its own for each
                 X = np.array([[1.0, 0.0], [other, 1.0]])

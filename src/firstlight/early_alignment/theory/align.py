@@ -90,7 +90,7 @@ def align(
 
 
 def is_compiled() -> bool:
-    """Whether the kernel's machine code, of both kinds, is kept here: making it takes about a minute."""
+    """Whether the kernel's machine code, of both kinds, is kept here: making it takes half a minute."""
     from firstlight.early_alignment.theory.kernel.walk import trace
 
     stats = getattr(trace, "stats", None)  # none where numba is told not to compile
