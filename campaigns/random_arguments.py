@@ -1,8 +1,9 @@
-"""Random arguments of every registered factory of problems: small sizes, right ones and a few too many."""
+"""Random arguments of every registered factory: mostly tiny sizes, right values and a few too many."""
 
 import functools
 import os
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,6 @@ ACTIVATIONS = [
     "sin", "cos", "step", "quadratic", "tanh_squared", "He_2", "He_3", "He_4",
 ]  # fmt: skip
 FUNCTIONS = ["sign", "abs", "tanh", "sin", "relu", "He2", "He3", "step", "exp", "log"]
-IMAGES = {"images": ["digits", "digits", "mnist"], "classes": ["0,1", "3,8", "9,2", "4,4", "0,1,2"]}
 
 HUBER = Loss(
     "soft absolute",
@@ -50,12 +50,27 @@ def _targets(rng: Rng) -> str:
     return target(rng) if rng.random() < 0.5 else known[rng.integers(len(known))]
 
 
+def sizes(least: int, most: int) -> Callable[[Rng], int]:
+    """Return a law of sizes, log-uniform and then towards the least: 1 to 64 has its median at 3."""
+    return lambda rng: int(least * ((most + 1) / least) ** rng.random() ** 2)
+
+
+def mostly(usual: Any, *others: Any) -> list[Any]:
+    """Return values of which the first comes nine times in ten."""
+    return [usual] * (9 * len(others)) + list(others)
+
+
+IMAGES = {
+    "images": mostly("digits", "mnist"),
+    "classes": ["0,1", "3,8", "9,2", *mostly("5,6", "4,4", "0,1,2")],
+}
+
 MODEL: Fields = {
     "target": _targets,
     "noise": [0.0, 0.1, 1.0, 20.0],
     "activation": ACTIVATIONS,
     "second_layer": [1.0, -0.5, 3.0, (1.0, -1.0), (0.5, 0.3, 0.8), 1e-3, 50.0],
-    "width": [1, 2, 3],
+    "width": mostly(1, 2, 3),
     "init_scale": [0.8, 0.05, 1e-6, 5.0, 100.0],
     "loss": ["square", "logistic", HUBER],
     "ridge": [0.0, 0.01, 1.0, 100.0],
@@ -65,18 +80,18 @@ TRAINED: Fields = {
     **MODEL,
     "step_size": [0.25, 1e-3, 2.0, 50.0, 1e5],
     "momentum": [0.0, 0.5, 0.95],
-    "nesterov": [True, False],
-    "batch": [1.0, 0.5, 0.25, 0.1, 0.01],
+    "nesterov": mostly(False, True),
+    "batch": [1.0, 0.5, 0.25, *mostly(1.0, 0.1, 0.01)],
     "batches": ["fresh", "cyclic", "one_pass"],
     "second_layer_step": [0.0, 0.1, 5.0],
     "bias_step": [0.0, 0.1, 5.0],
     "offset_step": [0.0, 0.1],
     "schedule": ["constant", "linear", "cosine", "inverse_sqrt", (1.0,) * 40],
 }
-DELTA = [3.0, 0.3, 1.0, 10.0, 0.02]
+DELTA = [3.0, 0.6, 1.0, 10.0, *mostly(2.0, 0.3, 0.02)]
 STEP: Fields = {
     "activation": ACTIVATIONS,
-    "width": [1, 2, 16, 64],
+    "width": sizes(1, 64),
     "strength": [4.0, 0.0, 0.1, 100.0, 1e8],
     "tau": [None, 0.0, 0.01, 1.0, 1e4],
     "loss": ["square", "logistic", "softmax"],
@@ -89,21 +104,21 @@ STEP: Fields = {
 }
 UNSEEN: Fields = {
     **STEP,
-    "dimension": [4, 8, 24],
-    "samples": [2, 3, 8, 20],
-    "unseen_samples": [2, 3, 6],
+    "dimension": sizes(2, 64),
+    "samples": sizes(2, 64),
+    "unseen_samples": sizes(2, 16),
 }
 SCALED: Fields = {
-    "dimension": [3, 8, 20, 50],
-    "width": [1, 2, 10, 40],
-    "samples": [1, 2, 10, 40],
+    "dimension": mostly(sizes(4, 100), 1, 2, 3),
+    "width": sizes(1, 100),
+    "samples": sizes(1, 100),
     "alpha": [0.5, 0.0, 1.0],
     "beta": [0.5, 0.0, 1.0],
     "activation": ACTIVATIONS,
     "task": ["regression", "classification"],
     "label_direction": ["random", "spikes"],
     "weights": [(0.5, 0.5), (1.0,), (0.2, 0.8), (0.3, 0.3, 0.4), (0.999, 0.001)],
-    "rank": [1, 2, 3],
+    "rank": mostly(1, 2, 3),
     "spike_alignment": [0.0, 0.5, 1.0, -1.0],
     "noise": [0.0, 0.1, 10.0],
     "ridge": [1e-4, 0.0, 1.0, 1e4, 1e-12, (1e-3, 0.1)],
@@ -114,23 +129,24 @@ SCALED: Fields = {
 }
 ALIGNMENT: Fields = {
     "data": ["separable", "toy", "two-points", "digits", "mnist"],
-    "samples": [2, 3, 4, 8],
-    "dimension": [2, 3, 8],
+    "samples": sizes(2, 16),
+    "dimension": sizes(2, 16),
     "mu": [0.2, 0.01, 0.9, 0.999],
     "separation": [0.1, 0.0, 1e-6, 1.0, np.pi / 2],
     "classes": ["0,1", "3,8"],
     "start": ["balanced", "gaussian", "angle"],
-    "width": [1, 2, 4, 8],
+    "width": sizes(1, 16),
     "log_scale": [-14.0, -1.0, 0.5, -40.0, -1000.0, -1e6],
     "angle": [1.0, 1e-6, 0.1, 1.57, 3.0],
     "loss": ["exp", "logistic", "logistic2"],
     "reduction": ["sum", "mean"],
     "step_size": [2e-3, 0.05, 1.0, 100.0],
-    "horizon": [0.5, 1e-3, 2.0, 5.0, 1e-6, 30.0, 1e4],
-    "observations": [2, 5, 20],
+    "horizon": [0.5, 1e-3, 2.0, 1e-6, *mostly(0.1, 5.0, 30.0, 1e4)],
+    "observations": sizes(2, 40),
     "log_times": [True, False],
 }
-PREDICT_DRAWS: Fields = {"draws": [64, 128]}
+PREDICT_DRAWS: Fields = {"draws": mostly(sizes(64, 512), 8)}
+ALWAYS = {"draws", "nodes"}  # options that are never left to their defaults, which are large
 
 # name: arguments that must be given, others with their values, options of predict, options of simulate
 FACTORIES: dict[str, tuple[Fields, Fields, Fields, Fields]] = {}
@@ -145,11 +161,11 @@ SELDOM = {
 
 def _one_step() -> None:
     predict: Fields = {
-        "method": [*["deterministic"] * 5, "asymptotic"],
+        "method": mostly("deterministic", "asymptotic"),
         "equivalent": ["auto", "one covariance", "class-wise"],
-        "sample_sizes": [None, [1, 5, 30]],
-        "draws": [1, 2],
-        "nodes": [64],
+        "sample_sizes": mostly(None, [1, 5, 30], [1000], [2, 2]),
+        "draws": mostly(1, 2, 8),
+        "nodes": mostly(64, 100, 256),
         "convention": ["full", "half"],
     }
     simulate: Fields = {
@@ -162,7 +178,7 @@ def _one_step() -> None:
     base = {name: SCALED[name] for name in ("dimension", "width", "samples", "alpha", "beta")}
     rest = {name: values for name, values in SCALED.items() if name not in base}
     ratio = {"ratio": [0.02, 0.5, 1.0, 3.0]}
-    small = {**ratio, "samples": [4, 20, 40]}
+    small = {**ratio, "samples": sizes(2, 60)}
     narrow = {name: values for name, values in base.items() if name != "width"}
     share = {name: values for name, values in rest.items() if name != "weights"}
     FACTORIES["one_step.scaled"] = base, rest, predict, simulate
@@ -176,7 +192,7 @@ def _one_step() -> None:
          "centring": ["class", "global"]},
         predict, simulate,
     )  # fmt: skip
-    own: Fields = {"mixture": mixture, "width": [1, 10, 40], "samples": [1, 10, 40]}
+    own: Fields = {"mixture": mixture, "width": sizes(1, 60), "samples": sizes(1, 60)}
     FACTORIES["one_step.Problem"] = (
         own,
         {**{n: rest[n] for n in ("activation", "ridge", "gradient_samples")}, "step_size": [0.0, 1.0, 1e5]},
@@ -199,51 +215,62 @@ def _early_alignment() -> None:
         "train_second": [True, False], "neurons": [True, False],
     }  # fmt: skip
     rest = {name: values for name, values in ALIGNMENT.items() if name not in ("data", "classes")}
-    FACTORIES["early_alignment.alignment"] = {}, ALIGNMENT, predict, simulate
+    tiny = {name: ALIGNMENT[name] for name in ("samples", "dimension", "width", "horizon", "observations")}
+    flat = {name: values for name, values in tiny.items() if name != "dimension"}
+    FACTORIES["early_alignment.alignment"] = tiny, ALIGNMENT, predict, simulate
     spatial = ("start", "angle", "separation", "mu", "dimension")
     plane = {name: values for name, values in rest.items() if name not in spatial}
     FACTORIES["early_alignment.plane"] = (
-        {}, {**plane, "points": functools.partial(points, 1), "neurons": functools.partial(points, 0)},
+        flat, {**plane, "points": functools.partial(points, 1), "neurons": functools.partial(points, 0)},
         predict, simulate,
     )  # fmt: skip
-    file = {"labels": ["kind"], "positive": ["a", "b", "elm"], "negative": ["b", "c"], "file": [FILE]}
+    file = {"labels": ["kind"], "positive": mostly("a", "b", "elm"), "negative": ["b", "c"], "file": [FILE]}
     more = {"most": [1, 2, 10], "centre": [True, False]}
-    FACTORIES["early_alignment.file"] = file, {**rest, **more}, predict, simulate
-    FACTORIES["early_alignment.from_data"] = {"X": rows}, {**rest, "centre": [True, False]}, predict, simulate
+    FACTORIES["early_alignment.file"] = {**file, **flat}, {**rest, **more}, predict, simulate
+    FACTORIES["early_alignment.from_data"] = (
+        {"X": rows, **flat},
+        {**rest, "centre": [True, False]},
+        predict,
+        simulate,
+    )
 
 
 def _phase_transition() -> None:
-    sizes: Fields = {"dimension": [4, 10, 40], "samples_per_dimension": DELTA, "steps": [1, 2, 9]}
+    tiny: Fields = {
+        "dimension": mostly(sizes(4, 60), 2, 3),
+        "samples_per_dimension": DELTA,
+        "steps": sizes(1, 10),
+    }
     training = {**TRAINED, "hold_hard": [True, False], "spectrum": [True, False]}
-    learning = {**sizes, "steps": [2, 20]}
-    followed = {"theory_steps": [2, 8]}
-    many = {**sizes, "samples_per_dimension": [(0.5, 8.0), (1.0, 2.0, 4.0), (3.0,)]}
-    threshold = {**many, "theory_steps": [8, 16]}
+    learning = {**tiny, "steps": sizes(2, 20)}
+    followed = {"theory_steps": sizes(1, 8)}
+    many = {**tiny, "samples_per_dimension": [(0.5, 8.0), (1.0, 2.0, 4.0), (3.0,)]}
+    threshold = {**many, "theory_steps": sizes(2, 16)}
     finite = {**PREDICT_DRAWS, "method": ["limit", "limit", "finite"]}
     name = "phase_transition."
-    FACTORIES[f"{name}training"] = sizes, training, PREDICT_DRAWS, {}
-    FACTORIES[f"{name}phases"] = sizes, training, PREDICT_DRAWS, {}
+    FACTORIES[f"{name}training"] = tiny, training, PREDICT_DRAWS, {}
+    FACTORIES[f"{name}phases"] = tiny, training, PREDICT_DRAWS, {}
     FACTORIES[f"{name}learning"] = {**learning, **followed}, TRAINED, PREDICT_DRAWS, {}
     FACTORIES[f"{name}equal_time"] = {**learning, **followed}, TRAINED, PREDICT_DRAWS, {}
-    spectrum: Fields = {**MODEL, "low": [-1.5, -1e3], "high": [4.0, -1.0, 1e3], "bins": [2, 10]}
+    spectrum: Fields = {**MODEL, "low": [-1.5, -1e3], "high": [4.0, -1.0, 1e3], "bins": sizes(1, 20)}
     FACTORIES[f"{name}spectrum"] = (
-        {n: sizes[n] for n in ("dimension", "samples_per_dimension")}, spectrum, PREDICT_DRAWS, {},
+        {n: tiny[n] for n in ("dimension", "samples_per_dimension")}, spectrum, PREDICT_DRAWS, {},
     )  # fmt: skip
     FACTORIES[f"{name}algorithmic"] = (
-        {"target": _targets, "draws": [1000, 4000]}, {"noise": MODEL["noise"]}, {}, {},
+        {"target": _targets, "draws": sizes(1000, 8000)}, {"noise": MODEL["noise"]}, {}, {},
     )  # fmt: skip
     FACTORIES[f"{name}threshold"] = threshold, {**TRAINED, "step_size": [0.0, 0.15, 2.0]}, finite, {}
     early = ["2tanh² - 1, square", "1.5tanh² - 0.5, logistic"]
     FACTORIES[f"{name}early"] = {**threshold, "network": early}, {}, finite, {}
     FACTORIES[f"{name}spectral_method"] = (
-        {"target": _targets, **{n: sizes[n] for n in ("dimension", "samples_per_dimension")}}, {}, {}, {},
+        {"target": _targets, **{n: tiny[n] for n in ("dimension", "samples_per_dimension")}}, {}, {}, {},
     )  # fmt: skip
 
 
 def _unseen_classes() -> None:
-    steps = {"steps": [1, 1, 2, 5]}
+    steps = {"steps": mostly(1, 2, 5)}
     norms: Fields = {"train_norm": [2.0, 0.0, 0.1, 1e3], "unseen_norm": [4.0, 0.0, 0.1, 1e3]}
-    images = {**IMAGES, "per_class": [2, 3, 10]}
+    images = {**IMAGES, "per_class": sizes(2, 20)}
     some: Fields = {
         "cosines": {**norms, "cosines": [(0.0, 0.5, 1.0), (1.0, 1.0), (-1.0, 0.3), (0.1,) * 5]},
         "cosine": norms,
@@ -258,27 +285,27 @@ def _unseen_classes() -> None:
     }  # fmt: skip
     needed: Fields = {"cosine": {"cosine": [0.5, -1.0, 0.0, 1.0]},
                       "sides": {"along": [0.0, 1.0, 2.0, 3.0], "side": ["opposite", "same"]}}  # fmt: skip
-    sizes = {name: UNSEEN[name] for name in ("dimension", "samples", "unseen_samples", "width")}
+    tiny = {name: UNSEEN[name] for name in ("dimension", "samples", "unseen_samples", "width")}
     for name, others in some.items():
-        FACTORIES[f"unseen_classes.{name}"] = {**sizes, **needed.get(name, {})}, {**STEP, **others}, {}, steps
+        FACTORIES[f"unseen_classes.{name}"] = {**tiny, **needed.get(name, {})}, {**STEP, **others}, {}, steps
     FACTORIES["unseen_classes.images"] = {**images, "width": UNSEEN["width"]}, STEP, {}, steps
     sets = {"sets": ["0,1;2,3", "0,1,2", "pairs", "0,0", "4,5;4,5;6,7,8"]}
     FACTORIES["unseen_classes.sets"] = (
-        {**sets, "images": ["digits"], "per_class": [2, 6], "width": [2, 50]}, STEP, {}, steps,
+        {**sets, "images": ["digits"], "per_class": sizes(2, 8), "width": STEP["width"]}, STEP, {}, steps,
     )  # fmt: skip
     FACTORIES["unseen_classes.table"] = (
         {"table": table, "classes": [("ash", "elm"), ("oak", "fir", "elm"), ("ash", "ash")],
-         "width": UNSEEN["width"], "per_class": [2, 5, 100]},
+         "width": UNSEEN["width"], "per_class": sizes(2, 100)},
         STEP, {}, steps,
     )  # fmt: skip
     FACTORIES["unseen_classes.gradient"] = (
-        {"dimension": [8, 9, 40]},
+        {"dimension": sizes(8, 60)},
         {"activation": ACTIVATIONS, "train_norm": norms["train_norm"], "inputs": ["normal", "rademacher"],
          "head_scale": STEP["head_scale"], "residual": [True, False]},
         {}, {},
     )  # fmt: skip
     FACTORIES["unseen_classes.norm"] = (
-        {"dimension": [8, 9, 100]},
+        {"dimension": sizes(8, 100)},
         {"mean": [1.0, 0.0, 0.5, 1e3, 1e200], "law": ["normal", "rademacher", "truncated"]}, {}, {},
     )  # fmt: skip
     FACTORIES["unseen_classes.deep"] = (

@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 from endurance import arguments, campaign, limits
-from random_arguments import FACTORIES, SCALED, SELDOM, Fields, Rng, prepare
+from random_arguments import ALWAYS, FACTORIES, SCALED, SELDOM, Fields, Rng, prepare
 
 from firstlight import early_alignment, one_step
 from firstlight.data.cache import ImagesNotFetched
@@ -55,8 +55,9 @@ NEVER_NEGATIVE = re.compile(
 
 
 def chosen(rng: Rng, values: Any) -> Any:
-    """Return one of a list's values, or what a function draws."""
-    return values(rng) if callable(values) else values[int(rng.integers(len(values)))]
+    """Return one of a list's values, or what a function draws that is given or stands there."""
+    value = values if callable(values) else values[int(rng.integers(len(values)))]
+    return value(rng) if inspect.isfunction(value) or isinstance(value, functools.partial) else value
 
 
 def own_activation(z: np.ndarray) -> np.ndarray:
@@ -81,7 +82,10 @@ def drawn(name: str, seed: int) -> tuple[Callable[..., Any], Fields, Fields, Fie
     fields = {**some(others, share), **some(needed, 1.0)}
     if fields.get("activation") in ("linear", "cos") and rng.random() < 0.5:  # often refused
         fields["activation"] = activation(own_activation if rng.random() < 0.5 else own_kink)
-    predict, simulate = (some(option, 0.5) for option in options)
+    predict, simulate = (
+        {name: chosen(rng, values) for name, values in option.items() if name in ALWAYS or rng.random() < 0.5}
+        for option in options
+    )
     return _built_by(name, fields, rng), fields, predict, simulate
 
 

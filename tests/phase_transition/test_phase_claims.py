@@ -174,3 +174,11 @@ def test_phases_follow_descent():
     )  # one run, d = 80
     assert float(result.hard_cosine[-1]) < 0.1
     assert np.isfinite(result.smallest_eigenvalue).all()
+
+
+def test_the_lowest_curvature_of_both_phases_is_told_with_and_without_a_spectrum():
+    with_it, without = (
+        PhasesProblem(samples_per_dimension=3.0, dimension=16, steps=1, spectrum=spectrum).predict(draws=64)
+        for spectrum in (True, False)
+    )
+    xr.testing.assert_identical(with_it, without)

@@ -117,8 +117,8 @@ def _product_rule(
             spread = grown(np.sqrt((factor[..., j, i + 1 : j + 1] ** 2).sum(axis=-1)))
             with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
                 marks += [(bend - centre) / slope for bend in _BENDS]
-                blur = (0.0,) if i == j else _BLUR
-                marks += [(kink + b * spread - centre) / slope for kink in kinks[j] for b in blur]
+                at, blur = (kinks[j], (0.0,)) if i == j else ({0.0, *kinks[j]}, _BLUR)  # bends blur at 0
+                marks += [(kink + b * spread - centre) / slope for kink in at for b in blur]
         shape = np.broadcast_shapes(*(m.shape for m in marks), *((z[-1].shape,) if z else (batch,)))
         nodes, weights = _pieces(marks, shape, reach, order)
         z = [a[..., None] for a in z] + [nodes]

@@ -17,8 +17,9 @@ from firstlight.phase_transition.problem import Problem
 class PhasesProblem(Problem):
     """Gradient descent with its gradient, its lowest curvature and what it has learnt, in time.
 
-    The fields are those of `Problem`; nothing is held. Theory follows the first phase: overlaps with the easy
-    directions and the Hessian's lowest end while the hard ones are not learnt.
+    The fields are those of `Problem`; nothing is held, and the lowest curvature is told whatever `spectrum`
+    says. Theory follows the first phase: overlaps with the easy directions and the Hessian's lowest end while
+    the hard ones are not learnt.
 
     Examples
     --------
@@ -32,7 +33,7 @@ class PhasesProblem(Problem):
     def predict(self, rng: RNGLike | SeedLike = 0, *, draws: int = 1 << 12) -> xr.Dataset:
         """Return easy_cosine and smallest_eigenvalue over ``time``, with the hard overlap held at zero."""
         held = Problem(**{item.name: getattr(self, item.name) for item in fields(self)})
-        predicted = replace(held, hold_hard=True).predict(rng, draws=draws)
+        predicted = replace(held, hold_hard=True, spectrum=True).predict(rng, draws=draws)
         names = {"cosine": "easy_cosine", "smallest_eigenvalue": "smallest_eigenvalue"}
         kept = {new: predicted[old] for old, new in names.items()}
         kept |= {f"{new}_sem": predicted[f"{old}_sem"] for old, new in names.items()}

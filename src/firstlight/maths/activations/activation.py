@@ -31,6 +31,8 @@ class Activation(ByValue):
         Where σ or one of its derivatives jumps. There `derivative` takes the limit from the left.
     closed_dual, closed_dual_derivative : callable or None
         Closed forms of `dual` and `dual_derivative`.
+    mixture_dual, mixture_dual_derivative : callable or None
+        Sums of hundreds of closed forms, for those pairs that need a long series.
     references : tuple of str
         What to cite for the closed forms.
 
@@ -52,6 +54,8 @@ class Activation(ByValue):
     closed_dual: duals.Dual | None = field(default=None, repr=False)
     closed_dual_derivative: duals.Dual | None = field(default=None, repr=False)
     references: tuple[str, ...] = field(default=(), repr=False)
+    mixture_dual: duals.Dual | None = field(default=None, repr=False)
+    mixture_dual_derivative: duals.Dual | None = field(default=None, repr=False)
 
     def __call__(self, z: ArrayLike) -> np.ndarray:
         """σ(z), element by element."""
@@ -166,7 +170,8 @@ class Activation(ByValue):
         >>> float((firstlight.activation("relu").dual(1, 1, [0.0, 1.0]) * 2 * np.pi)[0])
         1.0000
         """
-        return duals.evaluate(self.function, self.kinks, self.closed_dual, q, q_prime, c)
+        forms = self.closed_dual, self.mixture_dual
+        return duals.evaluate(self.function, self.kinks, forms, q, q_prime, c)
 
     def dual_derivative(self, q: ArrayLike, q_prime: ArrayLike, c: ArrayLike) -> np.ndarray:
         """Compute E[σ'(u) σ'(v)], with arguments as in `dual` and σ' as in `derivative`.
@@ -177,4 +182,5 @@ class Activation(ByValue):
         >>> float(firstlight.activation("relu").dual_derivative(1, 1, 0.0))
         0.2500
         """
-        return duals.evaluate(self.first, self.kinks, self.closed_dual_derivative, q, q_prime, c)
+        forms = self.closed_dual_derivative, self.mixture_dual_derivative
+        return duals.evaluate(self.first, self.kinks, forms, q, q_prime, c)

@@ -5,8 +5,8 @@ from functools import partial
 import numpy as np
 from scipy.special import erf, expit, ndtr
 
-from firstlight.maths.activations import duals
-from firstlight.maths.activations.activation import Activation
+from firstlight.maths.activations import duals, mixtures
+from firstlight.maths.activations.activation import Activation, Function
 
 
 def _relu(z: np.ndarray) -> np.ndarray:
@@ -39,6 +39,12 @@ _LEAK = 0.01  # the slope on the left that every deep-learning library has as it
 _SHIFT = 1 / np.sqrt(2 * np.pi)
 _ARCCOS, _ARCSIN = ("cho2009kernel",), ("williams1997computing",)
 
+
+def _mixture(name: str, *functions: Function, dual: duals.Dual, slope: duals.Dual) -> Activation:
+    """Return an activation whose duals are sums of closed forms."""
+    return Activation(name, *functions, mixture_dual=dual, mixture_dual_derivative=slope)
+
+
 BUILT_IN = {
     a.name: a
     for a in (
@@ -52,27 +58,39 @@ BUILT_IN = {
             "shifted_relu", lambda z: _relu(z) - _SHIFT, _step, _ZERO,
             (0.0,), duals.shifted_relu, duals.step, _ARCCOS,
         ),
-        Activation("tanh", np.tanh, _sech2, lambda z: -2 * np.tanh(z) * _sech2(z)),
+        _mixture(
+            "tanh", np.tanh, _sech2, lambda z: -2 * np.tanh(z) * _sech2(z),
+            dual=mixtures.TANH, slope=mixtures.TANH_SLOPE,
+        ),
         Activation(
             "erf", erf, lambda z: 2 / np.sqrt(np.pi) * np.exp(-z * z),
             lambda z: -4 / np.sqrt(np.pi) * z * np.exp(-z * z), (), duals.erf, duals.erf_slope, _ARCSIN,
         ),
-        Activation("sigmoid", expit, _sigmoid_slope, lambda z: -np.tanh(z / 2) * _sigmoid_slope(z)),
-        Activation("softplus", lambda z: np.logaddexp(0.0, z), expit, _sigmoid_slope),
-        Activation(
-            "gelu", lambda z: z * ndtr(z), lambda z: ndtr(z) + z * _phi(z), lambda z: (2 - z * z) * _phi(z)
+        _mixture(
+            "sigmoid", expit, _sigmoid_slope, lambda z: -np.tanh(z / 2) * _sigmoid_slope(z),
+            dual=mixtures.LOGISTIC, slope=mixtures.LOGISTIC_SLOPE,
+        ),
+        _mixture(
+            "softplus", lambda z: np.logaddexp(0.0, z), expit, _sigmoid_slope,
+            dual=mixtures.SOFTPLUS, slope=mixtures.LOGISTIC,
         ),
         Activation(
+            "gelu", lambda z: z * ndtr(z), lambda z: ndtr(z) + z * _phi(z), lambda z: (2 - z * z) * _phi(z),
+            (), mixtures.gelu, mixtures.gelu_slope,
+        ),
+        _mixture(
             "silu", lambda z: z * expit(z), lambda z: expit(z) + z * _sigmoid_slope(z),
             lambda z: _sigmoid_slope(z) * (2 - z * np.tanh(z / 2)),
+            dual=mixtures.SILU, slope=mixtures.SILU_SLOPE,
         ),
         Activation("sin", np.sin, np.cos, lambda z: -np.sin(z), (), duals.sin, duals.cos),
         Activation("cos", np.cos, lambda z: -np.sin(z), lambda z: -np.cos(z), (), duals.cos, duals.sin),
         Activation("step", _step, _ZERO, _ZERO, (0.0,), duals.step, duals.zero, _ARCCOS),
         Activation("quadratic", np.square, lambda z: 2 * z, _TWO, (), duals.quadratic, lambda q, p, c: 4 * c),
-        Activation(
+        _mixture(
             "tanh_squared", lambda z: np.tanh(z) ** 2, lambda z: 2 * np.tanh(z) * _sech2(z),
             lambda z: 2 * _sech2(z) * (1 - 3 * np.tanh(z) ** 2),
+            dual=mixtures.tanh_squared, slope=mixtures.TANH_BEND,
         ),
         Activation(
             "He_2", lambda z: z**2 - 1, lambda z: 2 * z, _TWO, (), duals.hermite(2), duals.hermite(1, 2.0)

@@ -136,16 +136,18 @@ def hermite(degree: int, factor: float = 1.0) -> Dual:
 def evaluate(
     function: Function,
     kinks: tuple,
-    closed: Dual | None,
+    forms: tuple[Dual | None, Dual | None],
     variance: ArrayLike,
     other: ArrayLike,
     covariance: ArrayLike,
 ) -> np.ndarray:
     """Compute E[f(u) f(v)] for arrays that broadcast, by the closed form if there is one.
 
+    `forms` are that one, and another that takes the place of quadrature.
+
     Examples
     --------
-    >>> float(evaluate(np.tanh, (), None, 1.0, 1.0, 0.5))
+    >>> float(evaluate(np.tanh, (), (None, None), 1.0, 1.0, 0.5))
     0.186324
     """
     q, p, c = (np.asarray(a, float) for a in (variance, other, covariance))
@@ -155,16 +157,17 @@ def evaluate(
     if not (np.abs(c) <= bound * (1 + 1e-9)).all():
         raise ValueError("c: a covariance must satisfy c**2 <= q * q_prime")
     c = np.clip(c, -bound, bound)
+    closed, mixture = forms
     if closed is not None:
         return np.asarray(closed(q, p, c))
     q, p = np.broadcast_to(q, c.shape), np.broadcast_to(p, c.shape)
-    return _by_quadrature(function, kinks, q.ravel(), p.ravel(), c.ravel()).reshape(c.shape)
+    return _by_series(function, kinks, mixture, q.ravel(), p.ravel(), c.ravel()).reshape(c.shape)
 
 
-def _by_quadrature(
-    function: Function, kinks: tuple, q: np.ndarray, p: np.ndarray, c: np.ndarray
+def _by_series(
+    function: Function, kinks: tuple, mixture: Dual | None, q: np.ndarray, p: np.ndarray, c: np.ndarray
 ) -> np.ndarray:
-    """Mehler's series where its remainder is negligible, iterated quadrature for the rest."""
+    """Mehler's series where its remainder is negligible, a mixture or iterated quadrature for the rest."""
     variances, index = np.unique(np.concatenate([q, p]), return_inverse=True)
     first, second = index[: q.size], index[q.size :]
     found = coefficients_and_square(function, _DEGREE, std=np.sqrt(variances), kinks=kinks)
@@ -184,7 +187,10 @@ def _by_quadrature(
         u = np.sqrt(variance)[:, None] * z
         result[line] = (w * function(u) * function(sign * u)).sum(axis=-1)[back]
     hard = ~easy & ~same
-    result[hard] = pair_expectation(
-        function, function, q[hard], p[hard], c[hard], kinks=kinks, other_kinks=kinks
-    )
+    if mixture is not None:
+        result[hard] = mixture(q[hard], p[hard], c[hard])
+    else:
+        result[hard] = pair_expectation(
+            function, function, q[hard], p[hard], c[hard], kinks=kinks, other_kinks=kinks
+        )
     return result
