@@ -47,7 +47,9 @@ def target(rng: Rng, depth: int = 3) -> str:
 def _targets(rng: Rng) -> str:
     known = ["z1**2", "sign(abs(z1) - 1.4820733)", "sign(abs(z1) - 1)", "z1*z2", "sign(z1*z2*z3)", "z1",
              "tanh(z1)*z2", "sign(z1*z2)", "He3(z1)", "He4(z1)", "z1 + z2**2", "tanh(z1**2 - 1)"]  # fmt: skip
-    return target(rng) if rng.random() < 0.5 else known[rng.integers(len(known))]
+    if rng.random() < 0.3:
+        return target(rng, sizes(1, 3)(rng))  # deep ones in three coordinates take a second to analyse
+    return known[rng.integers(len(known))]
 
 
 def sizes(least: int, most: int) -> Callable[[Rng], int]:
@@ -243,10 +245,10 @@ def _phase_transition() -> None:
     }
     training = {**TRAINED, "hold_hard": [True, False], "spectrum": [True, False]}
     learning = {**tiny, "steps": sizes(2, 20)}
-    followed = {"theory_steps": sizes(1, 8)}
+    followed = {"theory_steps": sizes(2, 8)}
     many = {**tiny, "samples_per_dimension": [(0.5, 8.0), (1.0, 2.0, 4.0), (3.0,)]}
     threshold = {**many, "theory_steps": sizes(2, 16)}
-    finite = {**PREDICT_DRAWS, "method": ["limit", "limit", "finite"]}
+    finite = {"draws": mostly(sizes(128, 512), 8), "method": ["limit", "limit", "finite"]}
     name = "phase_transition."
     FACTORIES[f"{name}training"] = tiny, training, PREDICT_DRAWS, {}
     FACTORIES[f"{name}phases"] = tiny, training, PREDICT_DRAWS, {}

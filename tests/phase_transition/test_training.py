@@ -5,9 +5,10 @@ import pytest
 from scipy.integrate import solve_ivp
 from scipy.special import ndtr
 
-from firstlight import MultiIndex
+from firstlight import MultiIndex, activation
 from firstlight.phase_transition import Problem, Student, Training, dmft, gradient_flow, rank
 from firstlight.phase_transition.experiment.descent import descend, orthogonal_start
+from firstlight.phase_transition.learning import LearningProblem
 from firstlight.phase_transition.theory.delta_nn import NetworkThreshold
 
 STEP = "sign(abs(z1) - 1.4820733)"
@@ -303,3 +304,25 @@ def test_the_order_of_networks(monkeypatch):
     assert "0.4: 1 ± 5 (static), not converged" in str(order)
     with pytest.raises(ValueError, match="students"):
         rank(STEP, {"one": RELU})
+
+
+def test_weights_that_the_ridge_takes_to_zero_are_refused_on_both_sides():
+    # no sample reaches the slope of this unit, so a step of 1/ridge leaves nothing
+    far = activation(lambda z: np.maximum(z, 2), derivative=lambda z: (z > 2) * 1.0, kinks=[2.0])
+    fields = {"activation": far, "init_scale": 0.01, "ridge": 2.0, "step_size": 0.5, "dimension": 6}
+    problem = Problem(**fields, steps=2, spectrum=False)
+    for side in (problem.simulate, lambda rng: problem.predict(rng, draws=64)):
+        with pytest.raises(ValueError, match=r"ridge = 2.0: .* zero at step 1"):
+            side(0)
+    learning = LearningProblem(**fields, steps=4, theory_steps=3)
+    with pytest.raises(ValueError, match=r"ridge = 2.0: .* zero at step 1"):
+        learning.predict(0, draws=64)
+
+
+def test_a_network_that_no_sample_reaches_has_the_curvature_of_its_ridge():
+    problem = Problem(step_size=1e5, ridge=1e-9, dimension=4, samples_per_dimension=2.0, steps=5)
+    predicted, measured = problem.predict(100218, draws=336), problem.simulate(0)
+    for name in ("smallest_eigenvalue", "largest_eigenvalue"):
+        # a tanh² that is saturated has no curvature to rounding
+        np.testing.assert_allclose(predicted[name][1:], 1e-9, atol=1e-15)
+        np.testing.assert_allclose(measured[name][1:], 1e-9, atol=1e-15)

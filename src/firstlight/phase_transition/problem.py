@@ -227,6 +227,9 @@ def _mean(tables: list[xr.Dataset], complete: bool) -> xr.Dataset:
 def _spectrum_rows(path: DmftPath) -> list[tuple[float, ...]]:
     rows: list[tuple[float, ...]] = []
     for index in range(len(path.times)):
+        if not path.law(index).D.any():  # no neuron answers any sample: only the ridge is left
+            rows.append((path.student.ridge, path.student.ridge, np.nan, 0.0))
+            continue
         try:
             spectrum = path.spectrum(index)
         except BranchLost:

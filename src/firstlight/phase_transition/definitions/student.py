@@ -131,6 +131,11 @@ class Student(Shown):
         D[:, index, index] += first[:, None] * self.a * self._derivatives[1](h)
         return first[:, None] * slope, D
 
+    def require_weights(self, weights: np.ndarray, step: int) -> None:
+        """Refuse a first layer (..., m, d) that is zero after a step: it has no direction to compare."""
+        if not weights.any(axis=(-2, -1)).all():
+            raise ValueError(f"ridge = {self.ridge}: with this step_size all weights are zero at step {step}")
+
     def require_smooth(self) -> None:
         """Raise if σ has a kink: the curvature is then infinite there, and delta_NN undefined."""
         if self.sigma.kinked:

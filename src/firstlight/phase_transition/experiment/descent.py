@@ -172,6 +172,7 @@ def follow(
     ):  # fmt: skip
         if t and not np.abs(network.first_layer).max() < 1e6:
             raise ValueError(f"step_size = {training.step_size}: gradient descent diverges at step {t}")
+        student.require_weights(network.first_layer, t)
         yield t, network, batch
 
 

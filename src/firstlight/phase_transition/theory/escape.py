@@ -94,7 +94,11 @@ def _crossing(grown: np.ndarray, needed: float) -> float:
 
 def log_growth(path: DmftPath) -> np.ndarray:
     """Return log(tr V/tr C) at each step: d times the mean square of the hard part beside the rest."""
-    return np.log(np.einsum("taa->t", path.hard_variance) / path.norm.sum(axis=1))
+    hard = np.einsum("taa->t", path.hard_variance)
+    if not hard.all():
+        ridge, step = path.student.ridge, int(np.argmin(hard))
+        raise ValueError(f"ridge = {ridge}: with this step_size the hard part is zero at step {step}")
+    return np.log(hard / path.norm.sum(axis=1))
 
 
 def _grown(path: DmftPath, dimension: int) -> np.ndarray:

@@ -83,6 +83,7 @@ class Process:
             h = self._fields(here)
             if not np.abs(h).max() <= 1e6:
                 raise self._diverged(t)
+            self.start.require_weights(here["rows"], t)
             yield t, here, h
             if t < until:
                 self.drawn.append(self.batches.drawn(t))
@@ -108,8 +109,8 @@ class Process:
     def _fresh(self, at: dict[str, np.ndarray]) -> np.ndarray:
         """Pre-activations of samples that were not trained on: no memory."""
         k, m, W = self.sample.easy.shape[1], self.start.width, at["rows"]
-        covariance = W[:, k:] @ W[:, k:].T
-        root = np.linalg.cholesky(covariance + 1e-14 * np.trace(covariance) * np.eye(m))
+        root = np.linalg.qr(W[:, k:].T, mode="r").T  # of their covariance, singular if one is at rest
+        root = root * np.where(np.diag(root) < 0, -1, 1)
         return (root @ self.frame.known[1 + k : 1 + k + m] + W[:, :k] @ self.sample.easy.T).T + at["bias"]
 
     def _step(self, drawn: np.ndarray | None, factor: float, fields: np.ndarray) -> None:
