@@ -93,9 +93,6 @@ def compress(matrix: np.ndarray, tolerance: float) -> tuple[np.ndarray, np.ndarr
 class Determinants:
     """Σ_l multiple_l log det(1 + A_l G), A_l = Uᵀ diag(weight_l r) U, G = V diag(g) Vᵀ: one kernel U V.
 
-    A and G are sums over nodes of products of two columns. Those products are formed once, so that each sum
-    is a matrix times a vector.
-
     Parameters
     ----------
     left, right : ndarray, shapes (N, R) and (R, K)
@@ -111,13 +108,10 @@ class Determinants:
     ) -> None:
         self.left, self.right, self.weights, self.multiples = left, right, weights, multiples
         self.rank = len(right)
-        self._left = (left[:, :, None] * left[:, None, :]).reshape(len(left), -1)
-        self._right = (right[:, None] * right).reshape(self.rank**2, -1)
 
     def middle(self, g: np.ndarray, r: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return the A, shape (P, R, R), G, and the (1 + A G)^(-1)."""
-        a = ((self.weights.T * r) @ self._left).reshape(-1, self.rank, self.rank)
-        gram = (self._right @ g).reshape(self.rank, self.rank)
+        a, gram = self._summed(r, g)
         return a, gram, np.linalg.inv(np.eye(self.rank) + a @ gram)
 
     def slope_in_r(self, gram: np.ndarray, inverse: np.ndarray) -> np.ndarray:
@@ -138,21 +132,26 @@ class Determinants:
         """
         turned, other, inverse = turns
         back = inverse.mT
-        left = ((self.weights.T * r) @ self._left).reshape(inverse.shape)
-        right = (self._right @ g).reshape(inverse.shape[1:])
+        left, right = self._summed(r, g)
         return (
             self._along_left(turned @ left @ turned.mT + back @ right @ inverse),
             self._along_right(inverse @ left @ back + other @ right @ other.mT),
         )
 
+    def _summed(self, r: np.ndarray, g: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the A, shape (P, R, R), and G."""
+        a = np.stack([(self.left.T * (weight * r)) @ self.left for weight in self.weights.T])
+        return a, (self.right * g) @ self.right.T
+
     def _along_left(self, matrices: np.ndarray) -> np.ndarray:
         """Sum multiple times weight times uᵀMu over the matrices, for each row u of U."""
-        seen = self._left @ matrices.reshape(len(matrices), -1).T
+        seen = np.stack([((self.left @ one) * self.left).sum(axis=1) for one in matrices], axis=1)
         return np.asarray((seen * self.weights) @ self.multiples)
 
     def _along_right(self, matrices: np.ndarray) -> np.ndarray:
         """Sum multiple times vᵀMv over the matrices, for each column v of V."""
-        return np.asarray((self.multiples @ matrices.reshape(len(matrices), -1)) @ self._right)
+        total = np.tensordot(self.multiples, matrices, 1)
+        return np.asarray((self.right * (total @ self.right)).sum(axis=0))
 
 
 class Functional:
