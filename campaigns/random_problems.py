@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 from endurance import arguments, campaign, limits
-from random_arguments import ALWAYS, FACTORIES, SCALED, SELDOM, Fields, Rng, prepare
+from random_arguments import ALWAYS, FACTORIES, SCALED, SELDOM, Fields, Rng, prepare, targets
 
 from firstlight import early_alignment, one_step
 from firstlight.data.cache import ImagesNotFetched
@@ -80,6 +80,8 @@ def drawn(name: str, seed: int) -> tuple[Callable[..., Any], Fields, Fields, Fie
         return {name: chosen(rng, values) for name, values in fields.items() if rng.random() < share}
 
     fields = {**some(others, share), **some(needed, 1.0)}
+    if "target" in fields:  # neighbours share it: what takes longest, its analysis, is kept in memory
+        fields["target"] = targets(np.random.default_rng(seed // 8))
     if fields.get("activation") in ("linear", "cos") and rng.random() < 0.5:  # often refused
         fields["activation"] = activation(own_activation if rng.random() < 0.5 else own_kink)
     predict, simulate = (
