@@ -128,17 +128,19 @@ def arguments(about: str, count: int) -> argparse.ArgumentParser:
     parser.add_argument("--first", type=int, default=0, help="the first seed")
     parser.add_argument("--seconds", type=float, default=float("inf"), help="stop after so much time")
     parser.add_argument("--log", type=Path, help="JSON lines; cases in it are not run again")
-    parser.add_argument("--save", type=Path, help="put the summary into this JSON file")
+    parser.add_argument("--save", type=Path, help="add the new cases to the sums in this JSON file")
     return parser
 
 
-def outcomes(work: Work, cases: Iterable[list], options: argparse.Namespace) -> Iterator[Outcome]:
-    """Yield how each case ended: those of the log first, then new ones, as long as there is time."""
+def outcomes(
+    work: Work, cases: Iterable[list], options: argparse.Namespace
+) -> Iterator[tuple[bool, Outcome]]:
+    """Yield whether a case is new and how it ended: those of the log first, new ones while there is time."""
     known = {}
     if options.log and options.log.exists():
         lines = [json.loads(line) for line in options.log.read_text().splitlines() if line.endswith("]")]
         known = {json.dumps(case): Outcome(case, failure, seconds) for case, failure, seconds in lines}
-    yield from known.values()
+    yield from ((False, one) for one in known.values())
     end = time.monotonic() + options.seconds
     child = Child(work)
     try:
@@ -151,7 +153,7 @@ def outcomes(work: Work, cases: Iterable[list], options: argparse.Namespace) -> 
             if options.log:
                 with options.log.open("a") as file:
                     file.write(json.dumps(result) + "\n")
-            yield result
+            yield True, result
     finally:
         child.stop()
 
@@ -161,27 +163,42 @@ def campaign(
 ) -> int:
     """Run cases, print failures and a summary by the first word of a case; 1 if any failed.
 
-    A case counts as `tries` of its name. With ``--save`` the summary is put into a file that the
-    documentation shows; what other campaigns have put there stays.
+    A case counts as `tries` of its name. With ``--save`` the new cases are added to the sums in a file that
+    the documentation shows; cases of the log were added when they were new.
     """
     result: dict[str, dict[str, Any]] = {}
-    for one in outcomes(work, cases, options):
+    new: dict[str, dict[str, Any]] = {}
+    for fresh, one in outcomes(work, cases, options):
         name, seed = str(one.case[0]).partition(".")[0], one.case[1]
-        row = result.setdefault(name, {"tries": 0, "failures": 0, "seeds": [seed, seed], "slowest": 0.0})
-        row["tries"] += (tries or {}).get(name, 1)
-        row["failures"] += bool(one.failure)
-        row["seeds"] = [min(row["seeds"][0], seed), max(row["seeds"][1], seed)]
-        row["slowest"] = round(max(row["slowest"], one.seconds), 1)
+        row = {
+            "tries": (tries or {}).get(name, 1), "failures": int(bool(one.failure)), "seeds": [[seed, seed]],
+            "slowest": round(one.seconds, 1),
+        }  # fmt: skip
+        for table in [result, new] if fresh else [result]:
+            table[name] = summed(table[name], row) if name in table else row
         if one.failure:
             print(f"{one.case}: {one.failure}", flush=True)
     for name, row in sorted(result.items()):
         print(f"{name}: {row['tries']} tried, {row['failures']} failed, slowest {row['slowest']} s")
     if options.save:
         known = json.loads(options.save.read_text()) if options.save.exists() else {}
-        script = Path(sys.argv[0]).stem
-        known |= {name: {**row, "script": script, "version": __version__} for name, row in result.items()}
+        for name, row in new.items():
+            row = summed(known[name], row) if name in known else row
+            known[name] = {**row, "script": Path(sys.argv[0]).stem, "version": __version__}
         options.save.write_text(json.dumps(known, indent=1, sort_keys=True) + "\n")
     return int(any(row["failures"] for row in result.values()))
+
+
+def summed(first: dict[str, Any], second: dict[str, Any]) -> dict[str, Any]:
+    """Add two rows; stretches of seeds that lie further apart than a thousand stay apart."""
+    seeds: list[list[int]] = []
+    for low, high in sorted(first["seeds"] + second["seeds"]):
+        if seeds and low <= seeds[-1][1] + 1000:
+            seeds[-1][1] = max(seeds[-1][1], high)
+        else:
+            seeds.append([low, high])
+    added = {name: first[name] + second[name] for name in ("tries", "failures")}
+    return {**added, "seeds": seeds, "slowest": max(first["slowest"], second["slowest"])}
 
 
 def _try(kinds: Kinds, case: list) -> str:

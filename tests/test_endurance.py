@@ -1,5 +1,6 @@
 """Small samples of the endurance campaigns, what they have found, and that they can fail."""
 
+import json
 from dataclasses import dataclass
 from types import SimpleNamespace
 
@@ -153,6 +154,19 @@ def test_a_log_is_gone_on_from(tmp_path, capsys, monkeypatch):
         assert endurance.campaign(misbehave, known, options) == 0
     assert len((tmp_path / "log.jsonl").read_text().splitlines()) == 2
     assert "some: 2 tried, 0 failed" in capsys.readouterr().out
+
+
+def test_sums_grow_by_new_cases_only(tmp_path, monkeypatch):
+    monkeypatch.setattr(endurance, "Child", Direct)
+    log, save = tmp_path / "log.jsonl", tmp_path / "sums.json"
+    options = endurance.arguments("about", 3).parse_args(["--log", str(log), "--save", str(save)])
+    for cases in ([["some", 0]], [["some", 0], ["some", 7]], [["some", 100_000]], [["other", 5]]):
+        endurance.campaign(misbehave, cases, options)
+    log.unlink()
+    endurance.campaign(misbehave, [["some", 100_001]], options)
+    sums = json.loads(save.read_text())
+    assert (sums["some"]["tries"], sums["other"]["tries"]) == (4, 1)
+    assert sums["some"]["seeds"] == [[0, 7], [100_000, 100_001]]
 
 
 # What the campaigns have found.

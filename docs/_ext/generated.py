@@ -229,8 +229,7 @@ def campaigns(result: dict[str, Any]) -> str:
     """Return the page of campaigns as Markdown."""
     about = (
         "# Campaigns\n\nLong runs that look for faults; `make campaign` goes on with them. The table counts "
-        "tries and failures as they were logged; what they found was mended afterwards, but for problems "
-        "of one_step and unseen_classes that take some 20 s.\n\n"
+        "tries and failures as they were logged; what they found was mended afterwards.\n\n"
     )
     rows = [
         [
@@ -238,7 +237,7 @@ def campaigns(result: dict[str, Any]) -> str:
             promise,
             one["tries"],
             one["failures"],
-            " to ".join(map(str, one["seeds"])),
+            ", ".join(f"{low} to {high}" for low, high in one["seeds"]),
             one["version"],
         ]
         for name, promise in PROMISES.items()
