@@ -326,3 +326,14 @@ def test_a_network_that_no_sample_reaches_has_the_curvature_of_its_ridge():
         # a tanh² that is saturated has no curvature to rounding
         np.testing.assert_allclose(predicted[name][1:], 1e-9, atol=1e-15)
         np.testing.assert_allclose(measured[name][1:], 1e-9, atol=1e-15)
+
+
+@pytest.mark.parametrize("init_scale", [0.05, 0.8, 100.0])
+@pytest.mark.parametrize("fields", [{}, {"batches": "one_pass"}, {"batch": 0.5}])
+def test_forces_and_curvatures_of_any_size_end_in_numbers_or_flags(fields, init_scale):
+    # saturated units: forces that are zero, and curvatures whose squares are not numbers
+    for step_size in (1e2, 1e3, 1e5):
+        problem = Problem(**fields, init_scale=init_scale, step_size=step_size, dimension=10, steps=2)
+        predicted = problem.predict(3, draws=160)
+        known = np.isfinite(predicted.smallest_eigenvalue)
+        assert bool((known | ~predicted.converged).all())

@@ -23,6 +23,7 @@ from firstlight.study.judge import standard_errors
 from firstlight.study.problem import Assumption, Cost
 
 _LINEAR = 0.03  # squared cosine up to which overlaps grow as in the linear regime
+_FAINT = 1e-60  # curvature whose powers would not be numbers
 _LOWEST = 6  # eigenpairs among which the informative one is looked for
 
 
@@ -227,7 +228,7 @@ def _mean(tables: list[xr.Dataset], complete: bool) -> xr.Dataset:
 def _spectrum_rows(path: DmftPath) -> list[tuple[float, ...]]:
     rows: list[tuple[float, ...]] = []
     for index in range(len(path.times)):
-        if not path.law(index).D.any():  # no neuron answers any sample: only the ridge is left
+        if np.abs(path.law(index).D).max() < _FAINT:  # no neuron answers any sample: the ridge is left
             rows.append((path.student.ridge, path.student.ridge, np.nan, 0.0))
             continue
         try:

@@ -133,6 +133,8 @@ class Frame:
         least = (1 / share - 1) * square
         values, axes = np.linalg.eigh(square - inner @ inner.T)
         rest = least + (axes * np.maximum(values, 0.0)) @ axes.T
+        if not np.trace(rest):  # no force, no new direction
+            return inner
         root = np.linalg.cholesky(rest + 1e-13 * np.trace(rest) * np.eye(len(psi)))
         for row in solve_triangular(root, drawn * psi - inner @ old, lower=True):
             self._append(row)
