@@ -101,6 +101,28 @@ def test_limits(kind):
     assert loose.test == pytest.approx(solve(40, 1e-9).test, rel=1e-5)
 
 
+@pytest.mark.parametrize("kind", ["pooled", "classwise"])
+@pytest.mark.parametrize("power", [-200, -60, 100, 300])
+def test_errors_do_not_depend_on_the_unit_of_the_features(kind, power):
+    # features times 2^power, the ridge times its square: read-outs shrink, errors stay to rounding
+    size = 2.0**power
+    one = _moments(k=20, n=30, label_direction="spikes")
+    other = FeatureMoments(
+        one.weights, [size**2 * second for second in one.second], size * one.cross, one.label_square
+    )
+    for moments, ridge in ((one, 1e-3), (other, size**2 * 1e-3)):
+        if kind == "pooled":
+            result = pooled_equivalents(moments, [15], np.array([ridge]))[0][0]
+        else:
+            result = classwise_equivalent(moments, 15, ridge)
+        assert result.converged
+        if moments is one:
+            expected = result
+    assert result.test == pytest.approx(expected.test, rel=1e-9)
+    assert result.train == pytest.approx(expected.train, rel=1e-9)
+    assert size * result.weight_square * size == pytest.approx(expected.weight_square, rel=1e-9)
+
+
 def test_zero_ridge_with_fewer_features_than_samples():
     moments = _moments(k=30)
     equivalents = pooled_equivalents(moments, [120], np.array([0.0]))[0][0]

@@ -106,7 +106,7 @@ def classwise_equivalent(moments: FeatureMoments, m: int, ridge: float) -> Equiv
     rho, u, readout = moments.weights, solved.effective, solved.readout
     by_class = solved.carried(moments.risk(readout[None])[0])
     spread = np.array([np.vdot(solved.resolvent, p) for p in solved.products])  # tr Ω_c P²
-    square = float(readout @ readout) + float((rho * by_class / u**2) @ spread) / m
+    square = float(readout @ readout) + float((rho * by_class / u) @ (spread / u)) / m
     test, train = float(rho @ by_class), float(rho @ (by_class * (solved.ridge / u) ** 2))
     bounded = has_a_mean(float(rho @ solved.carried(np.ones(len(rho)))), m)
     return Equivalent(test, train, by_class, square, readout, solved.converged and bounded)
@@ -122,5 +122,6 @@ def _resolvent(
         total += weight * omega
     resolvent = _inverse(total)
     products = [omega @ resolvent for omega in moments.second]
-    traces = np.array([[np.vdot(a.T, c) for c in products] for a in products])
-    return resolvent, products, traces * rho / (m * u**2)
+    shares = [product / one for product, one in zip(products, u, strict=True)]  # u² may overflow
+    traces = np.array([[np.vdot(a.T, c) for c in shares] for a in shares])
+    return resolvent, products, traces * rho * (u[:, None] / u) / m
