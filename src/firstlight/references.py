@@ -84,6 +84,23 @@ METHODS: dict[str, Entry] = {
         volume="9",
         year="1997",
     ),
+    "tsuchida2021avoiding": entry(
+        "inproceedings",
+        author="Tsuchida, Russell and Pearce, Tim and van der Heide, Chris and Roosta, Fred "
+        "and Gallagher, Marcus",
+        title="Avoiding Kernel Fixed Points: Computing with {ELU} and {GELU} Infinite Networks",
+        booktitle="Proceedings of the AAAI Conference on Artificial Intelligence",
+        volume="35",
+        year="2021",
+    ),
+    "stefanski1991normal": entry(
+        "article",
+        author="Stefanski, Leonard A.",
+        title="A normal scale mixture representation of the logistic distribution",
+        journal="Statistics \\& Probability Letters",
+        volume="11",
+        year="1991",
+    ),
     "mehler1866entwicklung": entry(
         "article",
         author="Mehler, F. G.",

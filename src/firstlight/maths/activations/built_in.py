@@ -38,11 +38,12 @@ _ZERO, _ONE, _TWO = (partial(_constant, value) for value in (0.0, 1.0, 2.0))
 _LEAK = 0.01  # the slope on the left that every deep-learning library has as its default
 _SHIFT = 1 / np.sqrt(2 * np.pi)
 _ARCCOS, _ARCSIN = ("cho2009kernel",), ("williams1997computing",)
+_GELU, _MIXTURE = ("tsuchida2021avoiding",), ("stefanski1991normal",)
 
 
 def _mixture(name: str, *functions: Function, dual: duals.Dual, slope: duals.Dual) -> Activation:
     """Return an activation whose duals are sums of closed forms."""
-    return Activation(name, *functions, mixture_dual=dual, mixture_dual_derivative=slope)
+    return Activation(name, *functions, references=_MIXTURE, mixture_dual=dual, mixture_dual_derivative=slope)
 
 
 BUILT_IN = {
@@ -76,7 +77,7 @@ BUILT_IN = {
         ),
         Activation(
             "gelu", lambda z: z * ndtr(z), lambda z: ndtr(z) + z * _phi(z), lambda z: (2 - z * z) * _phi(z),
-            (), mixtures.gelu, mixtures.gelu_slope,
+            (), mixtures.gelu, mixtures.gelu_slope, _GELU,
         ),
         _mixture(
             "silu", lambda z: z * expit(z), lambda z: expit(z) + z * _sigmoid_slope(z),
