@@ -54,8 +54,8 @@ class Activation(ByValue):
     closed_dual: duals.Dual | None = field(default=None, repr=False)
     closed_dual_derivative: duals.Dual | None = field(default=None, repr=False)
     references: tuple[str, ...] = field(default=(), repr=False)
-    mixture_dual: duals.Dual | None = field(default=None, repr=False)
-    mixture_dual_derivative: duals.Dual | None = field(default=None, repr=False)
+    mixture_dual: duals.Dual | None = field(default=None, repr=False, metadata={"later": True})
+    mixture_dual_derivative: duals.Dual | None = field(default=None, repr=False, metadata={"later": True})
 
     def __call__(self, z: ArrayLike) -> np.ndarray:
         """σ(z), element by element."""
