@@ -41,9 +41,11 @@ _ARCCOS, _ARCSIN = ("cho2009kernel",), ("williams1997computing",)
 _GELU, _MIXTURE = ("tsuchida2021avoiding",), ("stefanski1991normal",)
 
 
-def _mixture(name: str, *functions: Function, dual: duals.Dual, slope: duals.Dual) -> Activation:
+def _mixture(
+    name: str, function: Function, first: Function, second: Function, dual: duals.Dual, slope: duals.Dual
+) -> Activation:
     """Return an activation whose duals are sums of closed forms."""
-    return Activation(name, *functions, references=_MIXTURE, mixture_dual=dual, mixture_dual_derivative=slope)
+    return Activation(name, function, first, second, (), None, None, _MIXTURE, dual, slope)
 
 
 BUILT_IN = {
@@ -61,7 +63,7 @@ BUILT_IN = {
         ),
         _mixture(
             "tanh", np.tanh, _sech2, lambda z: -2 * np.tanh(z) * _sech2(z),
-            dual=mixtures.TANH, slope=mixtures.TANH_SLOPE,
+            mixtures.TANH, mixtures.TANH_SLOPE,
         ),
         Activation(
             "erf", erf, lambda z: 2 / np.sqrt(np.pi) * np.exp(-z * z),
@@ -69,11 +71,11 @@ BUILT_IN = {
         ),
         _mixture(
             "sigmoid", expit, _sigmoid_slope, lambda z: -np.tanh(z / 2) * _sigmoid_slope(z),
-            dual=mixtures.LOGISTIC, slope=mixtures.LOGISTIC_SLOPE,
+            mixtures.LOGISTIC, mixtures.LOGISTIC_SLOPE,
         ),
         _mixture(
             "softplus", lambda z: np.logaddexp(0.0, z), expit, _sigmoid_slope,
-            dual=mixtures.SOFTPLUS, slope=mixtures.LOGISTIC,
+            mixtures.SOFTPLUS, mixtures.LOGISTIC,
         ),
         Activation(
             "gelu", lambda z: z * ndtr(z), lambda z: ndtr(z) + z * _phi(z), lambda z: (2 - z * z) * _phi(z),
@@ -82,7 +84,7 @@ BUILT_IN = {
         _mixture(
             "silu", lambda z: z * expit(z), lambda z: expit(z) + z * _sigmoid_slope(z),
             lambda z: _sigmoid_slope(z) * (2 - z * np.tanh(z / 2)),
-            dual=mixtures.SILU, slope=mixtures.SILU_SLOPE,
+            mixtures.SILU, mixtures.SILU_SLOPE,
         ),
         Activation("sin", np.sin, np.cos, lambda z: -np.sin(z), (), duals.sin, duals.cos),
         Activation("cos", np.cos, lambda z: -np.sin(z), lambda z: -np.cos(z), (), duals.cos, duals.sin),
@@ -91,7 +93,7 @@ BUILT_IN = {
         _mixture(
             "tanh_squared", lambda z: np.tanh(z) ** 2, lambda z: 2 * np.tanh(z) * _sech2(z),
             lambda z: 2 * _sech2(z) * (1 - 3 * np.tanh(z) ** 2),
-            dual=mixtures.tanh_squared, slope=mixtures.TANH_BEND,
+            mixtures.tanh_squared, mixtures.TANH_BEND,
         ),
         Activation(
             "He_2", lambda z: z**2 - 1, lambda z: 2 * z, _TWO, (), duals.hermite(2), duals.hermite(1, 2.0)

@@ -109,7 +109,8 @@ class Process:
     def _fresh(self, at: dict[str, np.ndarray]) -> np.ndarray:
         """Pre-activations of samples that were not trained on: no memory."""
         k, m, W = self.sample.easy.shape[1], self.start.width, at["rows"]
-        root = np.linalg.qr(W[:, k:].T, mode="r").T  # of their covariance, singular if one is at rest
+        # of the rows' covariance, which is singular if a neuron is at rest
+        root: np.ndarray = np.asarray(np.linalg.qr(W[:, k:].T, mode="r")).T
         root = root * np.where(np.diag(root) < 0, -1, 1)
         return (root @ self.frame.known[1 + k : 1 + k + m] + W[:, :k] @ self.sample.easy.T).T + at["bias"]
 
