@@ -88,6 +88,8 @@ def drawn(name: str, seed: int) -> tuple[Callable[..., Any], Fields, Fields, Fie
         {name: chosen(rng, values) for name, values in option.items() if name in ALWAYS or rng.random() < 0.5}
         for option in options
     )
+    if simulate.get("method") == "descent":  # of few steps: millions are no small problem
+        fields["step_size"] = max(fields.get("step_size", 2e-3), fields["horizon"] / 50_000)
     return _built_by(name, fields, rng), fields, predict, simulate
 
 

@@ -1,6 +1,7 @@
 """Where half of the descents of a size succeed: theory and pilots against runs of that size."""
 
 import json
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -133,3 +134,9 @@ def test_the_limit_is_shown_beside_the_onset_of_a_size():
     shown = CliRunner().invoke(app, [*words, "--step-size", "0.25"]).stdout
     alone = onset(STEP, BASE, 0.25, 60, 16, pilot_dimension=60)
     assert f"onset = {alone.value:.4g} ± {alone.error:.2g} samples per dimension" in shown
+
+
+@pytest.mark.parametrize("size", [1e-150, 1.0, 1e200])
+def test_degrees_of_freedom_do_not_depend_on_the_size_of_overlaps(size):
+    path = SimpleNamespace(hard_variance=[size * np.diag([2.0, 1.0, 1.0])])
+    assert freedom_of(path, 0) == pytest.approx(16 / 6, rel=1e-12)

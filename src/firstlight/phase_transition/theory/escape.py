@@ -204,7 +204,7 @@ def success_chance(
 def freedom_of(path: DmftPath, t: int) -> float:
     """Return the degrees of freedom of a chi-square that spreads like |u|², u ~ N(0, V(t))."""
     V = path.hard_variance[t]
-    return float(np.trace(V) ** 2 / (V**2).sum())
+    return float(1 / ((V / np.trace(V)) ** 2).sum())  # V² may overflow
 
 
 def _share_below(path: DmftPath, t: int, ratio: float) -> float:
