@@ -42,7 +42,7 @@ _WHEN = {"escape_time", "hidden_eigenvalue", "delta_nn", "delta_over_alg"}  # ne
 MEANT: dict[str, set[str]] = {
     "one_step predict": set(),
     "one_step simulate": {"test_error_by_class"},  # of a class without test samples
-    "early_alignment predict": {"alignment_time", "wrong_switches"},
+    "early_alignment predict": {"alignment_time", "wrong_switches", *_COSINES},
     "early_alignment simulate": {"alignment_time", "wrong_switches", *_COSINES, *_EMPTY},
     "phase_transition predict": _WHEN | {"gradient_norm", "hard_cosine", "delta_alg", "error", "signal"},
     "phase_transition simulate": _WHEN,

@@ -132,7 +132,7 @@ class Problem(Setting):
         -------
         Dataset
             `converged` is False, and the values NaN, where the theory does not apply; of bounds the
-            attribute ``note`` says why.
+            attribute ``note`` says why. A cosine is NaN while no live neuron has that sign.
         """
         check_choice("method", method, METHODS)
         X, y, W, v = self.draw(rng)
