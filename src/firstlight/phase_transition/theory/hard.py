@@ -100,11 +100,15 @@ class HardOverlaps:
     def _grow(self, new: int, products: np.ndarray, least: float) -> None:
         """Let the root of the covariance grow by row `new`, from its products with those up to itself.
 
-        At least a share `least` of its square is known to be independent of the others.
+        At least a share `least` of its square is known to be independent of the others. Forces that were zero
+        share nothing with any.
         """
         for a, row in enumerate(products.transpose(0, 2, 1).reshape(self.h, -1)):
             i = new * self.h + a
-            shared = solve_triangular(self.root[:i, :i], row[:i], lower=True) if i else np.zeros(0)
+            shared, known = np.zeros(i), self.root.diagonal()[:i] > 0
+            if known.any():
+                block = self.root[:i, :i] if known.all() else self.root[:i, :i][np.ix_(known, known)]
+                shared[known] = solve_triangular(block, row[:i][known], lower=True)
             shared *= min(1.0, ((1 - least) * row[i]) ** 0.5 / max(float(np.linalg.norm(shared)), 1e-300))
             self.root[i, :i] = shared
             self.root[i, i] = (row[i] - shared @ shared) ** 0.5
