@@ -493,3 +493,18 @@ def test_the_command_judges_one_theory(tmp_path, monkeypatch):
     assert "scale 'papr': unknown" in wrong.output
     assert "quick" in wrong.output
     assert markdown(read(files[2])).count("\n| **") == 2
+
+
+def test_the_command_judges_the_studies_that_are_named(tmp_path, monkeypatch):
+    known = {name: replace(demo.STUDY, claims=falls, name=name) for name in ("demo/a", "demo/b", "demo/c")}
+    monkeypatch.setattr("firstlight.study.registry.studies", lambda: known)
+    kept = tmp_path / "c.json"
+    line = ["claims", "--workers", "0", "--store", str(tmp_path / "s.sqlite"), "--save", str(kept)]
+    done = CliRunner().invoke(main, [*line, "--study", "demo/c", "--study", "demo/a"])
+    assert done.exit_code == 0, done.output
+    assert [row.study for row in read(kept)] == ["demo/a"] * 2 + ["demo/c"] * 2
+    command = json.loads(kept.read_text("utf-8"))["command"]
+    assert command == "firstlight claims --study demo/c --study demo/a --scale quick --save c.json"
+    wrong = CliRunner().invoke(main, [*line, "--study", "demo/d"])
+    assert wrong.exit_code == 2
+    assert "study 'demo/d': unknown" in wrong.output

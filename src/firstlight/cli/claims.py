@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 @legible
 def claims(
     theory: Annotated[str | None, typer.Option(help="Only the claims of this theory.")] = None,
+    study: Annotated[
+        list[str] | None, typer.Option(help="Only the claims of this study; again for more.")
+    ] = None,
     scale: Annotated[str, typer.Option(help="quick (minutes), medium, or paper (hours to days).")] = "quick",
     within: Annotated[
         float | None,
@@ -28,24 +31,30 @@ def claims(
     save: Annotated[Path | None, typer.Option(help="Also keep the table as a compact record.")] = None,
 ) -> None:
     """Judge every published claim: compute what is missing, print number, interval and verdict of each."""
+    from firstlight.maths.refusals import unknown
     from firstlight.show.claims import citation, page
     from firstlight.show.evidence import claimed, rows
     from firstlight.show.evidence import save as keep
     from firstlight.study.run import run
     from firstlight.study.store import Store, StoreError
 
-    table = []
+    table, judging = [], {one.name: one for one in claimed(theory, scale)}
+    for name in study or ():
+        if name not in judging:
+            raise unknown("study", name, judging)
+    chosen = [one for name, one in judging.items() if not study or name in study]
     with resumable(), Store(store, write=True) as opened:
-        for study in claimed(theory, scale):
+        for one in chosen:
             try:
-                if within is None or _short(study, scale, within):
-                    run(study, opened, scale=scale, workers=workers)
-                    table += rows(opened, [study], scale)
+                if within is None or _short(one, scale, within):
+                    run(one, opened, scale=scale, workers=workers)
+                    table += rows(opened, [one], scale)
             except StoreError:
                 raise  # no other study could be kept either
             except Exception as error:  # images or an extra are missing, or a plug-in fails
-                typer.echo(f"{study.name}: not judged, {type(error).__name__}: {error}", err=True)
-    words = ["firstlight", "claims", *(["--theory", theory] if theory else []), "--scale", scale]
+                typer.echo(f"{one.name}: not judged, {type(error).__name__}: {error}", err=True)
+    words = ["firstlight", "claims", *(["--theory", theory] if theory else [])]
+    words += [word for name in study or () for word in ("--study", name)] + ["--scale", scale]
     words += [] if within is None else ["--within", f"{within:g}"]
     if html is not None:
         html.parent.mkdir(parents=True, exist_ok=True)

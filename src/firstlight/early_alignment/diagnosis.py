@@ -47,7 +47,7 @@ def diagnose(data: UserData, clock: Clock) -> Iterator[Finding]:
     yield _finding(data, pairs)
     if not is_compiled():
         if clock.seconds < _PATIENCE:
-            late = "Neurons were not followed: the code is compiled at first use, which takes about half a minute."
+            late = "Neurons were not followed: code is compiled at first use, which takes half a minute."
             yield replace(_finding(data, pairs), measured=late)
             return
         yield replace(_finding(data, pairs), progress="compiling, once: about half a minute")
