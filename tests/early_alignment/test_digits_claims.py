@@ -111,6 +111,7 @@ def test_one_point_beyond_a_bound_refutes_it(worst, paper, sharp):
         ([0.0, 0.0], [300, 20], "undecided"),  # 0 of 80 may be 3.7 %
         ([0.0, 0.05], [300, 300], "does not hold"),
         ([0.0, 0.0], [300, 0], "undecided"),
+        ([0.5, 0.0], [300, 0], "does not hold"),  # what is not known does not hide what refutes
     ],
 )
 def test_no_wrong_switch_among_many_is_evidence(wrong, switches, verdict):
@@ -122,6 +123,16 @@ def test_no_wrong_switch_among_many_is_evidence(wrong, switches, verdict):
         arms[name] = dims, np.concatenate([flow[None], none])
     claim = claims.times(arms)[-1]
     assert (claim.statement, claim.verdict) == (claims.MONOTONE, verdict)
+
+
+def test_wrong_switches_of_one_trial_count_as_one_trial():
+    flow = xr.Dataset({
+        "switches": (("mu", "n", "trial"), np.full((1, 2, 4), 2000.0)),
+        "wrong_switches": (("mu", "n", "trial"), [[[0.0] * 4, [0.03, 0.0, 0.0, 0.0]]]),
+    })  # fmt: skip
+    part = claims._wrong(flow)  # by switches alone: 0.0075, at most 0.0093
+    assert part.value == pytest.approx(0.0075)
+    assert part.high > 0.01 > part.value
 
 
 def test_a_start_that_changes_nothing_was_not_needed():

@@ -95,6 +95,27 @@ def test_mixtures_and_quadrature_agree(name):
         assert np.abs((mixture(q, p, c) - by_rule) / np.sqrt(size[0] * size[1])).max() < 1e-8
 
 
+@pytest.mark.parametrize("q", [1e2, 1e4, 1e6])
+def test_a_dual_keeps_its_digits_at_correlation_minus_one(q):
+    # what is left of ±∞ is small: E[σ(u) σ(-u)] falls as 1/√q, while c is -q
+    a, width = BUILT_IN["gelu"], 40 / np.sqrt(q)
+    z, w = np.polynomial.legendre.leggauss(400)
+    u = np.sqrt(q) * width * z
+    brute = width * w @ (a(u) * a(-u) * np.exp(-(u**2) / (2 * q))) / np.sqrt(2 * np.pi)
+    assert float(a.dual(q, q, -q)) == pytest.approx(brute, rel=1e-9)  # c of sixteen digits, times q at most
+
+
+@pytest.mark.parametrize("name", ["tanh", "sigmoid", "softplus", "gelu", "silu", "tanh_squared"])
+def test_variances_whose_product_overflows_have_duals(name):
+    a = BUILT_IN[name]
+    for dual in (a.dual, a.dual_derivative):
+        huge, large = (float(dual(q, q, 0.9999 * q)) for q in (1e160, 1e20))
+        power = {"softplus": 1, "gelu": 1, "silu": 1}.get(name, 0) if dual == a.dual else 0
+        if large > 1e-9:  # else it falls with the variance, to nothing
+            assert huge / 1e160**power == pytest.approx(large / 1e20**power, rel=1e-6)
+        assert np.isfinite(huge)
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_no_built_in_activation_needs_integrals_over_the_plane(name, monkeypatch):
     monkeypatch.setattr(duals, "pair_expectation", None)

@@ -174,8 +174,8 @@ def _by_series(
     coefficients, square = found[:, :-1], found[:, -1]
     rest = np.maximum(square - mehler(coefficients, coefficients, 1.0), 0)
     rho = correlation(q, p, c)
-    error = np.abs(rho) ** (_DEGREE + 1) * np.sqrt(rest[first] * rest[second])
-    easy = error <= _REMAINDER * np.sqrt(square[first] * square[second])
+    error = np.abs(rho) ** (_DEGREE + 1) * np.sqrt(rest[first]) * np.sqrt(rest[second])
+    easy = error <= _REMAINDER * np.sqrt(square[first]) * np.sqrt(square[second])
     result = np.empty(q.size)
     for part in np.array_split(np.flatnonzero(easy), 1 + easy.sum() // 100_000):
         result[part] = mehler(coefficients[first[part]], coefficients[second[part]], rho[part])

@@ -41,46 +41,59 @@ def logistic_scales() -> tuple[np.ndarray, np.ndarray]:
     return 1 / (2 * k[:, 0]), weights / weights.sum()
 
 
-def _determinant(q: np.ndarray, p: np.ndarray, c: np.ndarray) -> np.ndarray:
-    """Return that of the covariance plus one."""
-    return 1 + q + p + np.maximum(q * p - c * c, 0)
+def _scaled(
+    q: np.ndarray, p: np.ndarray, c: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Return a size s, c/s, (qp - c²)/s², and the root of the determinant of the covariance plus one, over s.
+
+    Products of variances may overflow; these do not.
+    """
+    size = np.maximum(np.maximum(q, p), 1.0)
+    one, other, both = q / size, p / size, c / size
+    minor = np.maximum(one * other - both * both, 0)
+    return size, both, minor, np.sqrt((1 / size + one + other) / size + minor)
 
 
 def centred_cdf(q: np.ndarray, p: np.ndarray, c: np.ndarray) -> np.ndarray:
     """σ = Φ - 1/2: the arc-sine kernel (Williams, 1997)."""
-    return np.arcsin(np.clip(c / np.sqrt((1 + q) * (1 + p)), -1, 1)) / (2 * np.pi)
+    return np.arcsin(np.clip(c / (np.sqrt(1 + q) * np.sqrt(1 + p)), -1, 1)) / (2 * np.pi)
 
 
 def normal_cdf(q: np.ndarray, p: np.ndarray, c: np.ndarray) -> np.ndarray:
-    """σ = Φ."""
-    return 0.25 + centred_cdf(q, p, c)
+    """σ = Φ: 1/4 more than the kernel above, without its cancellation near correlation -1."""
+    _, both, _, root = _scaled(q, p, c)
+    return np.asarray(np.arctan2(root, -both) / (2 * np.pi))
 
 
 def normal_density(q: np.ndarray, p: np.ndarray, c: np.ndarray) -> np.ndarray:
     """σ = Φ'."""
-    return 1 / (2 * np.pi * np.sqrt(_determinant(q, p, c)))
+    size, _, _, root = _scaled(q, p, c)
+    return 1 / (2 * np.pi * size * root)
 
 
 def normal_bend(q: np.ndarray, p: np.ndarray, c: np.ndarray) -> np.ndarray:
     """σ = Φ''."""
-    return c / (2 * np.pi * _determinant(q, p, c) ** 1.5)
+    size, both, _, root = _scaled(q, p, c)
+    return both / (2 * np.pi * root) / (size * root) / (size * root)
 
 
 def normal_integral(q: np.ndarray, p: np.ndarray, c: np.ndarray) -> np.ndarray:
     """σ(z) = z Φ(z) + Φ'(z), the integral of Φ."""
-    return np.sqrt(_determinant(q, p, c)) / (2 * np.pi) + c * normal_cdf(q, p, c)
+    size, _, _, root = _scaled(q, p, c)
+    return size * root / (2 * np.pi) + c * normal_cdf(q, p, c)
 
 
 def gelu(q: np.ndarray, p: np.ndarray, c: np.ndarray) -> np.ndarray:
     """σ(z) = z Φ(z) (Tsuchida, Pearce, van der Heide, Roosta and Gallagher, 2021)."""
-    square = c * c
-    above = np.maximum(q * p - square, 0) + square / (1 + q) + square / (1 + p)
-    return above * normal_density(q, p, c) + c * normal_cdf(q, p, c)
+    size, both, minor, root = _scaled(q, p, c)
+    above = minor + both * both / (1 + q) + both * both / (1 + p)
+    return size * (above / (2 * np.pi * root)) + c * normal_cdf(q, p, c)
 
 
 def gelu_slope(q: np.ndarray, p: np.ndarray, c: np.ndarray) -> np.ndarray:
     """σ(z) = Φ(z) + z Φ'(z)."""
-    once = c * (1 / (1 + q) + 1 / (1 + p)) * normal_density(q, p, c)
+    _, both, _, root = _scaled(q, p, c)
+    once = both * (1 / (1 + q) + 1 / (1 + p)) / (2 * np.pi * root)
     return normal_cdf(q, p, c) + once + normal_bend(q, p, c)
 
 
