@@ -289,3 +289,13 @@ def test_bad_arguments(change, message):
         ea.flow(
             **{"X": [[1, 0]], "y": [1], "directions": [[1, 1]], "signs": [1], "log_scale": -3.0, **change}
         )
+
+
+def test_states_within_a_step_at_the_limit_of_stability_stay_between_its_ends():
+    # the flow never raises the loss; the interpolant of long explicit steps did so by exp(1e117)
+    rng = np.random.default_rng(2)
+    X, y = 5e-3 * rng.normal(size=(20, 4)), np.arange(20) % 2
+    problem = ea.Problem.from_data(X, y, width=14, horizon=1e4, observations=28)
+    run = problem.simulate(rng=2, tolerance=1e-3)
+    # 10 tolerances of log ‖w‖² move margins of order 5 by a tenth at most
+    assert float(run.log_loss.diff("time").max()) < 0.1
