@@ -123,6 +123,16 @@ def test_errors_do_not_depend_on_the_unit_of_the_features(kind, power):
     assert size * result.weight_square * size == pytest.approx(expected.weight_square, rel=1e-9)
 
 
+def test_no_error_is_negative_where_the_fit_is_perfect():
+    rng = np.random.default_rng(0)
+    for size in 10.0 ** rng.uniform(-80, 3, 100):  # one feature that is the label, up to rounding
+        moments = FeatureMoments(
+            np.ones(1), [np.full((1, 1), 0.3)], np.full((1, 1), 0.3 * size), np.array([0.3 * size**2])
+        )
+        assert moments.risk(np.full((1, 1), size)).min() >= 0
+        assert classwise_equivalent(moments, 22, 0.0).test >= 0
+
+
 def test_zero_ridge_with_fewer_features_than_samples():
     moments = _moments(k=30)
     equivalents = pooled_equivalents(moments, [120], np.array([0.0]))[0][0]

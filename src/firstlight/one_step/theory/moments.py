@@ -41,7 +41,8 @@ class FeatureMoments:
     def risk(self, readout: np.ndarray) -> np.ndarray:
         """Return E[(y - φᵀw)² | c] for the read-outs w in the rows of `readout`: shape (L, C)."""
         quadratic = [np.einsum("lk,lk->l", readout @ omega, readout) for omega in self.second]
-        return self.label_square - 2 * readout @ self.cross.T + np.stack(quadratic, axis=-1)
+        risk = self.label_square - 2 * readout @ self.cross.T + np.stack(quadratic, axis=-1)
+        return np.maximum(risk, 0.0)  # of a perfect fit: rounding
 
 
 def feature_moments(
