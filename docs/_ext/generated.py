@@ -229,7 +229,9 @@ def campaigns(result: dict[str, Any]) -> str:
     """Return the page of campaigns as Markdown."""
     about = (
         "# Campaigns\n\nLong runs that look for faults; `make campaign` goes on with them. The table counts "
-        "tries and failures as they were logged; what they found was mended afterwards.\n\n"
+        "tries and failures as they were logged; what they found was mended afterwards, but for two descents "
+        "of millions of steps, which are not drawn any more. What a seed stands for has changed with what "
+        "is drawn.\n\n"
     )
     rows = [
         [
