@@ -20,10 +20,10 @@ SCALES = ("paper", "medium", "quick")  # the larger scale speaks, where it decid
 
 _NOT_RUN = """## Not run at the papers' scale
 
-By dry runs, on one core, these take {total} together. A medium scale was chosen to decide the claims, or to
-look at the quick verdict again at a larger size; its reason stands where the study is defined. Where there is
-only a quick one, its rows are decided, or more trials do not help, or a limit did not converge and its number
-is missing.
+By dry runs, or by parts that were run, these take {total} on one core. A medium scale was chosen to decide
+the claims, or to look at the quick verdict again at a larger size; its reason stands where the study is
+defined. Where there is only a quick one, its rows are decided, or more trials do not help, or a limit did not
+converge and its number is missing.
 
 | study | would take | judged at |
 |---|---|---|
