@@ -39,11 +39,12 @@ _CLASSES = {"separability", "snr", *_RANKS, *RELATIONS}
 _COSINES = {f"cosine_{sign}{end}" for sign in ("plus", "minus") for end in ("", "_min")}  # no neuron is left
 _EMPTY = {f"{name}_{sign}" for name in ("margin", "output") for sign in ("plus", "minus")}  # no such datum
 _WHEN = {"escape_time", "hidden_eigenvalue", "delta_nn", "delta_over_alg"}  # never, none, or not measured
+_SWITCHES = {"switches", "wrong_switches"}  # counted by gradient flow alone
 MEANT: dict[str, set[str]] = {
     "one_step predict": set(),
     "one_step simulate": {"test_error_by_class"},  # of a class without test samples
-    "early_alignment predict": {"alignment_time", "wrong_switches", *_COSINES},
-    "early_alignment simulate": {"alignment_time", "wrong_switches", *_COSINES, *_EMPTY},
+    "early_alignment predict": {"alignment_time", *_SWITCHES, *_COSINES},
+    "early_alignment simulate": {"alignment_time", *_SWITCHES, *_COSINES, *_EMPTY},
     "phase_transition predict": _WHEN | {"gradient_norm", "hard_cosine", "delta_alg", "error", "signal"},
     "phase_transition simulate": _WHEN,
     "unseen_classes predict": _CLASSES,

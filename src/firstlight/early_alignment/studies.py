@@ -17,6 +17,9 @@ _TIME_ARMS = {
     "path": Arm("predict", {"method": "path"}, paired=True, label="bound along the path"),
     "paper": Arm("predict", {"method": "paper"}, paired=True, label="the paper's bound"),
 }
+_LONG_FLOW = Arm("simulate", {"tolerance": 1e-5}, label="gradient flow")
+_RATE = Arm("predict", {"method": "rate"}, paired=True, label="the theorem's bound")
+_LONG = {"width": 30, "observations": 37, "log_times": True}
 _TIME_LABELS = {"alignment_time": "alignment time", "samples": "n", "mu": "μ", "log_scale": "log ε"}
 _SEPARABLE = {"dimension": 10, "width": 30, "horizon": 10.0, "observations": 120, "log_times": True}
 
@@ -174,19 +177,11 @@ STUDIES = (
         description="Decay of the loss: gradient flow, the theorem's bound, and the limit κ / (t log t)",
         problem=_PROBLEM,
         axes={"mu": [0.3]},
-        fixed={
-            "samples": 16,
-            "dimension": 6,
-            "width": 30,
-            "log_scale": -20.0,
-            "horizon": 1e6,
-            "observations": 37,
-            "log_times": True,
-        },
+        fixed={"samples": 16, "dimension": 6, "log_scale": -20.0, "horizon": 1e6, **_LONG},
         arms={
-            "flow": Arm("simulate", {"tolerance": 1e-5}, label="gradient flow"),
+            "flow": _LONG_FLOW,
             "limit": Arm("predict", {"method": "limit"}, paired=True, label="limit"),
-            "rate": Arm("predict", {"method": "rate"}, paired=True, label="the theorem's bound"),
+            "rate": _RATE,
         },
         trials=3,
         observables=["loss"],
@@ -201,19 +196,11 @@ STUDIES = (
         problem=_PROBLEM,
         axes={"mu": [0.4]},
         # few samples: what the theorem asks for of log ε falls with their number and with 1/μ
-        fixed={
-            "samples": 4,
-            "dimension": 10,
-            "width": 30,
-            "log_scale": -4e4,
-            "horizon": 1e8,
-            "observations": 37,
-            "log_times": True,
-        },
+        fixed={"samples": 4, "dimension": 10, "log_scale": -4e4, "horizon": 1e8, **_LONG},
         arms={
-            "flow": Arm("simulate", {"tolerance": 1e-5}, label="gradient flow"),
+            "flow": _LONG_FLOW,
             "exact": _TIME_ARMS["exact"],
-            "rate": Arm("predict", {"method": "rate"}, paired=True, label="the theorem's bound"),
+            "rate": _RATE,
         },
         trials=4,
         observables=["loss", "alignment_time"],
@@ -237,7 +224,7 @@ STUDIES = (
             "log_times": True,
         },
         arms={
-            "flow": Arm("simulate", {"tolerance": 1e-5}, label="gradient flow"),
+            "flow": _LONG_FLOW,
             "exact": Arm("predict", paired=True, label="exact path (alignment)"),
             "limit": Arm("predict", {"method": "limit"}, paired=True, label="limit t → ∞"),
         },
