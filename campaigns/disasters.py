@@ -3,6 +3,7 @@
     python campaigns/disasters.py [--count 1000] [--only kills] [--log out/disasters.jsonl]
 
 kills: a study whose driver, workers or both are killed resumes to the bits of an undisturbed one.
+phases: a study whose driver is killed at any statement of its store, from first to last, does so too.
 disk: a study whose disk is full at some write stops with a StoreError and resumes to the same bits.
 drivers: of drivers on one store one writes, the others are refused or go on from what it left.
 clocks: a study whose clock jumps by days, back and forth, has the same bits.
@@ -20,8 +21,10 @@ import multiprocessing
 import os
 import resource
 import signal
+import sqlite3
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -32,6 +35,7 @@ from endurance import PATIENCE, campaign_by_kind
 
 from firstlight.data import ImagesNotFetched, cache, fetch
 from firstlight.data.cache import FetchFailed
+from firstlight.study import database
 from firstlight.study.run import run
 from firstlight.study.store import Store, StoreError
 from firstlight.study.sweep import Study
@@ -99,6 +103,54 @@ def kills(rng: Rng, folder: Path) -> str:
         process.kill()
         process.join()
     return _resumed(path)
+
+
+def _until(path: Path, last: int, delay: float) -> None:
+    """Run until the store begins its statement `last`, and die there: at once, or a moment later."""
+    connect, begun = database.connect, itertools.count(1)
+
+    def die() -> None:
+        time.sleep(delay)
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    def watch(_: str) -> None:
+        if next(begun) == last:
+            threading.Thread(target=die).start() if delay else die()
+
+    def watched(name: str, **options: Any) -> sqlite3.Connection:
+        connection = connect(name, **options)
+        connection.set_trace_callback(watch)
+        return connection
+
+    database.connect = watched
+    run(SHORT, path, workers=0)
+    if not last:
+        path.with_suffix(".count").write_text(str(next(begun) - 1))
+
+
+@functools.cache
+def _statements() -> int:
+    """Count what the store of an undisturbed study is told, from opening to closing."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "s.sqlite"
+        process = _child(_until, path, 0, 0.0)
+        process.start()
+        process.join()
+        return int(path.with_suffix(".count").read_text())
+
+
+def phases(rng: Rng, folder: Path) -> str:
+    """Kill ten new runs, each at a statement of its store or within 2 ms of it; finish each."""
+    for i in range(10):
+        path, last = folder / f"{i}.sqlite", int(rng.integers(1, _statements() + 1))
+        process = _child(_until, path, last, float(rng.choice([0.0, rng.uniform(0, 2e-3)])))
+        process.start()
+        process.join()
+        if process.exitcode not in (0, -signal.SIGKILL):  # 0: the moment came after the end
+            return f"statement {last}: exit code {process.exitcode}"
+        if wrong := _resumed(path, SHORT):
+            return f"statement {last}: {wrong}"
+    return ""
 
 
 def _run_on_full_disk(path: Path, record: int, spare: int) -> None:
@@ -288,8 +340,8 @@ def fetches(rng: Rng, folder: Path) -> str:
 
 # what is tried, and how often in one case
 KINDS = {
-    "kills": (kills, 10), "disk": (disk, 5), "drivers": (drivers, 10), "clocks": (clocks, 3),
-    "clusters": (clusters, 5), "fetches": (fetches, 10),
+    "kills": (kills, 10), "phases": (phases, 10), "disk": (disk, 5), "drivers": (drivers, 10),
+    "clocks": (clocks, 3), "clusters": (clusters, 5), "fetches": (fetches, 10),
 }  # fmt: skip
 
 if __name__ == "__main__":

@@ -253,6 +253,22 @@ def test_a_run_makes_ordinary_records(server):
     assert stored["points"]["errors"][0]["y"] == points["y"]
 
 
+def test_a_run_whose_trials_fail_is_asked_about(tmp_path, monkeypatch):
+    """It would tell a time that failing trials took."""
+    from firstlight.explore import jobs
+    from firstlight.explore.pages import page
+    from firstlight.one_step.problem import Problem
+
+    def broken(*_, **__):
+        raise RuntimeError("broken")
+
+    monkeypatch.setattr(Problem, "simulate", broken)
+    told = []
+    jobs.run(told.append, "one_step", page("one_step").clean(SMALL), str(tmp_path / "s.sqlite"), False)
+    assert told[-1]["asks"].startswith("an unknown time for")
+    assert "broken" in told[-1]["asks"]
+
+
 def test_a_run_is_cancelled_and_resumed(server):
     asked = {**SMALL, "dimension": 60, "trials": 25}
     run = server.json("/api/runs", {"theory": "one_step", "values": asked})

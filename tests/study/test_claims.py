@@ -485,6 +485,9 @@ def test_the_command_judges_one_theory(tmp_path, monkeypatch):
         done = CliRunner().invoke(main, ["claims", "--workers", "0", "--within", minutes, *options[:2]])
         assert ("times fall" in done.stdout) is kept
         assert ("unseen-classes/demo: left out, about" in done.output) is not kept
+    monkeypatch.setattr(demo.Exponential, "simulate", None)
+    done = CliRunner().invoke(main, ["claims", "--workers", "0", "--within", "5", *options[:2]])
+    assert "unseen-classes/demo: left out, trials fail" in done.output
     wrong = CliRunner().invoke(main, ["claims", "--theory", "alchemy", *options[:2]])
     assert wrong.exit_code == 2
     assert "theory 'alchemy': unknown" in wrong.output

@@ -77,7 +77,11 @@ def _short(study: "Study", scale: str, minutes: float) -> bool:
 
     seconds = costs().get(study.name, {}).get(scale)
     if seconds is None:
-        seconds = dry_run(study.at(scale), workers=1).seconds
+        expected = dry_run(study.at(scale), workers=1)
+        if expected.failure:
+            typer.echo(f"{study.name}: left out, trials fail: {expected.failure}", err=True)
+            return False
+        seconds = expected.seconds
     if seconds > 60 * minutes:
         typer.echo(f"{study.name}: left out, about {duration(seconds)}", err=True)
     return seconds <= 60 * minutes

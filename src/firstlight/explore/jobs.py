@@ -100,8 +100,10 @@ def run(emit: Emit, name: str, values: dict[str, Any], path: str, confirmed: boo
             expected = dry_run(study, store, 0)
             if expected.seconds > MOST:
                 raise ValueError(f"{duration(expected.seconds)} is too long for a page; copy it as a command")
-            if expected.seconds > LONGEST and not confirmed:
-                emit({"asks": f"about {duration(expected.seconds)} for {missing} records"})
+            if (expected.failure or expected.seconds > LONGEST) and not confirmed:
+                lasting = "an unknown time" if expected.failure else f"about {duration(expected.seconds)}"
+                why = expected.failure and f": trials fail ({expected.failure})"
+                emit({"asks": f"{lasting} for {missing} records{why}"})
                 return
             emit({"left": expected.seconds})
             lone = expected.seconds < 20 or cores() <= 2  # starting processes takes longer than it saves
