@@ -9,5 +9,5 @@ from .quadrature import QuadratureWarning as QuadratureWarning
 from .quadrature import expectation as expectation
 from .quadrature import pair_expectation as pair_expectation
 from .quadrature import rule as rule
-from .quadrature import sobol_normal as sobol_normal
+from .sobol import sobol_normal as sobol_normal
 from .solvers import Solved as Solved

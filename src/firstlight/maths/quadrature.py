@@ -3,7 +3,7 @@
 Plain Gauss-Hermite is wrong by percents on a function with a kink. Here every range is cut at the kinks, and
 at a few marks around the origin where activations bend, and each piece gets a Gauss-Legendre rule of its own;
 on the pieces the integrand is smooth, so the error is at the level of rounding. For many dimensions there are
-quasi-random normal nodes.
+quasi-random nodes (`sobol`).
 """
 
 import warnings
@@ -11,9 +11,6 @@ from collections.abc import Callable, Sequence
 from functools import lru_cache
 
 import numpy as np
-from scipy.special import ndtri
-
-from firstlight.maths.rng import RNGLike, SeedLike, generator
 
 Function = Callable[..., np.ndarray]
 Kinks = Sequence[float]
@@ -331,35 +328,3 @@ def _factor(covariance: np.ndarray, dim: int) -> np.ndarray:
             lower[j, j] = np.sqrt(pivot)
             lower[j + 1 :, j] = (covariance[j + 1 :, j] - lower[j + 1 :, :j] @ lower[j, :j]) / lower[j, j]
     return lower
-
-
-def sobol_normal(dim: int, count: int, rng: RNGLike | SeedLike = None) -> np.ndarray:
-    """Draw scrambled Sobol points and map them to standard normals.
-
-    Parameters
-    ----------
-    dim : int
-        Number of coordinates, 1 to 21201.
-    count : int
-        Number of points; powers of two keep the balance of the sequence.
-    rng : SPEC 7 random argument
-        Decides the scrambling.
-
-    Returns
-    -------
-    ndarray, shape (count, dim)
-
-    Examples
-    --------
-    >>> z = sobol_normal(3, 1024, rng=0)
-    >>> bool(np.abs(z.mean(axis=0)).max() < 0.01)  # plain sampling would be off by about 0.03
-    True
-    """
-    from scipy.stats import qmc  # scipy.stats takes long to import, and few callers need it
-
-    if count < 1 or dim < 1:
-        raise ValueError(f"dim = {dim}, count = {count}: both must be at least 1")
-    bits = max(int(count - 1).bit_length(), 1)
-    uniform = qmc.Sobol(dim, scramble=True, rng=generator(rng)).random_base2(bits)[:count]
-    tiny = np.finfo(float).eps / 2
-    return ndtri(np.clip(uniform, tiny, 1 - tiny))

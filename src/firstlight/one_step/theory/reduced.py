@@ -10,7 +10,7 @@ import numpy as np
 
 from firstlight.data.labels import Labels, Regression
 from firstlight.data.mixture import GaussianMixture, Spiked
-from firstlight.maths.quadrature import sobol_normal
+from firstlight.maths.sobol import sobol_normal
 
 _MANY = 4096  # nodes per class for averages that are taken once
 

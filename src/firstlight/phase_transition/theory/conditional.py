@@ -16,8 +16,8 @@ from scipy.special import ndtr
 
 from firstlight.data.multi_index import MultiIndex
 from firstlight.data.parser import Formula
-from firstlight.maths.quadrature import sobol_normal
 from firstlight.maths.rng import RNGLike, SeedLike, generator
+from firstlight.maths.sobol import sobol_normal
 from firstlight.phase_transition.theory.easy_nodes import NO_NODES, Nodes, Part, easy_nodes
 from firstlight.phase_transition.theory.level_sets import Slices, TooManyStretches, level_sets
 from firstlight.phase_transition.theory.symmetry import leaves, rounding

@@ -12,8 +12,8 @@ import numpy as np
 
 from firstlight.data.multi_index import MultiIndex
 from firstlight.maths.checks import check_count, check_memory, check_positive
-from firstlight.maths.quadrature import sobol_normal
 from firstlight.maths.rng import RNGLike, SeedLike, generator
+from firstlight.maths.sobol import sobol_normal
 from firstlight.phase_transition.definitions import (
     Student,
     Training,

@@ -13,7 +13,8 @@ import numpy as np
 from scipy.special import ndtr
 
 from firstlight.data.multi_index import MultiIndex
-from firstlight.maths.quadrature import legendre, sobol_normal
+from firstlight.maths.quadrature import legendre
+from firstlight.maths.sobol import sobol_normal
 from firstlight.phase_transition.theory.symmetry import rounding
 
 Part = tuple[np.ndarray, ...]  # labels, masses, first and second moments of slices

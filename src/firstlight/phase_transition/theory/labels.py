@@ -6,9 +6,9 @@ import numpy as np
 from scipy.special import ndtr
 
 from firstlight.data.multi_index import MultiIndex
-from firstlight.maths.quadrature import sobol_normal
 from firstlight.maths.rng import RNGLike, SeedLike, generator
 from firstlight.maths.shown import Shown
+from firstlight.maths.sobol import sobol_normal
 from firstlight.phase_transition.theory.conditional import conditional_moments, far_labels
 from firstlight.phase_transition.theory.relevant import relevant_directions
 from firstlight.phase_transition.theory.subspaces import complement, subspaces
