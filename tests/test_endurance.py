@@ -102,15 +102,19 @@ def test_a_study_that_is_neither_read_nor_refused_is_found(monkeypatch):
 
 
 @pytest.mark.slow
-def test_a_disk_that_is_full_at_a_write_costs_nothing():
-    assert endurance._try(disasters.KINDS, ["disk", 10_000]) == ""
+@pytest.mark.parametrize("kind", ["disk", "phases"])
+def test_a_full_disk_or_a_kill_at_a_write_costs_nothing(kind):
+    assert endurance._try(disasters.KINDS, [kind, 10_000]) == ""
 
 
-def test_a_full_disk_that_changes_the_bits_is_found(tmp_path, monkeypatch):
+@pytest.mark.parametrize("kind", ["disk", "phases"])
+def test_what_changes_the_bits_is_found(kind, tmp_path, monkeypatch):
     ended = SimpleNamespace(start=int, join=int, exitcode=0)
     monkeypatch.setattr(disasters, "_child", lambda *given: ended)
     monkeypatch.setattr(disasters, "_resumed", lambda path, study: "another fingerprint")
-    assert disasters.disk(np.random.default_rng(0), tmp_path).endswith("another fingerprint")
+    monkeypatch.setattr(disasters, "_statements", lambda: 100)
+    found = disasters.KINDS[kind][0](np.random.default_rng(0), tmp_path)
+    assert found.endswith("another fingerprint")
 
 
 class Refusing:
