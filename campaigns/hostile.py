@@ -18,7 +18,7 @@ from pathlib import Path
 
 import numpy as np
 from endurance import campaign_by_kind
-from random_arguments import target
+from random_data import target
 
 from firstlight.data.files import load
 from firstlight.data.parser import Formula

@@ -22,7 +22,8 @@ from typing import Any
 import numpy as np
 import xarray as xr
 from endurance import arguments, campaign, limits
-from random_arguments import ALWAYS, FACTORIES, SCALED, SELDOM, Fields, Rng, prepare, targets
+from random_arguments import ALWAYS, FACTORIES, SCALED, SELDOM, Fields
+from random_data import Rng, prepare, targets
 
 from firstlight import early_alignment, one_step
 from firstlight.data.cache import ImagesNotFetched

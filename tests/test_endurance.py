@@ -10,6 +10,7 @@ import hostile
 import numpy as np
 import pytest
 import random_arguments
+import random_data
 import random_problems
 import visitors
 import xarray as xr
@@ -30,7 +31,7 @@ QUICK = [name for name in random_arguments.FACTORIES if not name.startswith(("ph
 def test_random_problems_end_in_numbers_or_refusals(name, tmp_path, monkeypatch):
     monkeypatch.setenv("FIRSTLIGHT_CACHE", str(tmp_path))
     monkeypatch.setattr(random_problems, "limits", lambda: None)
-    monkeypatch.setattr(random_arguments, "FOLDER", tmp_path)
+    monkeypatch.setattr(random_data, "FOLDER", tmp_path)
     assert random_problems.work([name, 10_000]) == ""
 
 
