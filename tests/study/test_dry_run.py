@@ -87,6 +87,26 @@ def test_a_smaller_scale_calibrates_a_study_of_long_trials(clock):
     assert set(clock) == {10, 50}
 
 
+@pytest.mark.parametrize(("trials", "slower", "told"), [(100, 5, 5), (100, 0.2, 0.2), (10, 5, 1)])
+def test_one_large_trial_is_timed_if_the_study_is_much_longer(trials, slower, told, monkeypatch):
+    """Small trials take 1 ms per sample, large ones another time: told where it costs 2 % of the study."""
+    done = []
+
+    def timed(task):
+        done.append(task.problem().samples)
+        return replace(perform(task), seconds=1e-3 * done[-1] * (slower if done[-1] > 1000 else 1))
+
+    monkeypatch.setattr("firstlight.study.dry_run.perform", timed)
+    arms = {"experiment": Arm("simulate")}
+    long, small = (
+        Study("tiny/x", "x", Long, axes={"samples": sizes}, trials=trials, arms=arms)
+        for sizes in ([20_000], [10, 50])
+    )
+    said = dry_run(long, None, workers=0, probe=small)
+    assert said.seconds == pytest.approx(20 * trials * told, rel=1e-2)
+    assert done.count(20_000) == (told != 1)
+
+
 def test_a_busy_moment_does_not_mislead(monkeypatch):
     """Trials that take 0.15 s whatever their size; the machine is busy in the first of the second size."""
     busy = []

@@ -22,6 +22,7 @@ from firstlight.study.trial import Task, first_trials, perform, tasks
 _SAMPLE = 2000
 _PROBE = 0.5  # seconds that the largest calibration trial may take
 _SPREAD = 6  # points that set the level of the model
+_LONGEST = 30.0  # seconds that one large trial may promise to take, if it is at most a 50th of the work
 _OVERHEAD = 0.002  # seconds per record for sending, writing and counting
 MOST_RECORDS = 1_000_000
 _Place = tuple[str, tuple[Scalar, ...]]
@@ -69,13 +70,23 @@ class DryRun:
 
 @dataclass(frozen=True)
 class _Fit:
-    """One arm's trial: ``fixed + slope * cost`` seconds, ``memory`` bytes per byte that `cost` names."""
+    """One arm's trial: ``fixed + slope * cost`` seconds, ``memory`` bytes per byte that `cost` names.
+
+    Beyond the largest cost that was `tried` a power `bend` comes on top: large arrays leave the cache, and
+    large products are done faster.
+    """
 
     fixed: float
     slope: float
     memory: float
     body: float
     failure: str
+    tried: float
+    bend: float = 0.0
+
+    def seconds(self, flops: float) -> float:
+        """Return what a trial of that cost takes."""
+        return (self.fixed + self.slope * flops) * max(flops / self.tried, 1.0) ** self.bend
 
 
 def dry_run(
@@ -159,13 +170,14 @@ def _need(first: list[Task], lacking: list[int], extra: list[Task]) -> _Need:
     loads, probes = costs[: len(first)], list(zip(costs, (*first, *extra), strict=True))
     probes = probes if known else probes[: len(first)]
     fit = _calibrate([(load.flops, load.bytes, task) for load, task in probes])
-    seconds = [fit.fixed + fit.slope * load.flops for load in loads]
+    fit = _bent(fit, [item for item in zip(lacking, loads, first, strict=True) if item[0]])
+    seconds = [fit.seconds(load.flops) for load in loads]
     left = [item for item in zip(lacking, seconds, loads, strict=True) if item[0]]
     return _Need(
         missing=sum(lacking),
         work=sum(count * each for count, each, _ in left),
         longest=max((each for _, each, _ in left), default=0.0),
-        shortest=fit.fixed + fit.slope * min(load.flops for load, _ in probes),
+        shortest=fit.seconds(min(load.flops for load, _ in probes)),
         cheapest=min(probes, key=lambda probe: probe[0].flops)[1],
         peak=fit.memory * max((load.bytes for _, _, load in left), default=0.0),
         disk=fit.body * sum(lacking),
@@ -233,7 +245,21 @@ def _calibrate(probes: list[tuple[float, float, Task]]) -> _Fit:
     peak = _peak(spread[-1][2], level * (fixed + slope * spread[-1][0]), said)
     body = 300.0 + len(record.body or b"")
     failure = "" if any(one.ok for one in (record, *tried)) else record.message or ""
-    return _Fit(level * fixed, level * slope, peak / said, body, failure)
+    return _Fit(level * fixed, level * slope, peak / said, body, failure, last[0])
+
+
+def _bent(fit: _Fit, left: list[tuple[int, Cost, Task]]) -> _Fit:
+    """Time one of the largest trials too, if it is far from those tried, and short beside the study."""
+    if fit.failure or not left:
+        return fit
+    work = sum(count * fit.seconds(load.flops) for count, load, _ in left)
+    _, load, task = max(left, key=lambda item: item[1].flops)
+    promised = fit.seconds(load.flops)
+    if load.flops <= 4 * fit.tried or promised > min(work / 50, _LONGEST):
+        return fit
+    record = perform(replace(task, trial=1))
+    factor = max(record.seconds, 1e-9) / max(promised, 1e-9) if record.ok else 1.0
+    return replace(fit, bend=math.log(factor) / math.log(load.flops / fit.tried))
 
 
 def _peak(task: Task, seconds: float, said: float) -> float:
