@@ -251,27 +251,33 @@ def _slice(
     function: Function, z: np.ndarray, y: np.ndarray, pieces: list, edges: np.ndarray
 ) -> tuple[np.ndarray, ...]:
     """Return middle and both ends of the slices, and the sums of their moments."""
-    totals = np.zeros((3, edges.size - 1))
+    totals, stretches = np.zeros((3, edges.size - 1)), []
     for a, b, sign in pieces:
         if ndtr(z[b]) - ndtr(z[a]) < _TINY and len(pieces) > _ENDS:
             totals[:, np.searchsorted(edges, 0.5 * (y[a] + y[b])) - 1] += _moments(z[a], z[b])
-            continue
-        inner, outer = np.searchsorted(edges, np.sort(y[[a, b]]))
-        cut = _inverse(function, y[a : b + 1][::sign], z[a : b + 1][::sign], edges[inner : outer + 1])
-        totals[:, inner:outer] += sign * np.array(_moments(cut[:-1], cut[1:]))
+        else:
+            inner, outer = np.searchsorted(edges, np.sort(y[[a, b]]))
+            stretches.append((sign, slice(inner, outer), slice(a, b + 1), edges[inner : outer + 1]))
+    cuts = _inverses(function, [(y[on][::sign], z[on][::sign], labels) for sign, _, on, labels in stretches])
+    for (sign, within, _, _), cut in zip(stretches, cuts, strict=True):
+        totals[:, within] += sign * np.array(_moments(cut[:-1], cut[1:]))
     return 0.5 * (edges[1:] + edges[:-1]), edges[:-1], edges[1:], *totals
 
 
-def _inverse(function: Function, y: np.ndarray, z: np.ndarray, labels: np.ndarray) -> np.ndarray:
-    """Return where φ takes the labels on a stretch with growing values y at the knots z; its ends beyond.
+def _inverses(function: Function, stretches: list[tuple[np.ndarray, ...]]) -> list[np.ndarray]:
+    """Return where φ takes the labels on each stretch: growing values y, the knots z, labels; ends beyond.
 
-    Thin slices of many stretches need more than linear interpolation: secants, which keep their brackets.
+    Thin slices of many stretches need more than linear interpolation: secants, which keep their brackets. All
+    stretches share the calls of φ.
     """
-    inside = (labels > y[0]) & (labels < y[-1])
-    cut, label = np.where(labels <= y[0], z[0], z[-1]), labels[inside]
-    place = np.searchsorted(y, label)
-    low, high, at_low, at_high = z[place - 1], z[place], y[place - 1], y[place]
-    miss_low, miss_high = at_low - label, at_high - label
+    cuts, brackets = [], [np.zeros((5, 0))]
+    for y, z, labels in stretches:
+        cuts.append(np.where(labels <= y[0], z[0], z[-1]))
+        label = labels[(labels > y[0]) & (labels < y[-1])]
+        place = np.searchsorted(y, label)
+        brackets.append(np.array([label, z[place - 1], z[place], y[place - 1], y[place]]))
+    label, low, high, at_low, at_high = np.concatenate(brackets, axis=1)
+    miss_low, miss_high, root = at_low - label, at_high - label, low
     for _ in range(_SECANTS):  # of the Illinois kind: an end that stays counts half
         root = low - (high - low) * (miss_low / np.where(miss_low < miss_high, miss_high - miss_low, 1.0))
         miss = function(root) - label
@@ -279,5 +285,7 @@ def _inverse(function: Function, y: np.ndarray, z: np.ndarray, labels: np.ndarra
         miss_low = np.where(below, miss, 0.5 * miss_low)
         miss_high = np.where(above, miss, 0.5 * miss_high)
         low, high = np.where(below, root, low), np.where(above, root, high)
-    cut[inside] = root
-    return cut
+    ends = np.cumsum([part.shape[1] for part in brackets])[:-1]
+    for cut, (y, _, labels), roots in zip(cuts, stretches, np.split(root, ends)[1:], strict=True):
+        cut[(labels > y[0]) & (labels < y[-1])] = roots
+    return cuts
