@@ -42,6 +42,13 @@ def test_derivatives_against_differences(name):
     np.testing.assert_allclose(a.second_derivative(z), curvature, atol=3e-7 * size)
 
 
+@pytest.mark.parametrize("name", [name for name in NAMES if BUILT_IN[name].together])
+def test_all_three_together_are_those_one_by_one(name):
+    a, z = BUILT_IN[name], np.linspace(-30, 30, 601)
+    for shared, own in zip(a.together(z), (a(z), a.derivative(z), a.second_derivative(z)), strict=True):
+        np.testing.assert_allclose(shared, own, rtol=1e-14)  # the same operations: rounding at most
+
+
 @pytest.mark.parametrize("name", CLOSED)
 @SETTINGS
 @given(q=variance, p=variance, rho=inner_correlation)

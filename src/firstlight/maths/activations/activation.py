@@ -12,6 +12,7 @@ from firstlight.maths.equality import ByValue
 from firstlight.maths.hermite import coefficients_and_square
 
 Function = Callable[[np.ndarray], np.ndarray]
+Three = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,6 +34,8 @@ class Activation(ByValue):
         Closed forms of `dual` and `dual_derivative`.
     mixture_dual, mixture_dual_derivative : callable or None
         Sums of hundreds of closed forms, for those pairs that need a long series.
+    together : callable or None
+        All of σ, σ' and σ'' for less than one after the other.
     references : tuple of str
         What to cite for the closed forms.
 
@@ -56,6 +59,7 @@ class Activation(ByValue):
     references: tuple[str, ...] = field(default=(), repr=False)
     mixture_dual: duals.Dual | None = field(default=None, repr=False, metadata={"later": True})
     mixture_dual_derivative: duals.Dual | None = field(default=None, repr=False, metadata={"later": True})
+    together: Callable[[np.ndarray], Three] | None = field(default=None, repr=False, metadata={"later": True})
 
     def __call__(self, z: ArrayLike) -> np.ndarray:
         """σ(z), element by element."""

@@ -1,12 +1,13 @@
 """The built-in activations."""
 
+from collections.abc import Callable
 from functools import partial
 
 import numpy as np
 from scipy.special import erf, expit, ndtr
 
 from firstlight.maths.activations import duals, mixtures
-from firstlight.maths.activations.activation import Activation, Function
+from firstlight.maths.activations.activation import Activation, Function, Three
 
 
 def _relu(z: np.ndarray) -> np.ndarray:
@@ -30,6 +31,16 @@ def _sech2(z: np.ndarray) -> np.ndarray:
     return 4 * decay / (1 + decay) ** 2
 
 
+def _tanh_together(z: np.ndarray) -> Three:
+    t, s = np.tanh(z), _sech2(z)
+    return t, s, -2 * t * s
+
+
+def _tanh_squared_together(z: np.ndarray) -> Three:
+    t, s = np.tanh(z), _sech2(z)
+    return t**2, 2 * t * s, 2 * s * (1 - 3 * t**2)
+
+
 def _sigmoid_slope(z: np.ndarray) -> np.ndarray:
     return expit(z) * expit(-z)
 
@@ -42,10 +53,11 @@ _GELU, _MIXTURE = ("tsuchida2021avoiding",), ("stefanski1991normal",)
 
 
 def _mixture(
-    name: str, function: Function, first: Function, second: Function, dual: duals.Dual, slope: duals.Dual
-) -> Activation:
+    name: str, function: Function, first: Function, second: Function, dual: duals.Dual, slope: duals.Dual,
+    together: Callable[[np.ndarray], Three] | None = None,
+) -> Activation:  # fmt: skip
     """Return an activation whose duals are sums of closed forms."""
-    return Activation(name, function, first, second, (), None, None, _MIXTURE, dual, slope)
+    return Activation(name, function, first, second, (), None, None, _MIXTURE, dual, slope, together)
 
 
 BUILT_IN = {
@@ -63,7 +75,7 @@ BUILT_IN = {
         ),
         _mixture(
             "tanh", np.tanh, _sech2, lambda z: -2 * np.tanh(z) * _sech2(z),
-            mixtures.TANH, mixtures.TANH_SLOPE,
+            mixtures.TANH, mixtures.TANH_SLOPE, _tanh_together,
         ),
         Activation(
             "erf", erf, lambda z: 2 / np.sqrt(np.pi) * np.exp(-z * z),
@@ -93,7 +105,7 @@ BUILT_IN = {
         _mixture(
             "tanh_squared", lambda z: np.tanh(z) ** 2, lambda z: 2 * np.tanh(z) * _sech2(z),
             lambda z: 2 * _sech2(z) * (1 - 3 * np.tanh(z) ** 2),
-            mixtures.tanh_squared, mixtures.TANH_BEND,
+            mixtures.tanh_squared, mixtures.TANH_BEND, _tanh_squared_together,
         ),
         Activation(
             "He_2", lambda z: z**2 - 1, lambda z: 2 * z, _TWO, (), duals.hermite(2), duals.hermite(1, 2.0)

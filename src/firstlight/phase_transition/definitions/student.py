@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from firstlight.maths.activations import Activation, activation
+from firstlight.maths.activations.activation import Three
 from firstlight.maths.activations.factory import is_built_in
 from firstlight.maths.checks import check_number, check_numbers, check_positive
 from firstlight.maths.losses import Loss, loss
@@ -83,6 +84,13 @@ class Student(Shown):
         first, second = self.sigma.derivative, self.sigma.second_derivative
         return (first, second) if is_built_in(self.sigma) else tabulated(first, second, self.sigma.kinks)
 
+    def _features(self, h: np.ndarray) -> Three:
+        """σ(h), σ'(h) and σ''(h)."""
+        if self.sigma.together is not None:
+            return self.sigma.together(h)
+        first, second = self._derivatives
+        return self.sigma(h), first(h), second(h)
+
     @cached_property
     def penalty(self) -> Loss:
         """The loss itself."""
@@ -122,14 +130,14 @@ class Student(Shown):
         return self.force_and_curvature(y, h)[1]
 
     def force_and_curvature(self, y: np.ndarray, h: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """ψ and D, in little more time than D alone."""
-        f = self.output(h)
-        slope = self.a * self._derivatives[0](h)
-        first, second = self.penalty.first(y, f), np.broadcast_to(self.penalty.second(y, f), f.shape)
-        D = second[:, None, None] * slope[:, :, None] * slope[:, None, :]
+        """ψ and D, in little more time than D alone; an entry of all D lies in one piece of memory."""
+        features, slope, bend = self._features(h)
+        f, slope = self.offset + features @ self.a, self.a * slope
+        first, rows = self.penalty.first(y, f), np.ascontiguousarray(slope.T)
+        D = (self.penalty.second(y, f) * rows)[:, None] * rows
         index = np.arange(self.width)
-        D[:, index, index] += first[:, None] * self.a * self._derivatives[1](h)
-        return first[:, None] * slope, D
+        D[index, index] += (first[:, None] * self.a * bend).T
+        return first[:, None] * slope, D.transpose(2, 0, 1)
 
     def require_weights(self, weights: np.ndarray, step: int) -> None:
         """Refuse a first layer (..., m, d) that is zero after a step: it has no direction to compare."""

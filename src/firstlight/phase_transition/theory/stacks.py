@@ -18,7 +18,7 @@ def inverse(matrices: np.ndarray) -> np.ndarray:
     work = entries_first(matrices)
     if not eliminate(work):
         raise ValueError("matrices: must be positive definite")
-    return np.ascontiguousarray(np.moveaxis(work, (0, 1), (-2, -1)))
+    return np.ascontiguousarray(work.transpose(*range(2, work.ndim), 0, 1))
 
 
 def eliminate(work: np.ndarray) -> bool:
@@ -54,4 +54,4 @@ def lowest(matrices: np.ndarray) -> float:
 
 def entries_first(matrices: np.ndarray) -> np.ndarray:
     """Lay a stack (..., m, m) out as (m, m, ...), so that an entry of all matrices is contiguous."""
-    return np.moveaxis(matrices, (-2, -1), (0, 1)).copy()
+    return matrices.transpose(-2, -1, *range(matrices.ndim - 2)).copy()

@@ -80,12 +80,12 @@ def static_point(
     unit = np.eye(m)
     q, M = student.init_scale**2 * unit, np.zeros((m, sample.easy.shape[1]))
     h = student.init_scale * Z
-    P = (max(-lowest(student.curvature(y, h)), 0.0) / delta + 0.5) * 1.5 * unit
+    psi, D = student.force_and_curvature(y, h)
+    P = (max(-lowest(D), 0.0) / delta + 0.5) * 1.5 * unit
     change, steady = np.inf, 0
     for _ in range(max_iterations):
         centre = Z @ _root(q).T + sample.easy @ M.T
-        h, P = _proximal(student, y, h, centre, P, delta, max(1e-10, 1e-3 * change))
-        psi, D = student.force_and_curvature(y, h)
+        h, psi, D, P = _proximal(student, y, (h, psi, D), centre, P, delta, max(1e-10, 1e-3 * change))
         bulk = Bulk(D, weight, delta)
         Q, moments = np.linalg.inv(P), bulk.moments(P)
         P_new = ridge * unit + moments[0] if moments else -unit
@@ -191,19 +191,25 @@ def _root(q: np.ndarray) -> np.ndarray:
 
 
 def _proximal(
-    student: Student, y: np.ndarray, h: np.ndarray, centre: np.ndarray, P: np.ndarray, delta: float,
-    tolerance: float,
-) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
-    """Solve h + P⁻¹ψ(y, h)/δ = centre for each sample; P is raised where the map would fold."""
+    student: Student, y: np.ndarray, start: tuple[np.ndarray, np.ndarray, np.ndarray], centre: np.ndarray,
+    P: np.ndarray, delta: float, tolerance: float,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:  # fmt: skip
+    """Solve h + P⁻¹ψ(y, h)/δ = centre for each sample; return h, with its ψ and D as at the start, and P.
+
+    P is raised where the map would fold.
+    """
+    h, psi, D = start
     for _ in range(50):
-        psi, D = student.force_and_curvature(y, h)
-        floor = lowest(P + D / delta)
-        if floor <= 0:
-            P = P + (0.05 * np.trace(P) / len(P) - floor) * np.eye(len(P))
+        try:
+            K = inverse(P + D / delta)
+        except ValueError:  # not positive definite
+            P = P + (0.05 * np.trace(P) / len(P) - lowest(P + D / delta)) * np.eye(len(P))
+            K = inverse(P + D / delta)
         gap = (centre - h) @ P - psi / delta
-        step = (inverse(P + D / delta) @ gap[:, :, None])[:, :, 0]
+        step = (K @ gap[:, :, None])[:, :, 0]
         size = np.abs(step).max()
         h = h + step * min(1.0, 2.0 / max(size, 1e-300))
+        psi, D = student.force_and_curvature(y, h)
         if size < tolerance:
             break
-    return h, P
+    return h, psi, D, P
