@@ -53,8 +53,10 @@ explore: $(VENV)/.core
 # One thread of BLAS a worker; three workers on two cores, as some tests wait for processes that they killed. `make test-cpus` has two threads.
 # Bytecode is kept, whatever the environment says: tests start a hundred processes, which would all compile anew.
 ONE := OPENBLAS_NUM_THREADS=1 NUMBA_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE=
+# Freed memory stays with the process (glibc): handing arrays back and forth costs tests of large arrays half of their system time.
+HEAP := MALLOC_TRIM_THRESHOLD_=1000000000 MALLOC_MMAP_THRESHOLD_=33554432
 test: $(VENV)/.dev
-	$(ONE) $(BIN)/python -m pytest --numprocesses 3 --dist worksteal
+	$(ONE) $(HEAP) $(BIN)/python -m pytest --numprocesses 3 --dist worksteal
 
 test-cpus: $(VENV)/.dev
 	$(BIN)/python tests/processors.py $(CPUS)
