@@ -153,7 +153,7 @@ def main() -> int:
                 if asked.only not in name:
                     continue
                 computed[name] = json.loads(json.dumps(compute()))
-                if known is not None and not equal(known.get(name), computed[name], asked.tolerance):
+                if known and name in known and not equal(known[name], computed[name], asked.tolerance):
                     differ += 1
                     print(f"differs: {name}", flush=True)
     if known is None:

@@ -1,6 +1,7 @@
 """Small samples of the endurance campaigns, what they have found, and that they can fail."""
 
 import json
+import signal
 from dataclasses import dataclass
 from types import SimpleNamespace
 
@@ -110,7 +111,7 @@ def test_a_full_disk_or_a_kill_at_a_write_costs_nothing(kind):
 
 @pytest.mark.parametrize("kind", ["disk", "phases"])
 def test_what_changes_the_bits_is_found(kind, tmp_path, monkeypatch):
-    ended = SimpleNamespace(start=int, join=int, exitcode=0)
+    ended = SimpleNamespace(start=int, join=int, exitcode={"disk": 0, "phases": -signal.SIGKILL}[kind])
     monkeypatch.setattr(disasters, "_child", lambda *given: ended)
     monkeypatch.setattr(disasters, "_resumed", lambda path, study: "another fingerprint")
     monkeypatch.setattr(disasters, "_statements", lambda: 100)

@@ -216,7 +216,7 @@ PROMISES = {
     "studies": "a mangled study in TOML is read or refused",
     "bits": "a flipped bit in a store never gives another value",
     "kills": "a run that is killed resumes to the same bits",
-    "phases": "a run that is killed at any statement of its store, from opening to closing, does so too",
+    "phases": "a run that is killed at any statement to its store, or just after, does so too",
     "disk": "a run whose disk is full says so and resumes to the same bits",
     "drivers": "of drivers on one store one writes, and the bits are the same",
     "clocks": "a clock that jumps by days changes no bit",

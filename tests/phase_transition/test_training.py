@@ -1,5 +1,7 @@
 """Momentum, batches, schedules and trained second layers: theory against closed forms and real training."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
@@ -352,3 +354,21 @@ def test_forces_that_vanish_for_some_steps_do_not_break_those_that_follow(batch)
             assert 0 <= float(problem.predict(seed, draws=83).success) <= 1
         except ValueError as error:
             assert "step_size" in str(error)  # noqa: PT017 - either is an answer
+
+
+def test_alike_neurons_of_one_pass_share_all_their_noise():
+    """Two linear neurons with the same weight: the second's noise is the first's, up to rounding."""
+    pair = Student("linear", (-0.5, -0.5), 5.0, offset=-0.5)
+    path = dmft("z1**2", pair, 2.0, Training(0.5, batch=1.0, batches="one_pass"), 6, 64)
+    assert np.isfinite(path.norm).all()
+
+
+def test_an_activation_made_from_a_built_in_one_has_its_own_derivatives():
+    tanh = activation("tanh")
+    twice = replace(
+        tanh, name="twice", function=lambda z: 2 * np.tanh(z), first=lambda z: 2 * tanh.derivative(z),
+        second=lambda z: 2 * tanh.second_derivative(z),
+    )  # fmt: skip
+    y, h = np.array([1.0, -1.0]), np.array([[0.3], [-1.2]])
+    student = Student(twice, 1.0, 1.0)
+    np.testing.assert_allclose(student.force_and_curvature(y, h)[0], student.force(y, h), rtol=1e-4)

@@ -107,6 +107,26 @@ def test_one_large_trial_is_timed_if_the_study_is_much_longer(trials, slower, to
     assert done.count(20_000) == (told != 1)
 
 
+def test_a_large_trial_that_fails_is_told_and_one_beyond_the_memory_is_not_tried(monkeypatch):
+    done = []
+
+    def timed(task):
+        done.append(task.problem().samples)
+        record = replace(perform(replace(task, point={"samples": 10})), seconds=1e-3 * min(done[-1], 10_000))
+        return replace(record, layout=None, body=None, message="too large") if done[-1] > 1000 else record
+
+    monkeypatch.setattr("firstlight.study.dry_run.perform", timed)
+    arms = {"experiment": Arm("simulate")}
+    small, large, huge = (
+        Study("tiny/x", "x", Long, axes={"samples": sizes}, trials=10**5, arms=arms)
+        for sizes in ([10, 50], [15_000], [10**10])
+    )
+    assert dry_run(large, None, workers=0, probe=small).failure == "too large"
+    monkeypatch.setattr("firstlight.study.dry_run._LONGEST", 1e12)
+    assert not dry_run(huge, None, workers=0, probe=small).failure  # 80 TB
+    assert done.count(10**10) == 0
+
+
 def test_a_busy_moment_does_not_mislead(monkeypatch):
     """Trials that take 0.15 s whatever their size; the machine is busy in the first of the second size."""
     busy = []

@@ -98,7 +98,7 @@ def run(emit: Emit, name: str, values: dict[str, Any], path: str, confirmed: boo
         missing = study.records - held["stored"]
         if missing:
             expected = dry_run(study, store, 0)
-            if expected.seconds > MOST:
+            if expected.seconds > MOST and not expected.failure:
                 raise ValueError(f"{duration(expected.seconds)} is too long for a page; copy it as a command")
             if (expected.failure or expected.seconds > LONGEST) and not confirmed:
                 lasting = "an unknown time" if expected.failure else f"about {duration(expected.seconds)}"

@@ -1,4 +1,4 @@
-"""The dry run: how long a study will take and how much memory it needs, from a few small trials."""
+"""The dry run: how long a study will take and how much memory it needs, from a few trials, mostly small."""
 
 import json
 import math
@@ -22,7 +22,7 @@ from firstlight.study.trial import Task, first_trials, perform, tasks
 _SAMPLE = 2000
 _PROBE = 0.5  # seconds that the largest calibration trial may take
 _SPREAD = 6  # points that set the level of the model
-_LONGEST = 30.0  # seconds that one large trial may promise to take, if it is at most a 50th of the work
+_LONGEST = 20.0  # seconds that one large trial may promise to take, if it is at most a 50th of the work
 _OVERHEAD = 0.002  # seconds per record for sending, writing and counting
 MOST_RECORDS = 1_000_000
 _Place = tuple[str, tuple[Scalar, ...]]
@@ -43,7 +43,8 @@ class DryRun:
     note : str
         What the numbers rest on.
     failure : str, default ""
-        What trials raised if all that were tried of an arm failed: then time and memory are not known.
+        What trials raised if all that were tried of an arm failed, or a large one: then time and memory are
+        not known.
 
     Examples
     --------
@@ -112,7 +113,7 @@ def dry_run(
     >>> from firstlight.demo import STUDY
     >>> expected = dry_run(STUDY, workers=2)
     >>> expected.records, expected.missing, expected.note
-    (15, 15, 'calibrated by small trials')
+    (15, 15, 'calibrated by a few trials')
     """
     import psutil
 
@@ -143,7 +144,7 @@ def dry_run(
         seconds=max(busy, longest) + waiting,
         memory=processes * psutil.Process().memory_info().rss + used * max(need.peak for need in needs),
         disk=share * sum(need.disk for need in needs),
-        note="calibrated by small trials" if known else "no cost model: every point taken to cost the same",
+        note="calibrated by a few trials" if known else "no cost model: every point taken to cost the same",
         failure=next((need.failure for need in needs if need.failure), ""),
     )
 
@@ -250,15 +251,20 @@ def _calibrate(probes: list[tuple[float, float, Task]]) -> _Fit:
 
 def _bent(fit: _Fit, left: list[tuple[int, Cost, Task]]) -> _Fit:
     """Time one of the largest trials too, if it is far from those tried, and short beside the study."""
+    import psutil
+
     if fit.failure or not left:
         return fit
     work = sum(count * fit.seconds(load.flops) for count, load, _ in left)
     _, load, task = max(left, key=lambda item: item[1].flops)
-    promised = fit.seconds(load.flops)
-    if load.flops <= 4 * fit.tried or promised > min(work / 50, _LONGEST):
+    promised, large = fit.seconds(load.flops), psutil.virtual_memory().available / 2
+    far = load.flops > 4 * fit.tried and fit.memory * load.bytes < large
+    if not far or promised > min(work / 50, _LONGEST):
         return fit
     record = perform(replace(task, trial=1))
-    factor = max(record.seconds, 1e-9) / max(promised, 1e-9) if record.ok else 1.0
+    if not record.ok:
+        return replace(fit, failure=record.message or "")
+    factor = max(record.seconds, 1e-9) / max(promised, 1e-9)
     return replace(fit, bend=math.log(factor) / math.log(load.flops / fit.tried))
 
 

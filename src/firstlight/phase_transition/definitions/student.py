@@ -86,7 +86,7 @@ class Student(Shown):
 
     def _features(self, h: np.ndarray) -> Three:
         """σ(h), σ'(h) and σ''(h)."""
-        if self.sigma.together is not None:
+        if self.sigma.together is not None and is_built_in(self.sigma):
             return self.sigma.together(h)
         first, second = self._derivatives
         return self.sigma(h), first(h), second(h)

@@ -111,4 +111,4 @@ class HardOverlaps:
                 shared[known] = solve_triangular(block, row[:i][known], lower=True)
             shared *= min(1.0, ((1 - least) * row[i]) ** 0.5 / max(float(np.linalg.norm(shared)), 1e-300))
             self.root[i, :i] = shared
-            self.root[i, i] = (row[i] - shared @ shared) ** 0.5
+            self.root[i, i] = max(row[i] - shared @ shared, 0.0) ** 0.5  # 0 up to rounding if it shares all

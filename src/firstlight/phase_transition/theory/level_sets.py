@@ -6,6 +6,8 @@ slice are exact, so a sum of squares of conditional means errs only by their var
 """
 
 from collections.abc import Callable
+from itertools import groupby
+from operator import itemgetter
 from typing import NamedTuple
 
 import numpy as np
@@ -20,6 +22,7 @@ _SECTIONS = 12  # by 16: narrow a grid step of 1e-3 to rounding
 _REFINEMENTS = 3  # each divides the steps beside turning points by 16
 _JUMPS = 4  # rounds of looking for jumps: so many, and more, may share a grid step
 _SECANTS = 10  # towards each inverse
+_TOGETHER = 8192  # inverses that are looked for in the same calls
 _ENDS = 64  # of stretches: with more of them none is singled out
 _STRETCHES = 512  # within four standard deviations: more are better sampled
 _TINY = 1e-11  # the mass of stretches that are not inverted
@@ -258,16 +261,19 @@ def _slice(
         else:
             inner, outer = np.searchsorted(edges, np.sort(y[[a, b]]))
             stretches.append((sign, slice(inner, outer), slice(a, b + 1), edges[inner : outer + 1]))
-    cuts = _inverses(function, [(y[on][::sign], z[on][::sign], labels) for sign, _, on, labels in stretches])
-    for (sign, within, _, _), cut in zip(stretches, cuts, strict=True):
-        totals[:, within] += sign * np.array(_moments(cut[:-1], cut[1:]))
+    ends = np.cumsum([labels.size for *_, labels in stretches]) // _TOGETHER
+    for _, group in groupby(zip(ends.tolist(), stretches, strict=True), key=itemgetter(0)):
+        some = [stretch for _, stretch in group]
+        cuts = _inverses(function, [(y[on][::sign], z[on][::sign], labels) for sign, _, on, labels in some])
+        for (sign, within, _, _), cut in zip(some, cuts, strict=True):
+            totals[:, within] += sign * np.array(_moments(cut[:-1], cut[1:]))
     return 0.5 * (edges[1:] + edges[:-1]), edges[:-1], edges[1:], *totals
 
 
 def _inverses(function: Function, stretches: list[tuple[np.ndarray, ...]]) -> list[np.ndarray]:
     """Return where φ takes the labels on each stretch: growing values y, the knots z, labels; ends beyond.
 
-    Thin slices of many stretches need more than linear interpolation: secants, which keep their brackets. All
+    Thin slices of many stretches need more than linear interpolation: secants, which keep their brackets. The
     stretches share the calls of φ.
     """
     cuts, brackets = [], [np.zeros((5, 0))]
