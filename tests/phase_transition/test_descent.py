@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from firstlight import MultiIndex, activation
-from firstlight.measure.hessian import EigenPairs, extreme_eigenpairs, hessian_operator
+from firstlight.measure.hessian import EigenPairs, HessianOperator, extreme_eigenpairs, hessian_operator
 from firstlight.phase_transition.definitions import Student, Training
 from firstlight.phase_transition.experiment.descent import as_network, descend, hessian_of, orthogonal_start
 
@@ -51,6 +51,10 @@ def test_eigenpairs_against_a_dense_solver():
     np.testing.assert_allclose(extreme_eigenpairs(H, 3, 2, "right").values, exact[-2:], rtol=1e-6)
     single = hessian_operator(drawn.X.astype(np.float32), drawn.y, W, student.a, student.sigma)
     np.testing.assert_allclose(extreme_eigenpairs(single, 3, 3).values, exact[:3], rtol=1e-5)
+    large = HessianOperator(H.X, H.bow, 1e20 * H.slope, 1e40 * H.bend, 0.0)  # beyond single precision
+    same = HessianOperator(H.X, H.bow, H.slope, H.bend, 0.0)
+    expected = 1e40 * extreme_eigenpairs(same, 3, 3).values
+    np.testing.assert_allclose(extreme_eigenpairs(large, 3, 3).values, expected, rtol=1e-6)
     assert (low.residuals < 1e-3 * np.abs(low.values)).all()
     expected = (vectors[:, 0].reshape(3, 12) @ drawn.directions[:, 0]) ** 2
     np.testing.assert_allclose(low.overlap(drawn.directions)[0], expected, atol=1e-6)

@@ -363,6 +363,15 @@ def test_alike_neurons_of_one_pass_share_all_their_noise():
     assert np.isfinite(path.norm).all()
 
 
+def test_forces_that_share_nothing_with_the_past_divide_by_nothing():
+    far = LearningProblem(
+        noise=0.1, activation="quadratic", init_scale=100.0, ridge=100.0, offset=-0.5, step_size=5e-5,
+        momentum=0.95, batches="one_pass", offset_step=0.1, samples_per_dimension=2.0, dimension=5, steps=6,
+        theory_steps=2,
+    )  # fmt: skip
+    assert "converged" in far.predict(320796, draws=75)
+
+
 def test_an_activation_made_from_a_built_in_one_has_its_own_derivatives():
     tanh = activation("tanh")
     twice = replace(

@@ -66,6 +66,13 @@ class HessianOperator(LinearOperator):
             return self
         return HessianOperator(self.X.astype(np.float32), self.bow, self.slope, self.bend, self.ridge)
 
+    @property
+    def small(self) -> bool:
+        """Whether products stay far within the range of single precision."""
+        with np.errstate(over="ignore"):
+            curvature = np.abs(self.bow).max() * np.abs(self.slope).max() ** 2 + np.abs(self.bend).max()
+            return bool(curvature * self.X.shape[1] * max(self.X.max(), -self.X.min()) ** 2 < 1e30)
+
 
 @dataclass(frozen=True)
 class EigenPairs:
@@ -222,7 +229,7 @@ def extreme_eigenpairs(
         vectors = extreme_eigh(inner, count, which, start, ncv=basis, tol=tolerance)[1]
         return _refined(operator, vectors, neurons)
 
-    quick = isinstance(operator, HessianOperator) and tolerance >= _SINGLE
+    quick = isinstance(operator, HessianOperator) and tolerance >= _SINGLE and operator.small
     pairs = lanczos(operator.single if quick else operator)
     scale = np.maximum(np.abs(pairs.values), 1e-2 * np.abs(pairs.values).max())
     if quick and (pairs.residuals > 3 * tolerance * scale).any():

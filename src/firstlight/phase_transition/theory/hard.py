@@ -109,6 +109,8 @@ class HardOverlaps:
             if known.any():
                 block = self.root[:i, :i] if known.all() else self.root[:i, :i][np.ix_(known, known)]
                 shared[known] = solve_triangular(block, row[:i][known], lower=True)
-            shared *= min(1.0, ((1 - least) * row[i]) ** 0.5 / max(float(np.linalg.norm(shared)), 1e-300))
+            most, size = ((1 - least) * row[i]) ** 0.5, np.linalg.norm(shared)
+            if size > most:
+                shared *= most / size
             self.root[i, :i] = shared
             self.root[i, i] = max(row[i] - shared @ shared, 0.0) ** 0.5  # 0 up to rounding if it shares all
