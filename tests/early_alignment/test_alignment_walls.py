@@ -224,3 +224,66 @@ def test_a_neuron_that_turns_straight_back_vanishes():
     assert path.log_growth(1.0)[0] == -np.inf
     assert np.isfinite(path.direction(1.0)).all()
     assert "shrink to nothing" in path.notes[0]
+
+
+def line_problem(seed):
+    """Data, a start and a second layer on one line, where a neuron can only go straight through 0."""
+    rng = np.random.default_rng(seed)
+    n, h = rng.integers(1, 8), 6
+    x = rng.normal(size=n) * rng.choice([0.1, 1, 3], n)
+    return x[:, None], rng.choice([-1, 1], n), rng.normal(size=(h, 1)), 3 * rng.normal(size=h)
+
+
+@pytest.mark.parametrize("seed", range(25))
+def test_on_a_line_neurons_go_through_zero(seed):
+    """Euler's error falls with its step; a neuron that both sides drive to 0 stays there."""
+    X, y, W, v = line_problem(seed)
+    path = align(X, y, W, second_layer=v)
+    t = 0.5 / np.abs(X).sum() * (1 + seed % 3)
+    gaps = []
+    for step in (t / 500, t / 4000):
+        w, _, _ = euler(X, y, W, v, t, step)
+        moved = path.direction(t)[:, 0] * np.exp(path.log_growth(t)) * np.abs(W[:, 0])
+        gaps.append(np.abs(moved - w[:, 0]) / (np.abs(W[:, 0]) + np.abs(v)))
+    # Of first order; about 0 it goes to and fro by a step of v c.
+    assert gaps[0].max() < 6e-3 and gaps[1].max() < 6e-3 / 8
+
+
+def test_some_neurons_on_lines_cross_and_some_stay():
+    """Or the test above says nothing."""
+    crossed = stayed = 0
+    for seed in range(25):
+        X, y, W, v = line_problem(seed)
+        path = align(X, y, W, second_layer=v)
+        late = path.direction(100.0)[:, 0] * np.sign(W[:, 0]) < 0
+        crossed, stayed = crossed + late.sum(), stayed + (path.log_growth(100.0) == -np.inf).sum()
+    assert crossed >= 9 and stayed > 10
+
+
+@pytest.mark.parametrize("seed", range(25))
+def test_a_line_in_space_is_a_line(seed):
+    """In 3 dimensions, along a random direction; and passing 0 at a distance of 1e-9 comes to the same."""
+    X, y, W, v = line_problem(seed)
+    rng = np.random.default_rng(seed)
+    e = np.array([[2.0, -1.0, 2.0]]) / 3
+    aside = np.cross(e[0], rng.normal(size=3)) * 1e-9
+    plain, space, near = (
+        align(points, y, rows, second_layer=v) for points, rows in ((X, W), (X @ e, W @ e), (X @ e, W @ e + aside))
+    )
+    assert space.fate.tolist() == plain.fate.tolist()
+    moved = np.exp(plain.log_growth(0.7))[:, None] * plain.direction(0.7) * e * np.abs(W)
+    for path, lengths in ((space, np.abs(W)), (near, np.linalg.norm(W @ e + aside, axis=1, keepdims=True))):
+        other = np.exp(path.log_growth(0.7))[:, None] * path.direction(0.7) * lengths
+        assert np.abs(other - moved).max() <= 1e-7 * max(1, np.abs(moved).max())
+
+
+def test_a_neuron_through_zero_by_hand():
+    """One datum on each side: w = 1 - v₀ sinh t, up to tanh t = 1/v₀; from there √(v₀² - 1) sinh 2(t - t₀)."""
+    path = align([[1.0], [-2.0]], [-1, 1], [[1.0]], second_layer=[1.25])
+    t0 = np.arctanh(1 / 1.25)
+    assert path.fate.tolist() == [1]
+    assert path.entry_time[0] == pytest.approx(t0, rel=1e-12)
+    assert path.direction([t0 - 1e-6, t0 + 1e-6])[:, 0, 0] == pytest.approx([1.0, -1.0], abs=1e-9)
+    assert np.exp(path.log_growth(t0 + 0.3)[0]) == pytest.approx(0.75 * np.sinh(0.6), rel=1e-12)
+    assert np.isfinite(path.direction(t0)).all()
+    assert path.time_to_cosine(0.1)[0] == pytest.approx(t0, rel=1e-12)

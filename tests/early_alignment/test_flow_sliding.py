@@ -8,6 +8,7 @@ from firstlight.early_alignment.experiment.equations import Equations
 from firstlight.early_alignment.experiment.flow import integrate
 from firstlight.early_alignment.experiment.log_time import Clock
 from firstlight.early_alignment.experiment.pieces import Piece
+from firstlight.early_alignment.theory.align import align
 from firstlight.maths.losses import margin_loss
 
 
@@ -96,3 +97,19 @@ def test_a_sliding_neuron_stays_on_its_walls_by_the_shares_that_are_told():
     shares = np.linalg.lstsq(pulls[:2].T, motion - piece.on[0] @ pulls, rcond=None)[0]
     np.testing.assert_allclose((piece.on[0] @ pulls) + shares @ pulls[:2], motion, atol=1e-13)
     np.testing.assert_allclose(piece.look(state)[0][0, :2], np.maximum(-shares, shares - 1), rtol=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(40, 80))
+def test_neurons_that_shrink_on_their_walls_stay_there(seed):
+    """While outputs are nothing the flow is the exact path, also where ‖w‖ falls by e⁶⁰ and drift would grow."""
+    rng = np.random.default_rng(seed)
+    D, n, h = rng.integers(2, 5), rng.integers(3, 7), 4
+    X, y = rng.normal(size=(n, D)), rng.choice([-1.0, 1.0], n)
+    W, signs = rng.normal(size=(h, D)), rng.choice([-1.0, 1.0], h)
+    W /= np.linalg.norm(W, axis=1, keepdims=True)
+    times = np.array([0.0, 7.5, 15.0, 30.0])
+    path, run = align(X, y, W, signs), integrate(X, y, W, np.full(h, -1000.0), signs, times)
+    assert run.converged
+    # The implicit method's 1e-8 a step, over up to 10⁴ steps.
+    assert np.abs(run.directions - path.direction(times)).max() < 1e-4
+    assert np.abs(run.log_norms + 1000 - path.log_growth(times)).max() < 1e-3

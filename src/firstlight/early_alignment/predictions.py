@@ -37,10 +37,10 @@ def exact(
     for name, fate in (("plus", 1), ("minus", -1), ("dead", 0)):
         results[f"fate_{name}"] = float((path.fate == fate).mean())
     results["converged"] = bool(path.complete.all())
-    note = (
-        "" if np.isfinite(settled) else "no alignment time: not every neuron settles on the class of its sign"
-    )
-    return results.assign_attrs(note=note)
+    notes = list(path.notes)
+    if not np.isfinite(settled):
+        notes.insert(0, "no alignment time: not every neuron settles on the class of its sign")
+    return results.assign_attrs(note="; ".join(notes))
 
 
 def limit(setting: Setting, X: np.ndarray, y: np.ndarray) -> xr.Dataset:

@@ -61,12 +61,13 @@ class Observer:
         weights = self.y * np.exp(self.log_slope(z)) * share
         pull = ((q > 0) * weights) @ self.X * ratios[:, None]
         along = np.einsum("jd,jd->j", directions, pull)
-        top = log_norms.max()
+        alive = log_norms > -np.inf
+        top = log_norms.max(where=alive, initial=-1e300)
         rows = directions * np.exp(log_norms - top)[:, None]
-        where = regions(directions, self.X, self.y)
+        where = np.where(alive, regions(directions, self.X, self.y), 0)  # what came to nothing is dead
         numbers = {
             **self._loss(z),
-            "log_norm": float(2 * top + np.log((rows**2).sum())),
+            "log_norm": float(2 * top + np.log((rows**2).sum())) if alive.any() else -np.inf,
             "stable_rank": stable_rank(rows),
             "direction_change": float(self._turning(directions, raw, weights, ratios).sum()),
             "norm_change": float(2 * squares @ along),

@@ -102,7 +102,10 @@ class Piece(System):
             who, _, basis, _ = self._sliding
             G[who] = _without(basis, G[who, :, None])[:, :, 0]
         along, change = np.vecdot(u, G), np.empty_like(state)
-        change[: u.size] = (G - along[:, None] * u).ravel()
+        turn = G - along[:, None] * u
+        if self.walls:
+            turn[who] += _drawn_back(basis, u[who], along[who])
+        change[: u.size] = turn.ravel()
         change[u.size :] = along
         return change
 
@@ -125,7 +128,10 @@ class Piece(System):
         dalong[j[:, None], own] += G
         du = dG - u[:, :, None] * dalong[:, None, :]
         # Advanced indices that are apart come first: these are blocks (neuron, coordinate of u, of G).
-        du[j[:, None], :, own] -= (u * G).sum(axis=1)[:, None, None] * np.eye(D)
+        along = (u * G).sum(axis=1)
+        du[j[:, None], :, own] -= along[:, None, None] * np.eye(D)
+        away = basis.swapaxes(1, 2) @ basis + 2 * u[who, :, None] * u[who, None, :]
+        du[who[:, None], :, own[who]] -= 2 * np.maximum(-along[who], 0)[:, None, None] * away
         return np.vstack([du.reshape(h * D, -1), dalong])
 
     def look(self, state: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -193,6 +199,15 @@ def _orthonormal(rows: np.ndarray) -> np.ndarray:
     """Return an orthonormal basis of what the rows span."""
     _, sizes, basis = np.linalg.svd(rows / np.linalg.norm(rows, axis=1, keepdims=True), full_matrices=False)
     return np.asarray(basis[sizes > 1e-10])
+
+
+def _drawn_back(basis: np.ndarray, u: np.ndarray, along: np.ndarray) -> np.ndarray:
+    """Return what makes errors of sliding neurons fade that would grow where they shrink: nothing on a wall.
+
+    Off the wall by e and in length by d, u' = G - ⟨u, G⟩ u has e' = -⟨u, G⟩ e and d' = -2 ⟨u, G⟩ d.
+    """
+    off = np.vecdot(np.vecdot(basis, u[:, None])[:, :, None], basis, axis=1)
+    return np.asarray(2 * np.maximum(-along, 0)[:, None] * ((1 - np.vecdot(u, u))[:, None] * u - off))
 
 
 def _without(basis: np.ndarray, columns: np.ndarray) -> np.ndarray:

@@ -134,7 +134,7 @@ def solve(
         return DOP853(slope, tau, state, taus[-1], rtol=1e-12, atol=tolerance, **setting)
 
     def implicit(tau: float, state: np.ndarray, slope: Slope, **setting: float) -> OdeSolver:
-        setting |= {"rtol": 1e-8, "atol": max(tolerance, 1e-8), "max_step": _LONGEST}
+        setting |= {"rtol": 1e-12, "atol": max(tolerance, 1e-8), "max_step": _LONGEST}
         return BDF(slope, tau, state, taus[-1], jac=getattr(watch.system, "jacobian", None), **setting)
 
     # A trial step that overflows is rejected. The error is held absolutely: directions are of order one, and

@@ -145,6 +145,15 @@ def _walk(data, neuron, near, v, gain, until, numbers, which, all_ways):  # type
             return count, TRUNCATED if time < np.inf else SETTLED
         length, step = np.sqrt(a_end * a_end + across), way / C
         vanished = length <= ROUNDING  # v works against w along its own line, until nothing of it is left
+        pull = _pull_beyond(data, neuron, move) if vanished else 0.0
+        if pull > 0:
+            if count + len(neuron.q) + 1 > len(which):
+                return count, FULL
+            unit, v = log_norm + np.log(abs(v_end)), move * np.sqrt(1 + ROUNDING**2)
+            time, step = time + ROUNDING / (gain * pull), step / abs(v_end) + move * ROUNDING / C
+            count = record(neuron, _turn_over(data, neuron), time, unit, step, v, numbers, which, count)
+            neuron.changed[0] = -1
+            return record(neuron, 1, time, unit, 0.0, v, numbers, which, count), SETTLED
         if vanished:
             changes, step = _vanish(neuron), 0.0
         else:
@@ -277,6 +286,37 @@ def _arrive(data, neuron, move, walls):  # type: ignore[no-untyped-def]
         for k in range(joined):
             neuron.b[met[k]] = 0.0
         neuron.changed[0], changes = -1, 1
+    return changes
+
+
+@part
+def _pull_beyond(data, neuron, move):  # type: ignore[no-untyped-def]
+    """Return ‖c‖ on the other side of 0 where all data lie on the neuron's line and pull it on, or else 0.
+
+    A neuron that passes 0 at any distance comes out there. What is on no such line may have many ways out.
+    """
+    w, q = neuron.w, neuron.q
+    pull, most = 0.0, 0.0
+    for i in range(len(q)):
+        aside = 0.0
+        for d in range(len(w)):
+            aside += (data.X[i, d] - q[i] * w[d]) ** 2
+        if aside > ALONG * data.norms[i] ** 2:
+            return 0.0
+        pull -= move * data.y[i] * min(q[i], 0.0)
+        most += abs(q[i])
+    return pull if pull > ROUNDING * most else 0.0
+
+
+@part
+def _turn_over(data, neuron):  # type: ignore[no-untyped-def]
+    """Switch every datum of the neuron's line; return how many."""
+    changes = 0
+    for i in range(len(neuron.q)):
+        if neuron.q[i] != 0:
+            neuron.changed[changes] = i
+            changes += 1
+            set_level(data, neuron, i, 1.0 if neuron.q[i] < 0 else 0.0)
     return changes
 
 
