@@ -175,8 +175,18 @@ def test_mean_features_average_to_the_class_means():
     laws = [Spiked([5.0], np.eye(40)[:, :1]), Spiked([], np.empty((40, 0)), 0.6)]
     mixture = GaussianMixture([0.5, 0.5], 0.2 * rng.normal(size=(2, 40)), laws)
     first_layer = rng.normal(size=(10, 40)) / np.sqrt(40)
-    nodes = mean_features(first_layer, rng.normal(size=40), RELU, mixture, 4096, rng)
+    nodes, resolved = mean_features(first_layer, rng.normal(size=40), RELU, mixture, 4096, rng)
+    assert resolved
     exact = feature_moments(first_layer, RELU, mixture, Classification())
     for c in range(2):
         mean = exact.cross[c] / Classification().values[c]
         np.testing.assert_allclose(nodes[c].mean(axis=0), mean, rtol=3e-3)  # 4096 quasi-random nodes
+
+
+def test_mean_features_say_that_a_wave_is_not_resolved():
+    """Over pre-activations of ± 170 a table of cos(x), at ten nodes per e-fold, is noise."""
+    rng = np.random.default_rng(1)
+    mixture = GaussianMixture([1.0], None, [Spiked([900.0], np.eye(40)[:, :1])])
+    first_layer = rng.normal(size=(10, 40)) * np.geomspace(0.1, 5, 10)[:, None] / np.sqrt(40)
+    assert not mean_features(first_layer, np.zeros(40), activation(np.cos), mixture, 64, rng)[1]
+    assert mean_features(first_layer, np.zeros(40), RELU, mixture, 64, rng)[1]

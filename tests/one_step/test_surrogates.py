@@ -106,3 +106,9 @@ def test_the_third_degree_stands_out_more_in_its_hermite_model_than_in_the_netwo
     assert cut[1] / found[1] > 1 + 10 * square * (1 - 5 * square)  # to first order 1 + 10 a²
     if square < 0.01:
         assert cut[1] / found[1] == pytest.approx(1 + 10 * square, abs=100 * square**2)
+
+
+def test_conditional_gaussian_refuses_what_it_cannot_tabulate():
+    first_layer = np.random.default_rng(3).normal(size=(8, 30)) * np.geomspace(0.1, 5, 8)[:, None]
+    with pytest.raises(ValueError, match="activation: its moments are not resolved"):
+        ConditionalGaussianFeatures(first_layer, activation(np.cos), np.eye(30)[:, :1], np.ones(1), 200.0)

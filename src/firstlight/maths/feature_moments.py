@@ -28,7 +28,8 @@ _BLUR = (-7.0, -4.0, -2.0, 0.0, 2.0, 4.0, 7.0)  # pieces around a kink that an i
 _ORDER = 10  # nodes of each piece
 _TINY = 1e-150  # stands for a spread of zero where one divides by it
 _TABLE = 1e-5  # error of a table, relative to the largest root mean square at this spread
-_ENTRIES = 40_000  # of a table at most, unless its coarsest steps need more
+_ENTRIES = 40_000  # of a table at most; over a range that needs more, its steps are wider
+_USABLE = 1e-3  # error of a table, beyond which numbers made from it say so
 _CHUNK = 1 << 20  # nodes held at once by a thread
 
 
@@ -296,12 +297,13 @@ class Tabulated:
         between[:256, 0] = np.clip(near, *ends[0])
         exact = self._exact(activation, *between.T)
         # σ blurred by s bends over a length of order s, and far out over one of order M or s
-        for step in 0.1, 0.05, 0.025:
+        coarse = max(0.1, float(np.sqrt(np.ptp(ends, axis=1).prod() / _ENTRIES)))
+        for step in coarse, coarse / 2, coarse / 4:
             means, stds = (
                 np.linspace(end[0], end[1], max(least, int(np.ceil(np.ptp(end) / step))))
                 for end, least in zip(ends, (16, 6), strict=True)
             )
-            if means.size * stds.size > _ENTRIES and step < 0.1:
+            if means.size * stds.size > _ENTRIES and step < coarse:
                 break
             table = self._exact(activation, *np.meshgrid(means, stds, indexing="ij"))
             along = make_interp_spline(means, table)
@@ -312,6 +314,11 @@ class Tabulated:
             self.error = float(gap.max())
             if self.error < _TABLE:
                 break
+
+    @property
+    def usable(self) -> bool:
+        """Whether its error is small enough for numbers that need no word about it."""
+        return self.error < _USABLE
 
     def _coordinates(self, mean: np.ndarray, std: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return where M and s stand in the table."""

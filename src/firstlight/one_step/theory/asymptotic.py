@@ -26,7 +26,6 @@ from firstlight.one_step.theory.scores import wrong_side
 
 _FLOOR = 1e-9  # smallest ridge that is solved for; it stands for smaller ones
 _LIMIT = 1e-2  # largest change of an error between ridges of 1e-8 and 1e-9 that stand for smaller ones
-_TABLE = 1e-3  # largest error of the activation's tabulated moments; errors of networks move by as much
 
 
 def common_table(law: ReducedLaw, sigma: Activation, nodes: list[tuple[Neurons, Inputs]]) -> Tabulated:
@@ -84,7 +83,7 @@ def without_a_network(
 
         errors = workers.map(of_one_draw, placed)
     for one in errors:
-        one["converged"] &= table.error < _TABLE
+        one["converged"] &= table.usable  # errors of networks move by as much
     return errors
 
 

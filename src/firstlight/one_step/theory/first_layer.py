@@ -104,8 +104,8 @@ def mean_features(
     mixture: GaussianMixture,
     count: int,
     rng: np.random.Generator,
-) -> list[np.ndarray]:
-    """Return E[φ | κ] at nodes κ of each class: C arrays of shape (nodes, k).
+) -> tuple[list[np.ndarray], bool]:
+    """Return E[φ | κ] at nodes κ of each class, C arrays of shape (nodes, k), and whether they are resolved.
 
     κ holds the coordinates along spikes, means and the step's leading direction. Dense covariances have no
     such few directions: there each class is one node.
@@ -133,13 +133,13 @@ def mean_features(
         return [
             sigma.moments(mean, np.sqrt(s), 0)[None, :, 0] / root
             for mean, s in zip(means, squares, strict=True)
-        ]
+        ], True
     columns = [law.directions for law in laws] + ([] if mixture.means is None else [mixture.means.T])
     left, size, _ = np.linalg.svd(np.column_stack([*columns, update]), full_matrices=False)
     basis = left[:, size > 1e-10 * size.max()]
     inside = first_layer @ basis
     outside = np.sqrt(np.maximum((first_layer**2).sum(axis=1) - (inside**2).sum(axis=1), 1e-12))
-    result = []
+    result, resolved = [], True
     for law, centre in zip(laws, mixture.project(basis.T), strict=True):
         values, vectors = np.linalg.eigh(law.quadratic(basis.T))
         normals = balanced_normal(basis.shape[1], count, rng)
@@ -148,4 +148,5 @@ def mean_features(
         reach = float(np.abs(field).max()) + 1e-9
         table = Tabulated(sigma, (-reach, reach), (float(std.min()), float(std.max())))
         result.append(table(field, std)[0] / root)
-    return result
+        resolved &= table.usable
+    return result, resolved

@@ -135,7 +135,7 @@ def deterministic(
         "converged": gather("converged"),
     }
     if isinstance(labels, Classification):
-        features = mean_features(first_layer, update, sigma, mixture, _NODES, rng)
+        features, resolved = mean_features(first_layer, update, sigma, mixture, _NODES, rng)
         values = np.array(labels.values)
 
         def wrong(cell: Equivalent) -> float:
@@ -143,4 +143,5 @@ def deterministic(
             return misclassification(mixture.weights, values, cell.by_class, centres)
 
         result["misclassification"] = np.array([[wrong(cell) for cell in row] for row in table])
+        result["converged"] &= resolved
     return result
