@@ -231,8 +231,7 @@ def campaigns(result: dict[str, Any]) -> str:
     about = (
         "# Campaigns\n\nLong runs that look for faults; `make campaign` goes on with them. The table counts "
         "tries and failures as they were logged; what they found was mended afterwards, but for two descents "
-        "of millions of steps, which are not drawn any more, and for the last three, two of early_alignment "
-        "and one of one_step, which are open. What a seed stands for has changed with what "
+        "of millions of steps, which are not drawn any more. What a seed stands for has changed with what "
         "is drawn.\n\n"
     )
     rows = [

@@ -246,7 +246,8 @@ def test_on_a_line_neurons_go_through_zero(seed):
         moved = path.direction(t)[:, 0] * np.exp(path.log_growth(t)) * np.abs(W[:, 0])
         gaps.append(np.abs(moved - w[:, 0]) / (np.abs(W[:, 0]) + np.abs(v)))
     # Of first order; about 0 it goes to and fro by a step of v c.
-    assert gaps[0].max() < 6e-3 and gaps[1].max() < 6e-3 / 8
+    assert gaps[0].max() < 6e-3
+    assert gaps[1].max() < 6e-3 / 8
 
 
 def test_some_neurons_on_lines_cross_and_some_stay():
@@ -257,7 +258,8 @@ def test_some_neurons_on_lines_cross_and_some_stay():
         path = align(X, y, W, second_layer=v)
         late = path.direction(100.0)[:, 0] * np.sign(W[:, 0]) < 0
         crossed, stayed = crossed + late.sum(), stayed + (path.log_growth(100.0) == -np.inf).sum()
-    assert crossed >= 9 and stayed > 10
+    assert crossed >= 9
+    assert stayed > 10
 
 
 @pytest.mark.parametrize("seed", range(25))
@@ -268,7 +270,8 @@ def test_a_line_in_space_is_a_line(seed):
     e = np.array([[2.0, -1.0, 2.0]]) / 3
     aside = np.cross(e[0], rng.normal(size=3)) * 1e-9
     plain, space, near = (
-        align(points, y, rows, second_layer=v) for points, rows in ((X, W), (X @ e, W @ e), (X @ e, W @ e + aside))
+        align(points, y, rows, second_layer=v)
+        for points, rows in ((X, W), (X @ e, W @ e), (X @ e, W @ e + aside))
     )
     assert space.fate.tolist() == plain.fate.tolist()
     moved = np.exp(plain.log_growth(0.7))[:, None] * plain.direction(0.7) * e * np.abs(W)
@@ -278,7 +281,7 @@ def test_a_line_in_space_is_a_line(seed):
 
 
 def test_a_neuron_through_zero_by_hand():
-    """One datum on each side: w = 1 - v₀ sinh t, up to tanh t = 1/v₀; from there √(v₀² - 1) sinh 2(t - t₀)."""
+    """One datum on each side: w is 0 where tanh t = 1/v₀, and from there √(v₀² - 1) sinh 2(t - t₀)."""
     path = align([[1.0], [-2.0]], [-1, 1], [[1.0]], second_layer=[1.25])
     t0 = np.arctanh(1 / 1.25)
     assert path.fate.tolist() == [1]

@@ -101,7 +101,7 @@ def test_a_sliding_neuron_stays_on_its_walls_by_the_shares_that_are_told():
 
 @pytest.mark.parametrize("seed", range(40, 80))
 def test_neurons_that_shrink_on_their_walls_stay_there(seed):
-    """While outputs are nothing the flow is the exact path, also where ‖w‖ falls by e⁶⁰ and drift would grow."""
+    """While outputs are 0 the flow is the exact path, also where ‖w‖ falls by e⁶⁰ and drift grows."""
     rng = np.random.default_rng(seed)
     D, n, h = rng.integers(2, 5), rng.integers(3, 7), 4
     X, y = rng.normal(size=(n, D)), rng.choice([-1.0, 1.0], n)

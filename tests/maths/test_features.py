@@ -107,7 +107,7 @@ def test_table_says_that_it_cannot_resolve_a_wave():
 
 @pytest.mark.parametrize("decades", [1, 5, 20, 60])
 def test_tables_stay_small_over_any_range(decades):
-    """Sixty decades, of networks that have diverged, took 1.4 million entries; the error tells what is lost."""
+    """Sixty decades (of networks that diverged) took 1.4 million entries; the error tells what is lost."""
     entries = []
 
     def seen(x):

@@ -206,7 +206,7 @@ def _drawn_back(basis: np.ndarray, u: np.ndarray, along: np.ndarray) -> np.ndarr
 
     Off the wall by e and in length by d, u' = G - ⟨u, G⟩ u has e' = -⟨u, G⟩ e and d' = -2 ⟨u, G⟩ d.
     """
-    off = np.vecdot(np.vecdot(basis, u[:, None])[:, :, None], basis, axis=1)
+    off = u - _without(basis, u[:, :, None])[:, :, 0]
     return np.asarray(2 * np.maximum(-along, 0)[:, None] * ((1 - np.vecdot(u, u))[:, None] * u - off))
 
 
