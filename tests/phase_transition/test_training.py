@@ -12,6 +12,7 @@ from firstlight.phase_transition import Problem, Student, Training, dmft, gradie
 from firstlight.phase_transition.experiment.descent import descend, orthogonal_start
 from firstlight.phase_transition.learning import LearningProblem
 from firstlight.phase_transition.theory.delta_nn import NetworkThreshold
+from firstlight.phase_transition.theory.hard import HardOverlaps
 
 STEP = "sign(abs(z1) - 1.4820733)"
 BASE = Student("tanh_squared", 1.0, 0.8)
@@ -361,6 +362,25 @@ def test_alike_neurons_of_one_pass_share_all_their_noise():
     pair = Student("linear", (-0.5, -0.5), 5.0, offset=-0.5)
     path = dmft("z1**2", pair, 2.0, Training(0.5, batch=1.0, batches="one_pass"), 6, 64)
     assert np.isfinite(path.norm).all()
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_the_noise_of_any_forces_has_their_covariance(seed):
+    """Forces that depend on each other, are the same, nothing, or of any size, and one or two directions."""
+    rng = np.random.default_rng(seed)
+    count, h, draws = rng.integers(2, 9), rng.integers(1, 3), 40
+    mixed = rng.normal(size=(count, rng.integers(1, count + 1))) * 10.0 ** rng.integers(-80, 80, (count, 1))
+    mixed[-1] = mixed[0]
+    mixed[rng.integers(count)] *= rng.integers(2)
+    forces, half = mixed @ rng.normal(size=(mixed.shape[1], draws)), rng.normal(size=(draws, h, h))
+    products = np.einsum("in,jn,nab,ncb->iajc", forces, forces, half, half)
+    noise = object.__new__(HardOverlaps)
+    noise.h, noise.root = h, np.zeros((count * h, count * h))
+    for new in range(count):
+        noise._grow(new, products[new, :, : new + 1].transpose(0, 2, 1), 1e-12)
+    exact = products.reshape(count * h, -1)
+    size = np.sqrt(np.diag(exact))[:, None]
+    assert (np.abs(noise.root @ noise.root.T - exact) <= 1e-11 * size * size.T).all()  # ten times its share
 
 
 def test_forces_that_share_nothing_with_the_past_divide_by_nothing():
