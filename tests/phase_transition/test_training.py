@@ -392,12 +392,22 @@ def test_forces_that_share_nothing_with_the_past_divide_by_nothing():
     assert "converged" in far.predict(320796, draws=75)
 
 
-def test_an_activation_made_from_a_built_in_one_has_its_own_derivatives():
-    tanh = activation("tanh")
-    twice = replace(
-        tanh, name="twice", function=lambda z: 2 * np.tanh(z), first=lambda z: 2 * tanh.derivative(z),
-        second=lambda z: 2 * tanh.second_derivative(z),
+@pytest.mark.parametrize("name", ["tanh", "tanh_squared", "erf", "quadratic"])
+@pytest.mark.parametrize("seed", range(3))
+def test_an_activation_made_from_a_built_in_one_has_its_own_derivatives(name, seed):
+    rng = np.random.default_rng(seed)
+    (size, rate), given = rng.uniform(0.5, 3, 2), activation(name)
+    other = replace(
+        given, name="other", function=lambda z: size * given(rate * z),
+        first=lambda z: size * rate * given.derivative(rate * z),
+        second=lambda z: size * rate**2 * given.second_derivative(rate * z),
     )  # fmt: skip
-    y, h = np.array([1.0, -1.0]), np.array([[0.3], [-1.2]])
-    student = Student(twice, 1.0, 1.0)
-    np.testing.assert_allclose(student.force_and_curvature(y, h)[0], student.force(y, h), rtol=1e-4)
+    y, h = rng.normal(size=6), rng.normal(size=(6, 2))
+    student = Student(other, second_layer=(1.0, -0.5))
+    force, curvature = student.force_and_curvature(y, h)[:2]
+    np.testing.assert_allclose(force, student.force(y, h), rtol=1e-12)
+    step = 1e-3  # across some cells of the table that derivatives come from, which is good to 1e-4
+    for j in range(2):
+        ahead = step * np.eye(2)[j]
+        slope = (student.force(y, h + ahead) - student.force(y, h - ahead)) / (2 * step)
+        np.testing.assert_allclose(curvature[..., j], slope, atol=1e-3 * np.abs(curvature).max())

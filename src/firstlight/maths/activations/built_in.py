@@ -74,7 +74,7 @@ BUILT_IN = {
             (0.0,), duals.shifted_relu, duals.step, _ARCCOS,
         ),
         _mixture(
-            "tanh", np.tanh, _sech2, lambda z: -2 * np.tanh(z) * _sech2(z),
+            "tanh", np.tanh, _sech2, lambda z: _tanh_together(z)[2],
             mixtures.TANH, mixtures.TANH_SLOPE, _tanh_together,
         ),
         Activation(
@@ -103,8 +103,8 @@ BUILT_IN = {
         Activation("step", _step, _ZERO, _ZERO, (0.0,), duals.step, duals.zero, _ARCCOS),
         Activation("quadratic", np.square, lambda z: 2 * z, _TWO, (), duals.quadratic, lambda q, p, c: 4 * c),
         _mixture(
-            "tanh_squared", lambda z: np.tanh(z) ** 2, lambda z: 2 * np.tanh(z) * _sech2(z),
-            lambda z: 2 * _sech2(z) * (1 - 3 * np.tanh(z) ** 2),
+            "tanh_squared", lambda z: np.tanh(z) ** 2, lambda z: _tanh_squared_together(z)[1],
+            lambda z: _tanh_squared_together(z)[2],
             mixtures.tanh_squared, mixtures.TANH_BEND, _tanh_squared_together,
         ),
         Activation(
