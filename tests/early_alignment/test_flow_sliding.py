@@ -113,3 +113,20 @@ def test_neurons_that_shrink_on_their_walls_stay_there(seed):
     # The implicit method's 1e-8 a step, over up to 10⁴ steps.
     assert np.abs(run.directions - path.direction(times)).max() < 1e-4
     assert np.abs(run.log_norms + 1000 - path.log_growth(times)).max() < 1e-3
+
+
+@pytest.mark.parametrize("seed", [5, 6, 13, 16, 23, 28, 32, 33, 35])
+def test_a_guess_beyond_the_range_of_numbers_is_not_the_end(seed):
+    """From e⁻¹⁰⁰⁰ to a fit: what grows by e⁴⁰ in a step overflows in the implicit method's guess."""
+    rng = np.random.default_rng(seed)
+    D, n, h = rng.integers(2, 5), rng.integers(3, 7), 4
+    X, y = rng.normal(size=(n, D)) * 10 ** rng.uniform(-1, 1, (n, 1)), rng.choice([-1.0, 1.0], n)
+    W, signs = rng.normal(size=(h, D)), rng.choice([-1.0, 1.0], h)
+    W /= np.linalg.norm(W, axis=1, keepdims=True)
+    times, lengths = np.array([0.0, 10.0, 1e3, 1e4]), []
+    for tolerance in (1e-6, 1e-9):
+        run = integrate(X, y, W, np.full(h, -1000.0), signs, times, reduction="mean", tolerance=tolerance)
+        assert run.converged
+        lengths.append(run.log_norms)
+    moved = 1 + np.abs(lengths[1] + 1000).max(axis=0)
+    assert (np.abs(lengths[0] - lengths[1]) < 1e-3 * moved).all()  # 1e-6 a step, over a thousand

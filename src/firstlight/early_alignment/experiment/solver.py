@@ -135,7 +135,8 @@ def solve(
 
     def implicit(tau: float, state: np.ndarray, slope: Slope, **setting: float) -> OdeSolver:
         setting |= {"rtol": 1e-12, "atol": max(tolerance, 1e-8), "max_step": _LONGEST}
-        return BDF(slope, tau, state, taus[-1], jac=getattr(watch.system, "jacobian", None), **setting)
+        jacobian = getattr(watch.system, "jacobian", None)
+        return BDF(slope, tau, state, taus[-1], jac=jacobian and partial(_finite, jacobian), **setting)
 
     # A trial step that overflows is rejected. The error is held absolutely: directions are of order one, and
     # an error of log ‖w‖ is a relative one of ‖w‖.
@@ -213,6 +214,11 @@ def _step(solver: OdeSolver) -> None:
         solver.status = "failed"
     if not np.isfinite(solver.y).all():
         solver.status = "failed"
+
+
+def _finite(jacobian: Callable[..., np.ndarray], tau: float, state: np.ndarray) -> np.ndarray:
+    """Return a Jacobian without what overflows: a guess that far ahead is halved, not factorised."""
+    return np.nan_to_num(jacobian(tau, state), nan=0.0, posinf=0.0, neginf=0.0)
 
 
 class _Watch:
