@@ -129,4 +129,16 @@ def test_a_guess_beyond_the_range_of_numbers_is_not_the_end(seed):
         assert run.converged
         lengths.append(run.log_norms)
     moved = 1 + np.abs(lengths[1] + 1000).max(axis=0)
-    assert (np.abs(lengths[0] - lengths[1]) < 1e-3 * moved).all()  # 1e-6 a step, over a thousand
+    # 1e-6 a step, and neurons that turn back from the ray of the other class tell it a hundredfold.
+    assert (np.abs(lengths[0] - lengths[1]) < 1e-2 * moved).all()
+
+
+@pytest.mark.parametrize("angle", [1e-2, 1e-4, 1e-6, 1e-8])
+def test_neurons_that_shrink_for_long_keep_their_length(angle):
+    """Against the only datum, a little beside its ray: first e⁻¹⁸ of its size, then it turns and lives on."""
+    X, W = np.array([[1.0, 0.0]]), np.array([[np.cos(angle), np.sin(angle)]])
+    path = align(X, [-1.0], W, [1.0])
+    run = integrate(X, np.array([-1.0]), W, np.array([-1000.0]), np.ones(1), [0.0, 10.0, 30.0])
+    exact = path.log_growth([0.0, 10.0, 30.0])
+    assert run.converged
+    assert np.abs(run.log_norms + 1000 - exact).max() < 1e-2  # 1e-9 a step, grown by 1/angle

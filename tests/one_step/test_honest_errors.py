@@ -183,3 +183,23 @@ def test_one_draw_says_that_it_knows_no_error():
 def test_no_share_of_wrong_classes_without_an_error():
     half, values, centres = np.full(2, 0.5), np.array([1.0, -1.0]), [np.zeros(1), np.zeros(1)]
     assert np.isnan(misclassification(half, values, np.array([1.0, np.inf]), centres))  # and no warning
+
+
+def test_an_unresolved_table_takes_misclassification_alone():
+    """sin over pre-activations of some hundreds: the errors do not need the table."""
+    problem = Problem.scaled(
+        dimension=100, width=40, samples=80, alpha=0.5, beta=0.5, activation="sin", task="classification",
+        step_size=400.0,
+    )  # fmt: skip
+    with pytest.warns(UserWarning, match="misclassification: not told"):
+        answer = problem.predict(0)
+    assert bool(answer.converged)
+    assert np.isfinite([answer.test_error, answer.train_error, answer.weight_norm]).all()
+    assert np.isnan(answer.misclassification)
+
+
+def test_a_wave_over_some_tens_of_radians_has_a_stand_in():
+    problem = Problem.scaled(
+        dimension=200, width=40, samples=80, alpha=0.5, beta=1.0, activation="sin", task="classification"
+    )
+    assert np.isfinite(problem.simulate(0, method="conditional_gaussian").test_error)

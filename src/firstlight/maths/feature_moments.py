@@ -298,7 +298,10 @@ class Tabulated:
         exact = self._exact(activation, *between.T)
         # σ blurred by s bends over a length of order s, and far out over one of order M or s
         coarse = max(0.1, float(np.sqrt(np.ptp(ends, axis=1).prod() / _ENTRIES)))
-        for step in coarse, coarse / 2, coarse / 4:
+        for halved in range(6):
+            if halved > 2 and self.usable:
+                break
+            step = coarse / 2**halved
             means, stds = (
                 np.linspace(end[0], end[1], max(least, int(np.ceil(np.ptp(end) / step))))
                 for end, least in zip(ends, (16, 6), strict=True)

@@ -69,7 +69,7 @@ class Observer:
             **self._loss(z),
             "log_norm": float(2 * top + np.log((rows**2).sum())) if alive.any() else -np.inf,
             "stable_rank": stable_rank(rows),
-            "direction_change": float(self._turning(directions, raw, weights, ratios).sum()),
+            "direction_change": float(self._turning(directions, raw, weights, ratios)[alive].sum()),
             "norm_change": float(2 * squares @ along),
             "plus": float((where == 1).mean()),
             "minus": float((where == -1).mean()),

@@ -60,7 +60,9 @@ class Equations:
     def hard(self, tau: float, state: np.ndarray) -> np.ndarray:
         """Return dstate/dτ, whatever the pattern."""
         u, q, _, f = self._forward(state)
-        return self._motion(u, (q > 0) * self._weights(tau, f))[0]
+        G = ((q > 0) * self._weights(tau, f)) @ self.X * self.signs[:, None]
+        along = (u * G).sum(axis=1)
+        return np.concatenate([turning(u, G, along).ravel(), along])
 
     def split(self, state: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return u, and ‖w‖², which overflows in trial steps only."""
@@ -77,8 +79,11 @@ class Equations:
         slopes = self.loss.log_slope(self.y * f) + (self.clock.log_weight + tau)
         return np.asarray(self.y * np.exp(np.minimum(slopes, EXPONENT)))
 
-    def _motion(self, u: np.ndarray, pulls: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return dstate/dτ, and what it is made of: s G and s ⟨u, G⟩."""
-        G = pulls @ self.X * self.signs[:, None]
-        along = (u * G).sum(axis=1)
-        return np.concatenate([(G - along[:, None] * u).ravel(), along]), G, along
+
+def turning(u: np.ndarray, G: np.ndarray, along: np.ndarray) -> np.ndarray:
+    """Return u' = G - ⟨u, G⟩ u, and errors of ‖u‖ fade: where ⟨u, G⟩ < 0 that alone would have them grow."""
+    turn = G - along[:, None] * u
+    shrinks = np.minimum(along, 0.0)
+    if shrinks.any():
+        turn -= (2 * shrinks * (1 - np.vecdot(u, u)))[:, None] * u
+    return np.asarray(turn)

@@ -11,7 +11,7 @@ from functools import cached_property
 import numpy as np
 from scipy.optimize import lsq_linear
 
-from firstlight.early_alignment.experiment.equations import Equations
+from firstlight.early_alignment.experiment.equations import Equations, turning
 from firstlight.early_alignment.experiment.log_time import EXPONENT
 from firstlight.early_alignment.experiment.solver import System
 
@@ -102,9 +102,9 @@ class Piece(System):
             who, _, basis, _ = self._sliding
             G[who] = _without(basis, G[who, :, None])[:, :, 0]
         along, change = np.vecdot(u, G), np.empty_like(state)
-        turn = G - along[:, None] * u
-        if self.walls:
-            turn[who] += _drawn_back(basis, u[who], along[who])
+        turn = turning(u, G, along)
+        if self.walls:  # off the wall by e, e' = -⟨u, G⟩ e; where that is negative errors would grow
+            turn[who] += 2 * np.minimum(along[who], 0)[:, None] * _within(basis, u[who, :, None])[:, :, 0]
         change[: u.size] = turn.ravel()
         change[u.size :] = along
         return change
@@ -130,8 +130,9 @@ class Piece(System):
         # Advanced indices that are apart come first: these are blocks (neuron, coordinate of u, of G).
         along = (u * G).sum(axis=1)
         du[j[:, None], :, own] -= along[:, None, None] * np.eye(D)
-        away = basis.swapaxes(1, 2) @ basis + 2 * u[who, :, None] * u[who, None, :]
-        du[who[:, None], :, own[who]] -= 2 * np.maximum(-along[who], 0)[:, None, None] * away
+        shrinks = 2 * np.minimum(along, 0)[:, None, None]
+        du[j[:, None], :, own] += 2 * shrinks * (u[:, :, None] * u[:, None, :])
+        du[who[:, None], :, own[who]] += shrinks[who] * (basis.swapaxes(1, 2) @ basis)
         return np.vstack([du.reshape(h * D, -1), dalong])
 
     def look(self, state: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -201,15 +202,11 @@ def _orthonormal(rows: np.ndarray) -> np.ndarray:
     return np.asarray(basis[sizes > 1e-10])
 
 
-def _drawn_back(basis: np.ndarray, u: np.ndarray, along: np.ndarray) -> np.ndarray:
-    """Return what makes errors of sliding neurons fade that would grow where they shrink: nothing on a wall.
-
-    Off the wall by e and in length by d, u' = G - ⟨u, G⟩ u has e' = -⟨u, G⟩ e and d' = -2 ⟨u, G⟩ d.
-    """
-    off = u - _without(basis, u[:, :, None])[:, :, 0]
-    return np.asarray(2 * np.maximum(-along, 0)[:, None] * ((1 - np.vecdot(u, u))[:, None] * u - off))
+def _within(basis: np.ndarray, columns: np.ndarray) -> np.ndarray:
+    """Return what of columns, one block for each neuron, lies in the span of its walls' normals."""
+    return np.asarray(basis.swapaxes(1, 2) @ (basis @ columns))
 
 
 def _without(basis: np.ndarray, columns: np.ndarray) -> np.ndarray:
     """Take from columns, one block for each neuron, what lies in the span of its walls."""
-    return np.asarray(columns - basis.swapaxes(1, 2) @ (basis @ columns))
+    return columns - _within(basis, columns)

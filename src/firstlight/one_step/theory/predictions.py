@@ -1,5 +1,6 @@
 """What a setting predicts, given a sampled first layer."""
 
+import warnings
 from contextlib import nullcontext
 from typing import Literal
 
@@ -143,5 +144,11 @@ def deterministic(
             return misclassification(mixture.weights, values, cell.by_class, centres)
 
         result["misclassification"] = np.array([[wrong(cell) for cell in row] for row in table])
-        result["converged"] &= resolved
+        if not resolved:
+            warnings.warn(
+                f"misclassification: not told, as the moments of the activation {sigma.name} are not "
+                "resolved over pre-activations this large",
+                stacklevel=2,
+            )
+            result["misclassification"][:] = np.nan
     return result

@@ -82,6 +82,8 @@ def _on_line(w, c, v, imbalance, elapsed, u):  # type: ignore[no-untyped-def]
         along, other = fade * a, fade * v
     length = np.sqrt(along * along + across * keep * keep)
     move = (along - a * keep) / C if C > 0 else 0.0
-    for d in range(len(w)):
-        u[d] = (keep * w[d] + move * c[d]) / length
+    onward = other if along == 0 else along
+    for d in range(len(w)):  # on the line of c exactly so, also where w comes through 0
+        on_line = across == 0 and C > 0
+        u[d] = np.sign(onward) * c[d] / C if on_line else (keep * w[d] + move * c[d]) / length
     return scale + np.log(length), other / length

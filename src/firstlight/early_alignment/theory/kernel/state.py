@@ -11,6 +11,7 @@ from firstlight.maths.compiled import part as part_
 
 BURST = 512  # events of a sprint, at most
 ROUNDING = 1e-13  # below this, relative to the natural scale, a speed or a distance is rounding
+BESIDE = 2e-15  # a relative step that rounding does not undo
 ALONG = 1e-28  # squared distance of a unit vector from a line or a plane, below which it is there
 STALE = 1e-8  # c is formed anew when its square has fallen this far: sums keep the rounding of what has gone
 SHRUNK = 5.0  # so is q of a sliding neuron when log ‖w‖ has

@@ -14,6 +14,7 @@ from firstlight.early_alignment.theory.kernel.shares import find_sliding, projec
 from firstlight.early_alignment.theory.kernel.sprint import sprint
 from firstlight.early_alignment.theory.kernel.state import (
     ALONG,
+    BESIDE,
     BURST,
     DEAD,
     FULL,
@@ -145,15 +146,15 @@ def _walk(data, neuron, near, v, gain, until, numbers, which, all_ways):  # type
             return count, TRUNCATED if time < np.inf else SETTLED
         length, step = np.sqrt(a_end * a_end + across), way / C
         vanished = length <= ROUNDING  # v works against w along its own line, until nothing of it is left
-        pull = _pull_beyond(data, neuron, move) if vanished else 0.0
-        if pull > 0:
+        if vanished and _pulls_beyond(data, neuron, move):
             if count + len(neuron.q) + 1 > len(which):
                 return count, FULL
-            unit, v = log_norm + np.log(abs(v_end)), move * np.sqrt(1 + ROUNDING**2)
-            time, step = time + ROUNDING / (gain * pull), step / abs(v_end) + move * ROUNDING / C
-            count = record(neuron, _turn_over(data, neuron), time, unit, step, v, numbers, which, count)
+            step *= 1 + max(ROUNDING * min(1.0, abs(v_end)), BESIDE)  # just beyond, as 0 has no direction
+            count = record(
+                neuron, _turn_over(data, neuron), time, log_norm, step, v_end, numbers, which, count
+            )
             neuron.changed[0] = -1
-            return record(neuron, 1, time, unit, 0.0, v, numbers, which, count), SETTLED
+            return record(neuron, 1, time, log_norm, 0.0, v_end, numbers, which, count), SETTLED
         if vanished:
             changes, step = _vanish(neuron), 0.0
         else:
@@ -290,8 +291,8 @@ def _arrive(data, neuron, move, walls):  # type: ignore[no-untyped-def]
 
 
 @part
-def _pull_beyond(data, neuron, move):  # type: ignore[no-untyped-def]
-    """Return ‖c‖ on the other side of 0 where all data lie on the neuron's line and pull it on, or else 0.
+def _pulls_beyond(data, neuron, move):  # type: ignore[no-untyped-def]
+    """Whether all data lie on the neuron's line, and those on the other side of 0 pull it on.
 
     A neuron that passes 0 at any distance comes out there. What is on no such line may have many ways out.
     """
@@ -301,11 +302,11 @@ def _pull_beyond(data, neuron, move):  # type: ignore[no-untyped-def]
         aside = 0.0
         for d in range(len(w)):
             aside += (data.X[i, d] - q[i] * w[d]) ** 2
-        if aside > ALONG * data.norms[i] ** 2:
-            return 0.0
+        if aside > 2 * (ROUNDING * data.norms[i]) ** 2:  # further aside than what counts as 0
+            return False
         pull -= move * data.y[i] * min(q[i], 0.0)
         most += abs(q[i])
-    return pull if pull > ROUNDING * most else 0.0
+    return pull > ROUNDING * most
 
 
 @part
