@@ -72,7 +72,7 @@ def test_alignment_time_needs_all_neurons_to_arrive_within_the_horizon():
     assert times[1] == pytest.approx(times[2], rel=2e-3)  # tolerance 1e-6, and kinks cost digits
     fine = Problem(**{**fields, "log_times": False}, horizon=2 * times[2], observations=1001).simulate(rng=5)
     still = (fine.plus + fine.minus + fine.dead).values < 1 - 1e-9
-    assert abs(times[2] - fine.time.values[still][-1]) < fine.time.values[1]  # one output apart
+    assert abs(times[2] - fine.time.values[still][-1]) < 1.01 * fine.time.values[1]  # one output apart
 
 
 def test_alignment_time_before_the_first_output():
