@@ -5,6 +5,7 @@ import pytest
 from scipy.integrate import quad
 
 from firstlight import early_alignment as ea
+from firstlight.early_alignment.experiment.solver import System, solve
 
 CONTRADICTORY = [[1]] * 3, [1, 1, -1]  # the least of 2 e^-f + e^f is 2 √2, at f = log(2)/2
 
@@ -55,3 +56,26 @@ def test_sliding_and_a_minimum_together():
     )  # a mean of 14: η = 1e-3
     assert float(run.loss[1]) == pytest.approx(14 * float(slow.loss[1]), rel=2e-3)  # both of order 1e-3
     assert run.t1 == np.inf  # one that slides is in no S±
+
+
+class Held(System):
+    """A stiff decay beside a clock, with an event at each millionth of its time."""
+
+    def __init__(self, end=1e-6):
+        self.end = end
+
+    def slope(self, tau, state):
+        return np.array([-1e4 * (state[0] - 1), 1.0])
+
+    def look(self, state):
+        return np.array([state[1] - self.end]), np.zeros(2)
+
+    def after(self, state, changed):
+        return state, Held(max(self.end, state[1]) + (1e-6 if state[1] > 1 else 1.0))
+
+
+def test_events_without_end_end():
+    """Each costs the implicit method far more than its evaluations: 13 000 took half a minute."""
+    run = solve(Held(), np.zeros(2), np.array([0.0, 50.0]), 1e-9)
+    assert "budget" in run.note
+    assert run.evaluations < 20_000

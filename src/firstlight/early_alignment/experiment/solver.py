@@ -20,6 +20,7 @@ Dense = Callable[[float], np.ndarray]
 
 FITTED = 0.25  # |f| above which a class is said to be fitted
 _BUDGET, _IMPLICIT_BUDGET = 500_000, 40_000  # evaluations
+_EVENT = 20  # of them are what the implicit method's new start after an event takes, and finding it
 _PATIENCE, _STANDSTILL = 5000, 1e-2  # so many evaluations for so little log time: it is held up
 _STIFF, _ON_END = 6.1, 15  # where DOP853's stability on the real axis ends; steps on end that are that long
 _LARGEST = 3000  # unknowns up to which an implicit method, with its Jacobian, can be used
@@ -172,6 +173,8 @@ def _walk(
             anew, hard = True, None
             if crawl.reason == "stiff" and len(first) <= _LARGEST:
                 method, budget = implicit, spent + solver.nfev + _IMPLICIT_BUDGET
+        if method is implicit and anew:
+            budget -= _EVENT
         if anew and (rest := taus[-1] - here) > 0:
             spent += solver.nfev
             solver = method(here, state, hard or watch.system.slope, first_step=min(solver.step_size, rest))
