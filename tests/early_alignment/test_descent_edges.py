@@ -119,3 +119,16 @@ def test_what_batches_leave_over_changes_from_pass_to_pass():
     counts = np.bincount(whole.ravel(), minlength=n)
     # Each datum is left out with probability 1/10: 360 times in, standard deviation 6, here five of them.
     assert np.abs(counts - 360).max() < 30
+
+
+@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("size", [1e2, 1e8, 1e120])
+def test_slopes_beyond_the_range_of_numbers_are_told(seed, size):
+    """Outputs are finite where a step has gone far too far, but e^(-y f) is not, and nor is what it moves."""
+    rng = np.random.default_rng(seed)
+    X, y, W = rng.normal(size=(3, 2)), np.array([1, -1, -1]), rng.normal(size=(2, 2))
+    with np.errstate(over="ignore"):
+        run = descent(X, y, W, rng.normal(size=2), steps=2, step_size=size, observations=3)
+    assert np.isfinite(run.loss[0])
+    for name in ("loss", "direction_change", "norm_change", "log_norm"):
+        assert np.isfinite(run[name]).all() or not run.converged

@@ -58,7 +58,7 @@ def descent(
     -------
     Dataset
         The observables of `flow` but the cosines to max-margin directions, over ``time`` = η × iteration.
-        `converged` is False, and values are NaN, once too long steps have left the floating-point range.
+        `converged` is False once too long steps have left the floating-point range; values are then NaN.
 
     Examples
     --------
@@ -87,7 +87,9 @@ def descent(
     with np.errstate(over="ignore", invalid="ignore"):  # steps that are too long end in NaN, which is told
         seen = [observe(network) for t, network, _ in path if t in wanted]
     results = table(step_size * record, stack(seen)).assign_coords(iteration=("time", record))
-    return results.assign(converged=bool(seen[-1]))
+    # outputs may be finite where the slopes of their losses are not
+    finite = [np.isfinite(results[name]).all() for name in ("loss", "direction_change", "norm_change")]
+    return results.assign(converged=all(finite))
 
 
 def _observer(
