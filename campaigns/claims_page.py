@@ -141,7 +141,7 @@ def _shrunk(rows: Sequence[Row]) -> str:
             total += needed
             judged = f"{row.scale}, {row.planned} trials: {row.sizes}"
             lines.append(f"| `{study.name}` | {duration(needed)} | {judged} |")
-    return _NOT_RUN.format(total=duration(total)) + "\n".join([*lines, ""])
+    return _NOT_RUN.format(total=duration(total)) + "\n".join([*lines, ""]) if lines else ""
 
 
 if __name__ == "__main__":
