@@ -7,12 +7,14 @@ that contradict each other) rates grow with t, so that the equations become stif
 implicit method (BDF).
 """
 
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
 from scipy.integrate import BDF, DOP853, OdeSolver
+from scipy.linalg import LinAlgWarning
 from scipy.optimize import brentq
 
 Slope = Callable[[float, np.ndarray], np.ndarray]
@@ -141,7 +143,8 @@ def solve(
 
     # A trial step that overflows is rejected. The error is held absolutely: directions are of order one, and
     # an error of log ‖w‖ is a relative one of ‖w‖.
-    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"), warnings.catch_warnings():
+        warnings.simplefilter("ignore", LinAlgWarning)  # of a guess whose Jacobian has lost its digits
         return _walk(explicit, implicit, watch, first, taus, tolerance, hard)
 
 
@@ -220,8 +223,9 @@ def _step(solver: OdeSolver) -> None:
 
 
 def _finite(jacobian: Callable[..., np.ndarray], tau: float, state: np.ndarray) -> np.ndarray:
-    """Return a Jacobian without what overflows: a guess that far ahead is halved, not factorised."""
-    return np.nan_to_num(jacobian(tau, state), nan=0.0, posinf=0.0, neginf=0.0)
+    """Return the Jacobian, or none where it overflows: a guess that far ahead is halved, not factorised."""
+    found = jacobian(tau, state)
+    return found if np.isfinite(found).all() else np.zeros_like(found)
 
 
 class _Watch:
