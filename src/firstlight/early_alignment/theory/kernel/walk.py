@@ -145,33 +145,20 @@ def _walk(data, neuron, near, v, gain, until, numbers, which, all_ways):  # type
         if time > until or time == np.inf:
             return count, TRUNCATED if time < np.inf else SETTLED
         length, step = np.sqrt(a_end * a_end + across), way / C
-        vanished = length <= ROUNDING  # v works against w along its own line, until nothing of it is left
-        if vanished and _pulls_beyond(data, neuron, move):
-            if count + len(neuron.q) + 1 > len(which):
-                return count, FULL
-            step *= 1 + max(ROUNDING * min(1.0, abs(v_end)), BESIDE)  # just beyond, as 0 has no direction
-            count = record(
-                neuron, _turn_over(data, neuron), time, log_norm, step, v_end, numbers, which, count
-            )
-            neuron.changed[0] = -1
-            return record(neuron, 1, time, log_norm, 0.0, v_end, numbers, which, count), SETTLED
-        if vanished:
-            changes, step = _vanish(neuron), 0.0
-        else:
-            _advance(neuron, step, 1 / length)
-            step /= length
-            v, imbalance, log_norm = v_end / length, imbalance / length**2, log_norm + np.log(length)
-            move = -move if turned else move
-            changes = NONE if turned else _cross(data, neuron, move, walls)
-            if changes == 0:
-                if all_ways is None:
-                    return count, SLIDES
-                changes = _release(data, neuron) if turned else _arrive(data, neuron, move, walls)
+        if length <= ROUNDING:  # v works against w along its own line, until nothing of it is left
+            return _at_zero(data, neuron, move, time, log_norm, step, v, v_end, numbers, which, count)
+        _advance(neuron, step, 1 / length)
+        step /= length
+        v, imbalance, log_norm = v_end / length, imbalance / length**2, log_norm + np.log(length)
+        move = -move if turned else move
+        changes = NONE if turned else _cross(data, neuron, move, walls)
+        if changes == 0:
+            if all_ways is None:
+                return count, SLIDES
+            changes = _release(data, neuron) if turned else _arrive(data, neuron, move, walls)
         if count + changes > len(which):
             return count, FULL
         count = record(neuron, changes, time, log_norm, step, v, numbers, which, count)
-        if vanished:
-            return count, VANISHED
         pace = 0.8 * pace + 0.2 * first if pace > 0 else first
         going = tally[1] == 0 and first < np.inf
         while going:
@@ -288,6 +275,19 @@ def _arrive(data, neuron, move, walls):  # type: ignore[no-untyped-def]
             neuron.b[met[k]] = 0.0
         neuron.changed[0], changes = -1, 1
     return changes
+
+
+@part
+def _at_zero(data, neuron, move, time, log_norm, step, v, v_end, numbers, which, count):  # type: ignore[no-untyped-def]
+    """End the walk of a neuron that comes to nothing: it is dead, or comes out beyond and grows for ever."""
+    if count + len(neuron.q) + 1 > len(which):
+        return count, FULL
+    if not _pulls_beyond(data, neuron, move):
+        return record(neuron, _vanish(neuron), time, log_norm, 0.0, v, numbers, which, count), VANISHED
+    step *= 1 + max(ROUNDING * min(1.0, abs(v_end)), BESIDE)  # just beyond, as 0 has no direction
+    count = record(neuron, _turn_over(data, neuron), time, log_norm, step, v_end, numbers, which, count)
+    neuron.changed[0] = -1
+    return record(neuron, 1, time, log_norm, 0.0, v_end, numbers, which, count), SETTLED
 
 
 @part
