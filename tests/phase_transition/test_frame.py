@@ -20,9 +20,11 @@ from firstlight.phase_transition import (
     escape_time,
     hessian_spectrum,
 )
+from firstlight.phase_transition.theory.batches import equal_runs
 from firstlight.phase_transition.theory.dmft import _joint, held_path
+from firstlight.phase_transition.theory.frame import Frame
 from firstlight.phase_transition.theory.hessian import empirical_law
-from firstlight.phase_transition.theory.labels import draw, label_law
+from firstlight.phase_transition.theory.labels import LabelSample, draw, label_law
 from firstlight.phase_transition.theory.path import spread
 from firstlight.phase_transition.theory.subspaces import subspaces
 
@@ -154,6 +156,31 @@ def test_variance_of_hard_overlaps_with_kinks():
         activation="relu", samples_per_dimension=3.0, dimension=100, steps=20, theory_steps=16
     )
     assert 0 <= float(learnt.predict(draws=1 << 10).success) <= 1
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_normals_are_uncorrelated_with_all_that_is_known(seed):
+    # for each label and times each element of C that varies; the ridge of 1e-10 leaves less than 1e-8
+    rng = np.random.default_rng(seed)
+    n, easy, hard, m = 600, int(rng.integers(3)), int(rng.integers(3)), int(rng.integers(1, 4))
+    y = np.repeat([-1.0, 1.0], [200, 400])
+    second = rng.normal(size=(n, hard, hard)) * np.exp(rng.uniform(-3, 3))
+    sample = LabelSample(
+        y, np.full(n, 1 / n), rng.normal(size=(n, easy)), second + second.transpose(0, 2, 1),
+        rng.normal(size=(n, 2 + m)), np.arange(n),
+    )  # fmt: skip
+    frame = Frame(sample, m, 2.0, 5 * m, rng, equal_runs(y))
+    for _ in range(5):
+        psi = rng.normal(size=(m, n)) * np.exp(rng.uniform(-3, 3, m))[:, None]
+        frame.add(psi, (sample.weight * psi) @ frame.known.T)
+    elements = np.vstack([np.ones(n), sample.second[:, *np.triu_indices(hard)].T])
+    for where in equal_runs(y):
+        known, times = frame.known[:, where], elements[:, where]
+        for k in range(frame.first + 1, frame.size, 2):  # the normal of each force
+            z, conditions = known[k], (known[:k, None] * times).reshape(-1, len(known[k]))
+            assert z @ z == pytest.approx(len(z))
+            cosines = conditions @ z / np.linalg.norm(conditions, axis=1) / np.linalg.norm(z)
+            assert np.abs(cosines).max() < 1e-8
 
 
 def test_standard_errors_cover():

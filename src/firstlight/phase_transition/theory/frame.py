@@ -118,15 +118,15 @@ class Frame:
             self._append(self._normal())
         return factors[:, : len(self.forces)]
 
-    def add_drawn(self, psi: np.ndarray, drawn: np.ndarray, share: float) -> np.ndarray:
+    def add_drawn(self, psi: np.ndarray, inner: np.ndarray, drawn: np.ndarray, share: float) -> np.ndarray:
         """Take in forces ψ (m, n) of a batch that is independent of the past; return their factors on χ.
 
         The batch is a share of all samples, those where `drawn` = s/b is not 0. Averages with what is known
         are taken over all samples, since <s/b> = 1; the squares have <s²/b²> = 1/b, and at least (1 - 1/b)
         of <ψψᵀ> lies outside the past. New directions appear for each force.
         """
-        weighted, old = self.sample.weight * psi, self.forces
-        inner, square = weighted @ old.T, weighted @ psi.T
+        old, inner = self.forces, inner[:, self.first :: 2]
+        square = (self.sample.weight * psi) @ psi.T
         if self._full:
             self.dropped = 1.0
             return inner
@@ -175,26 +175,29 @@ class _Part:
         upper = second[:, *np.triu_indices(second.shape[1])].T
         varying = [row for row in upper if np.ptp(row) > 1e-9 * np.abs(row).max()]
         self.times = np.vstack([np.ones(len(second)), *varying])
-        self.gram = np.zeros((len(self.times), capacity, len(self.times), capacity))
+        size = len(self.times) * capacity
+        self._whiten, self._largest = np.zeros((size, size)), 0.0  # L⁻¹ of their Gram matrix LLᵀ
 
     def full(self, p: int) -> bool:
         """Tell whether another force and normal would be conditions for half as many as there are samples."""
         return 2 * (p + 2) * len(self.times) >= self.times.shape[1]
 
     def append(self, known: np.ndarray) -> None:
-        """Let the Gram matrix of what is known grow by its last row."""
-        p, q = len(known), len(self.times)
-        for i in range(q):
-            for j in range(q):
-                row = known @ (self.times[i] * self.times[j] * known[-1])
-                self.gram[i, p - 1, j, :p] = self.gram[j, :p, i, p - 1] = row
+        """Let what makes all conditions uncorrelated grow by those of the last row."""
+        for i, times in enumerate(self.times):
+            size = (len(known) - 1) * len(self.times) + i
+            gram = (known @ (self.times * (times * known[-1])).T).ravel()
+            self._largest = max(self._largest, float(gram[size]))
+            whiten = self._whiten[:size, :size]
+            inner = whiten @ gram[:size]
+            length = np.sqrt(max(gram[size] - inner @ inner, 0.0) + _JITTER * self._largest)
+            self._whiten[size, :size], self._whiten[size, size] = -(inner @ whiten) / length, 1 / length
 
     def clear(self, z: np.ndarray, known: np.ndarray) -> None:
         """Change z in place."""
         p, q = len(known), len(self.times)
-        gram = self.gram[:, :p, :, :p].reshape(p * q, p * q)
-        inner = (self.times * z) @ known.T
-        jitter = _JITTER * np.diag(gram).max() * np.eye(p * q)
-        factors = np.linalg.solve(gram + jitter, inner.ravel()).reshape(q, p)
-        z -= ((factors @ known) * self.times).sum(axis=0)
+        whiten = self._whiten[: p * q, : p * q]
+        inner = (known @ (self.times * z).T).ravel()
+        factors = (whiten.T @ (whiten @ inner)).reshape(p, q)
+        z -= ((factors.T @ known) * self.times).sum(axis=0)
         z *= (z.size / (z @ z)) ** 0.5

@@ -144,7 +144,7 @@ class Process:
         inner = (self.sample.weight * psi) @ frame.known.T
         drift = self.hard.drift(psi) if self.hard else 0.0
         factors = (
-            frame.add_drawn(psi, drawn, self.training.batch)
+            frame.add_drawn(psi, inner, drawn, self.training.batch)
             if self.batches.averaged and drawn is not None
             else frame.add(psi, inner)
         )
