@@ -50,13 +50,15 @@ def page() -> str:
 
 
 def _ordered(rows: Sequence[Row]) -> list[Row]:
-    """Put the rows of one claim beside each other, the largest scale first, studies as in the catalogue."""
+    """Put the rows of one claim beside each other, the one that speaks first, studies as in the catalogue."""
     studies, claims = list(registry.studies()), dict[tuple[str, str], int]()
+    first = {id(row) for row in spoken(rows)}
     for row in rows:
         claims.setdefault((row.study, row.claim.text), len(claims))
 
-    def place(row: Row) -> tuple[int, int, int]:
-        return studies.index(row.study), claims[row.study, row.claim.text], SCALES.index(row.scale)
+    def place(row: Row) -> tuple[int, int, bool, int]:
+        claim = claims[row.study, row.claim.text]
+        return studies.index(row.study), claim, id(row) not in first, SCALES.index(row.scale)
 
     return sorted(rows, key=place)
 
@@ -92,7 +94,8 @@ def _summary(rows: Sequence[Row]) -> str:
         f"{len(claims)} claims, each of one study. By the largest scale alone at which they were judged:\n"
         f"{_counted(largest(rows))}.\n\nBy the largest scale that decides, a smaller one for "
         f"{len(smaller(rows))} of them, named below:\n{_counted(claims)}.\n\n"
-        f"The tables below have all {len(rows)} rows, of every scale:\n{_counted(rows)}.\n"
+        "The tables below have one line for each claim, with the numbers of the scale that decides.\n"
+        f"Rules, commands and the other scales unfold; of all {len(rows)} verdicts {_counted(rows)}.\n"
     )
 
 

@@ -62,6 +62,21 @@ def test_a_claim_counts_once_by_the_largest_scale_that_decides():
     assert claims_page.smaller([open_quick, paper]) == claims_page.smaller([quick, medium]) == []
 
 
+def test_the_tables_have_one_line_for_each_claim_with_every_scale_in_it():
+    import claims_page
+
+    rows = [row for path in FILES for row in read(path)]
+    tables = claims_page.page().partition("## How it was made")[2]
+    assert tables.count("\n| **") == len(claims_page.spoken(rows)) < len(rows)
+    for row in claims_page.spoken(rows):
+        [line] = [
+            line for line in tables.splitlines() if row.claim.text in line and f"`{row.command}`" in line
+        ]
+        assert line.startswith(f"| **{row.verdict}**")
+        alike = [one for one in rows if (one.study, one.claim.text) == (row.study, row.claim.text)]
+        assert all(f"`{one.command}`" in line and str(one.claim.estimates[0]) in line for one in alike)
+
+
 def test_the_page_counts_both_ways_and_names_what_differs():
     import claims_page
 

@@ -72,20 +72,37 @@ def _authors(fields: Any) -> str:
 
 
 def markdown(rows: Sequence[Row]) -> str:
-    """Return the table in Markdown, one part for each theory."""
+    """Return the table in Markdown, one part for each theory, one line for each claim of a study.
+
+    The first of a claim's rows speaks; its rule, its command and the other scales unfold.
+    """
     lines: list[str] = []
     for theory, members in groupby(rows, key=lambda row: row.theory):
-        lines += [f"## {_title(theory)}", "", "| verdict | claim, source, rule | found |"]
-        lines += ["|---|---|---|"]
-        for row in members:
+        lines += [f"## {_title(theory)}", "", "| verdict | claim, source | found |", "|---|---|---|"]
+        for _, alike in groupby(members, key=lambda row: (row.study, row.claim.text)):
+            row, *others = alike
             said = row.claim.statement
-            numbers = "<br>".join(str(part) for part in row.claim.estimates) or row.claim.evidence
-            study = f"`{row.study}`, {row.scale}, {row.counted}: {row.sizes}<br>`{row.command}`"
+            scales = "".join(f"<br><small>{one.scale}: {one.claim.verdict}</small>" for one in others)
             cells = (
-                f"**{row.verdict}**",
-                f"{row.claim.text}<br><small>{citation(row)}<br>{said.estimand}: {said.rule}</small>",
-                f"{numbers}<br><small>{study}</small>",
-            )  # fmt: skip
+                f"**{row.verdict}**{scales}",
+                f"{row.claim.text}<br><small>{citation(row)}</small>"
+                + _unfolding("rule", f"{said.estimand}: {said.rule}"),
+                f"{_numbers(row)}<br><small>`{row.study}`, {row.scale}, {row.counted}: {row.sizes}</small>"
+                + _unfolding("command", f"`{row.command}`")
+                + "".join(_unfolding(f"{one.scale}, {one.counted}", _other(one)) for one in others),
+            )
             lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
         lines.append("")
     return "\n".join(lines)
+
+
+def _numbers(row: Row) -> str:
+    return "<br>".join(str(part) for part in row.claim.estimates) or row.claim.evidence
+
+
+def _other(row: Row) -> str:
+    return f"**{row.verdict}**<br>{_numbers(row)}<br>{row.sizes}<br>`{row.command}`"
+
+
+def _unfolding(title: str, text: str) -> str:
+    return f"<details><summary>{title}</summary>{text}</details>"

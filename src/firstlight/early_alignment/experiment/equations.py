@@ -83,7 +83,6 @@ class Equations:
 def turning(u: np.ndarray, G: np.ndarray, along: np.ndarray) -> np.ndarray:
     """Return u' = G - ⟨u, G⟩ u, and errors of ‖u‖ fade: where ⟨u, G⟩ < 0 that alone would have them grow."""
     turn = G - along[:, None] * u
-    shrinks = np.minimum(along, 0.0)
-    if shrinks.any():
-        turn -= (2 * shrinks * (1 - np.vecdot(u, u)))[:, None] * u
+    if np.minimum.reduce(along, initial=0.0) < 0:
+        turn -= (2 * np.minimum(along, 0.0) * (1 - np.vecdot(u, u)))[:, None] * u
     return np.asarray(turn)
