@@ -105,8 +105,8 @@ def cluster_sweep(points: int) -> Callable[[], object]:
 
 
 JOBS: dict[str, tuple[Callable[[int], Callable[[], object]], str, list[int]]] = {
-    "one_step trial": (one_step_trial, "n = k = m", [250, 500, 1000, 2000, 4000]),
-    "one_step deterministic": (one_step_prediction, "n = k = m", [250, 500, 1000, 2000]),
+    "one_step trial": (one_step_trial, "n = k = m", [250, 500, 1000, 2000, 4000, 8000]),
+    "one_step deterministic": (one_step_prediction, "n = k = m", [250, 500, 1000, 2000, 4000, 8000]),
     "one_step network-free": (network_free, "n = k = m", [1000, 10_000, 100_000]),
     "descent, 20 steps": (descent, "dimension", [500, 1000, 2000, 4000, 8000]),
     "descent, 20 steps, 1000 samples": (long_descent, "dimension", [12_500, 25_000, 50_000, 100_000]),

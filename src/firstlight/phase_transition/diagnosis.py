@@ -153,17 +153,20 @@ def _measured(state: State) -> str:
 
 
 def _network_wins(state: State) -> bool:
-    """Whether a network beats a linear model and the constant answer: by chance once in twenty, at most.
-
-    False until all halves were asked.
-    """
+    """Whether a network beats a linear model and the constant answer; False until all halves were asked."""
     if len(state.halves) < _HALVES:
         return False
+    rival, lead = _to_beat(state)
+    return mean_of_halves(state, "network")[0] + lead < rival
+
+
+def _to_beat(state: State) -> tuple[float, float]:
+    """Return the error that a network must beat, and the lead that chance gives once in twenty, at most."""
     linear, network = (mean_of_halves(state, name) for name in ("linear", "network"))
     constant = 1 - np.bincount(state.y).max() / len(state.y) if state.y.dtype.kind == "i" else 1.0
     least = min(linear[0], constant)
     chance = 0.1 if constant == 1 else 2.58 * np.sqrt(least * (1 - least) / len(state.y))  # of so many rows
-    return bool(network[0] + max(_T90 * np.hypot(network[1], linear[1]), chance) < least)
+    return least, float(max(_T90 * np.hypot(network[1], linear[1]), chance))
 
 
 def _advice(data: UserData, state: State) -> tuple[str, ...]:
@@ -188,10 +191,13 @@ def _advice(data: UserData, state: State) -> tuple[str, ...]:
         found = "Only a hint of a signal" if state.easy.p[0] <= HINT else "No signal was found"
         return (f"{found}: collect more rows or other columns.", *more)
     seen = "" if state.hard is None else ": it sees all that shows at this number of rows"
-    linear, network = (mean_of_halves(state, name)[0] for name in ("linear", "network"))
-    beside = "; the lead of a network is within chance" if network < linear else ""
     if len(state.halves) < _HALVES:
         beside = "; whether a network does better was not measured"
+    else:
+        (rival, sure), network = _to_beat(state), mean_of_halves(state, "network")[0]
+        told = f"{len(state.y):,} rows tell from chance only leads above"
+        told += f" {wrong(sure, np.nan, state.y.dtype.kind != 'i')}"
+        beside = f"; a network leads, but {told}" if network < rival else ""
     return (f"Begin with a linear model{seen}{beside}.", *more)
 
 
