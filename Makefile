@@ -88,6 +88,8 @@ format: $(VENV)/.dev
 
 bench: $(VENV)/.dev
 	$(ONE) $(BIN)/python -m benchmarks --save docs/measured/performance.json
+	OPENBLAS_NUM_THREADS=2 $(BIN)/python -m benchmarks early_alignment one_step phase_transition unseen_classes \
+	  --save docs/measured/two_threads.json
 
 bench-scale: $(VENV)/.dev
 	$(ONE) $(BIN)/python -m benchmarks.scale --save docs/measured/scale.json

@@ -108,13 +108,8 @@ def measured(folder: Path) -> dict[str, str]:
     """Return the tables of speed, of growth with size, of peers and of the laboratory, as measured."""
     rows = {
         name: json.loads((folder / f"{name}.json").read_text("utf-8"))["rows"]
-        for name in ("performance", "scale", "workers", "peers", "laboratory")
+        for name in ("performance", "two_threads", "scale", "workers", "peers", "laboratory")
     }
-    speed = [
-        [f"{one['part']}: {one['what']}", one["measured"], one["floor"], one["ratio"],
-         one["target"], "met" if one["met"] else "**missed**", one["load"]]
-        for one in rows["performance"]
-    ]  # fmt: skip
     growth = [
         [one["part"], f"{one['unit']}: " + ", ".join(map(str, one["sizes"])),
          ", ".join(map(str, one["seconds"])), ", ".join(map(str, one["megabytes"])),
@@ -144,7 +139,7 @@ def measured(folder: Path) -> dict[str, str]:
     ]  # fmt: skip
     return {
         "laboratory": table(["what a reader waits for", "measured", "target", "", "load"], felt),
-        "performance": table(["benchmark", "measured", "floor", "ratio", "target", "", "load"], speed),
+        **{name: _speed(rows[name]) for name in ("performance", "two_threads")},
         "scale": table(
             ["job", "sizes", "CPU s", "peak MB", "time ~ size^", "memory ~ size^", "load"], growth
         ),
@@ -153,6 +148,15 @@ def measured(folder: Path) -> dict[str, str]:
             ["job", "instead", "ours, CPU s", "theirs", "times faster", "accuracy", "load"], peers
         ),
     }
+
+
+def _speed(rows: list[dict[str, Any]]) -> str:
+    lines = [
+        [f"{one['part']}: {one['what']}", one["measured"], one["floor"], one["ratio"],
+         one["target"], "met" if one["met"] else "**missed**", one["load"]]
+        for one in rows
+    ]  # fmt: skip
+    return table(["benchmark", "measured", "floor", "ratio", "target", "", "load"], lines)
 
 
 def own_data(result: dict[str, Any]) -> str:

@@ -58,6 +58,9 @@ def test_the_four_formats_give_the_same_table(folder):
     assert same(load(csv(folder, f"a,b,c,label\n{rows}\n")))
     assert same(load(parquet(folder, {"a": X[:, 0], "b": X[:, 1], "c": X[:, 2], "target": Y})))
     assert str(folder) in load(npz(folder, X=X, y=Y)).source
+    assert load(folder / "data.npz").label == "y"
+    assert load(folder / "data.npy", labels=-1).label == "column 4"
+    assert load(folder / "data.parquet").label == "target"
 
 
 def test_npz_naming_rules(folder):

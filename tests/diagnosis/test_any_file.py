@@ -147,6 +147,24 @@ def test_a_cut_file_never_ends_in_a_traceback(tmp_path):
             assert found.exit_code == 0 or found.output.count("\n") == 1
 
 
+def test_labels_that_are_not_named_are_looked_for_and_told(tmp_path):
+    rng = np.random.default_rng(0)
+    rows = [[*rng.normal(size=3), kind] for kind in (0, 1) * 30]
+    for name in ("target", "kind"):
+        (tmp_path / f"{name}.csv").write_text(
+            "\n".join(",".join(map(str, row)) for row in [["a", "b", "c", name], *rows])
+        )
+    line = ["diagnose", str(tmp_path / "target.csv"), "--seconds", "0.01"]
+    guessed, named = CliRunner().invoke(app, line), CliRunner().invoke(app, [*line, "--labels", "target"])
+    assert "labels: target\n" in guessed.stderr
+    assert "labels:" not in named.stderr
+    assert guessed.stdout.splitlines()[0] == named.stdout.splitlines()[0]
+    refused = CliRunner().invoke(app, ["diagnose", str(tmp_path / "kind.csv")])
+    assert refused.exit_code == 2
+    assert "no column for the labels" in refused.output
+    assert "it has a, b, c, kind" in refused.output
+
+
 def test_columns_are_left_out_by_name(tmp_path):
     text = rows_of(lambda i: i, square, "red", kind, names=",a,colour,y").encode()
     found = run(tmp_path / "a.csv", text, "--without", "colour", "--without", "column 1")

@@ -11,11 +11,13 @@ from firstlight.cli.study import AsJson, legible
 if TYPE_CHECKING:
     from firstlight.diagnosis.clock import Clock
 
+LABELS = "Column (or array) of the labels; in npy files its number. By default y, label, target or class."
+
 
 @legible
 def diagnose(
     file: Annotated[Path, typer.Argument(help="csv, tsv, npz, npy or parquet with features and labels.")],
-    labels: Annotated[str, typer.Option(help="Column (or array) of the labels; in npy files its number.")],
+    labels: Annotated[str | None, typer.Option(help=LABELS)] = None,
     without: Annotated[
         list[str] | None, typer.Option(help="Leave this column out: texts, dates, identifiers. Repeatable.")
     ] = None,
@@ -36,6 +38,8 @@ def diagnose(
     if html is not None and (html.is_dir() or not html.parent.is_dir()):
         raise ValueError(f"html = {html}: must be a file in a folder that exists")
     table = load(file, labels, without=without or ())
+    if labels is None:
+        typer.echo(f"labels: {table.label}", err=True)
     result = diagnose(
         table.features, table.labels, task=task, standardise=standardise, seconds=seconds,  # type: ignore[arg-type]
         names=table.names, source=file.name, rng=seed, say=_progress,

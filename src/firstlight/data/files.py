@@ -32,6 +32,8 @@ class Table:
         Where the data came from.
     names : tuple of str
         The features' columns; ``column 1`` and so on where the file has no names.
+    label : str
+        The column or array that holds the labels.
     """
 
     features: np.ndarray
@@ -39,6 +41,7 @@ class Table:
     classes: np.ndarray
     source: str
     names: tuple[str, ...] = ()
+    label: str = ""
 
     def __repr__(self) -> str:
         n, d = self.features.shape
@@ -96,10 +99,10 @@ def load(
     if size > max_bytes:
         raise ValueError(f"{path}: {size:,} bytes; at most max_bytes = {max_bytes:,} are read")
     try:
-        features, names, values = READERS[path.suffix.lower()](path, labels, without)
+        features, names, values, label = READERS[path.suffix.lower()](path, labels, without)
         features = check_features(features, names)
         named = tuple(names or (f"column {i + 1}" for i in range(features.shape[1])))
-        return Table(features, values, classes_of(values, len(features)), str(path), named)
+        return Table(features, values, classes_of(values, len(features)), str(path), named, label)
     except Refusal as error:
         raise ValueError(f"{path}: {error}") from None
 

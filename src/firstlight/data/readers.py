@@ -19,8 +19,8 @@ LABEL_NAMES = ("y", "Y", "label", "labels", "target", "targets", "class")
 _MISSING = ["", "?", "NA", "N/A", "n/a", "null", "NULL", "None", "nan", "NaN", "NAN", "#N/A"]
 
 
-# features, the names of their columns, labels
-_Parts = tuple[np.ndarray, list[str] | None, np.ndarray]
+# features, the names of their columns, labels, what they are called
+_Parts = tuple[np.ndarray, list[str] | None, np.ndarray, str]
 
 
 def _read_npz(path: Path, labels: Which, without: Sequence[str]) -> _Parts:
@@ -39,7 +39,7 @@ def _read_npz(path: Path, labels: Which, without: Sequence[str]) -> _Parts:
     if len(tables) != 1:
         shapes = ", ".join(f"{name} {arrays[name].shape}" for name in arrays)
         raise Refusal(f"which array holds the features? name it X or features; it has {shapes}")
-    return arrays[tables[0]], None, arrays[label]
+    return arrays[tables[0]], None, arrays[label], label
 
 
 def _read_npy(path: Path, labels: Which, without: Sequence[str]) -> _Parts:
@@ -57,7 +57,8 @@ def _read_npy(path: Path, labels: Which, without: Sequence[str]) -> _Parts:
     _two_dimensional(array)
     if not -array.shape[1] <= labels < array.shape[1]:
         raise Refusal(f"labels = {labels}: there are {array.shape[1]} columns")
-    return np.delete(array, labels, axis=1), None, array[:, labels]
+    place = range(1, 1 + array.shape[1])[labels]
+    return np.delete(array, labels, axis=1), None, array[:, labels], f"column {place}"
 
 
 def _read_csv(path: Path, labels: Which, without: Sequence[str]) -> _Parts:
@@ -116,7 +117,7 @@ def _split(table: Any, labels: Which, without: Sequence[str]) -> _Parts:
     values = _texts(columns.pop(label))
     if not columns:
         raise Refusal("has no column besides the labels")
-    return _numbers(columns), list(columns), values
+    return _numbers(columns), list(columns), values, label
 
 
 def _pick(labels: Which, names: list[str], fallback: list[str], kind: str, field: str = "labels") -> str:

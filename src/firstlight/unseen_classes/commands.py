@@ -104,9 +104,7 @@ def _read(file: Path, labels: str, most: int | None, seed: int) -> tuple["np.nda
 
     if most is not None:
         check_count("most", most, 2)
-    number = file.suffix.lower() == ".npy" and labels.lstrip("-").isdigit()
-    which: str | int = int(labels) if number else labels
-    table = load(file, which)
+    table = load(file, labels)
     rng = np.random.default_rng(seed)
     kept = [np.flatnonzero(table.labels == name) for name in np.unique(table.labels)]
     most = most or max(2, min(500, _ROWS // len(kept)))
