@@ -2,15 +2,16 @@
 
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
-from functools import cache
+from functools import cache, wraps
 from itertools import pairwise
 from threading import local
-from typing import Any, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 from threadpoolctl import ThreadpoolController
 
 Result = TypeVar("Result")
+Given = ParamSpec("Given")
 BLOCK = 625  # rows that a thread works on at once, at most
 _entered = local()  # the Workers whose block a thread is in
 
@@ -53,8 +54,10 @@ class Workers:
                 self._pool.shutdown(cancel_futures=True)
 
     def map(self, job: Callable[[Any], Result], items: Iterable[Any]) -> list[Result]:
-        """Run a job on every item; results in order."""
-        return [job(item) for item in items] if self._pool is None else list(self._pool.map(job, items))
+        """Run a job on every item; results in order. A single one needs no thread of its own."""
+        items = list(items)
+        alone = self._pool is None or len(items) < 2
+        return [job(item) for item in items] if alone else list(self._pool.map(job, items))
 
     def together(self, job: Callable[[], Result]) -> Result:
         """Run one job with BLAS on all threads."""
@@ -67,6 +70,26 @@ class Workers:
         if name not in kept or kept[name].size < rows * columns:
             kept[name] = np.empty(rows * columns)
         return kept[name][: rows * columns].reshape(rows, columns)
+
+
+def on_one_thread(function: Callable[Given, Result]) -> Callable[Given, Result]:
+    """Keep BLAS to one thread while a function runs: on small matrices its threads cost more than they bring.
+
+    Examples
+    --------
+    >>> @on_one_thread
+    ... def threads():
+    ...     return max(library["num_threads"] for library in _blas().info())
+    >>> threads()
+    1
+    """
+
+    @wraps(function)
+    def alone(*args: Given.args, **options: Given.kwargs) -> Result:
+        with Workers():
+            return function(*args, **options)
+
+    return alone
 
 
 def blocks(count: int) -> list[slice]:

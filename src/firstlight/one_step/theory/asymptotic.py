@@ -25,6 +25,7 @@ from firstlight.one_step.theory.reduced import Inputs, ReducedLaw, balanced_norm
 from firstlight.one_step.theory.scores import wrong_side
 
 _FLOOR = 1e-9  # smallest ridge that is solved for; it stands for smaller ones
+_MANY = 512  # nodes from which draws gain by threads; with fewer these wait for the interpreter
 _LIMIT = 1e-2  # largest change of an error between ridges of 1e-8 and 1e-9 that stand for smaller ones
 
 
@@ -81,7 +82,7 @@ def without_a_network(
             kernel = conditional_kernel(law, table, *nodes, setting.width)
             return _of_one_draw(law, nodes[1], kernel, sizes, ridges)
 
-        errors = workers.map(of_one_draw, placed)
+        errors = list((workers.map if nodes >= _MANY else map)(of_one_draw, placed))
     for one in errors:
         one["converged"] &= table.usable  # errors of networks move by as much
     return errors

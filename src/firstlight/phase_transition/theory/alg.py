@@ -8,6 +8,7 @@ import numpy as np
 from firstlight.data.multi_index import MultiIndex
 from firstlight.maths.rng import RNGLike, SeedLike, generator
 from firstlight.maths.solvers import Solved
+from firstlight.maths.workers import on_one_thread
 from firstlight.phase_transition.theory.conditional import Moments, as_informative, conditional_moments
 from firstlight.phase_transition.theory.easy_nodes import Nodes
 from firstlight.phase_transition.theory.relevant import relevant_directions
@@ -47,6 +48,7 @@ class AlgorithmicThreshold(Solved[float]):
     signal_error: float
 
 
+@on_one_thread
 def delta_alg(target: MultiIndex | str, rng: RNGLike | SeedLike = 0) -> AlgorithmicThreshold:
     """Compute the algorithmic threshold of the hard directions, given the easy ones.
 

@@ -17,7 +17,7 @@ from firstlight.maths.checks import check_count
 from firstlight.maths.refusals import refusal
 from firstlight.maths.rng import RNGLike, SeedLike, generator
 from firstlight.maths.solvers import Solved
-from firstlight.maths.workers import Workers
+from firstlight.maths.workers import on_one_thread
 from firstlight.phase_transition.definitions import Student, Training, as_student, as_training
 from firstlight.phase_transition.theory.alg import conditional_threshold
 from firstlight.phase_transition.theory.conditional import as_informative, as_target
@@ -73,6 +73,7 @@ class NetworkThreshold(Solved[float]):
     delta_alg: float
 
 
+@on_one_thread
 def delta_nn(
     target: MultiIndex | str,
     student: Student,
@@ -133,13 +134,12 @@ def delta_nn(
     if np.isinf(floor):
         return NetworkThreshold(np.inf, np.inf, 0, True, "nothing to find", none, none, none, np.nan, floor)
     scan = _Scan(student, labels, criterion, floor, rng)
-    with Workers():  # BLAS keeps to one thread all the time
-        if criterion == "bbp+sign" and (given is None or (given.full_batch and given.only_rows)):
-            limit = static_threshold(student, labels, floor, max(draws // 2, 1 << 11), scan.seeds)
-            if limit is not None:
-                found = (*limit[:2], _SCRAMBLES, limit[2])
-                return NetworkThreshold(*found, "static", none, none, none, np.nan, floor)
-        return scan.dynamic(given, steps, draws)
+    if criterion == "bbp+sign" and (given is None or (given.full_batch and given.only_rows)):
+        limit = static_threshold(student, labels, floor, max(draws // 2, 1 << 11), scan.seeds)
+        if limit is not None:
+            found = (*limit[:2], _SCRAMBLES, limit[2])
+            return NetworkThreshold(*found, "static", none, none, none, np.nan, floor)
+    return scan.dynamic(given, steps, draws)
 
 
 class _Crossings(NamedTuple):
@@ -279,8 +279,7 @@ class _Scan:
             values = [_crossing(grid, row, edge) for row, edge in zip(margins, edges, strict=True)]
             return np.array(values), bool(margins[-1, -1] > 0), complete
 
-        with Workers() as workers:
-            values, beyond, complete = zip(*workers.map(search, seeds), strict=True)
+        values, beyond, complete = zip(*map(search, seeds), strict=True)
         deltas, edges = np.moveaxis(values, -1, 0)
         return _Crossings(deltas, edges, any(beyond), all(complete))
 

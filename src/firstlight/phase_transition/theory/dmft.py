@@ -14,6 +14,7 @@ from firstlight.data.multi_index import MultiIndex
 from firstlight.maths.checks import check_count, check_memory, check_positive
 from firstlight.maths.rng import RNGLike, SeedLike, generator
 from firstlight.maths.sobol import sobol_normal
+from firstlight.maths.workers import on_one_thread
 from firstlight.phase_transition.definitions import (
     Student,
     Training,
@@ -31,6 +32,7 @@ SCRAMBLES = 8  # whose scatter tells the error
 _PROBES = 1 << 11  # samples whose labels the loss is tried on
 
 
+@on_one_thread
 def dmft(
     target: MultiIndex | str,
     student: Student,

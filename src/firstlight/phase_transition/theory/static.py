@@ -7,7 +7,6 @@ from functools import cache
 import numpy as np
 from scipy.stats import t as student_t
 
-from firstlight.maths.workers import Workers
 from firstlight.phase_transition.definitions import Student
 from firstlight.phase_transition.theory.criterion import last_crossing, margin
 from firstlight.phase_transition.theory.labels import LabelLaw, LabelSample, draw
@@ -121,8 +120,7 @@ def static_margins(
     first = at(drawn[0])
     if np.isnan(first):
         return np.full(len(drawn), np.nan)
-    with Workers() as workers:
-        return np.array([first, *workers.map(at, drawn[1:])])
+    return np.array([first, *map(at, drawn[1:])])
 
 
 def half_width(margins: np.ndarray) -> float:
