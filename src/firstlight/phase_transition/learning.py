@@ -8,6 +8,7 @@ import xarray as xr
 
 from firstlight.maths.checks import check_count
 from firstlight.maths.rng import RNGLike, SeedLike, generator
+from firstlight.maths.workers import on_one_thread
 from firstlight.phase_transition.model import MOST_STEPS, SUCCESS, TrainedModel
 from firstlight.phase_transition.theory.dmft import memory_bytes
 from firstlight.phase_transition.theory.escape import success_chance
@@ -50,6 +51,7 @@ class LearningProblem(TrainedModel):
             check_count(name, getattr(self, name), 2, MOST_STEPS)
         self._check_sizes(self.samples_per_dimension, self.dimension, max(self.steps, self.theory_steps))
 
+    @on_one_thread
     def predict(self, rng: RNGLike | SeedLike = 0, *, draws: int = 1 << 12) -> xr.Dataset:
         """Predict from V(t), without a fit: a rule of thumb for finite d.
 

@@ -7,6 +7,7 @@ import numpy as np
 import xarray as xr
 
 from firstlight.maths.rng import RNGLike, SeedLike, generator
+from firstlight.maths.workers import on_one_thread
 from firstlight.measure.hessian import extreme_eigenpairs
 from firstlight.phase_transition.definitions import default_times
 from firstlight.phase_transition.experiment.descent import descend, hessian_of, orthogonal_start
@@ -30,6 +31,7 @@ class PhasesProblem(Problem):
 
     hold_hard: bool = False
 
+    @on_one_thread
     def predict(self, rng: RNGLike | SeedLike = 0, *, draws: int = 1 << 12) -> xr.Dataset:
         """Return easy_cosine and smallest_eigenvalue over ``time``, with the hard overlap held at zero."""
         held = Problem(**{item.name: getattr(self, item.name) for item in fields(self)})

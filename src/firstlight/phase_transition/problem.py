@@ -11,6 +11,7 @@ from firstlight.data.multi_index import MultiIndexSample
 from firstlight.maths.refusals import check_flag
 from firstlight.maths.rng import RNGLike, SeedLike, generator
 from firstlight.maths.scales import with_scales
+from firstlight.maths.workers import on_one_thread
 from firstlight.measure.hessian import extreme_eigenpairs
 from firstlight.phase_transition.definitions import Training, default_times
 from firstlight.phase_transition.experiment.descent import DescentPath, descend, hessian_of, orthogonal_start
@@ -69,6 +70,7 @@ class Problem(TrainedModel):
         if self.spectrum and self.hold_hard:
             self.student.require_smooth()
 
+    @on_one_thread
     def predict(self, rng: RNGLike | SeedLike = 0, *, draws: int = 1 << 13) -> xr.Dataset:
         """Follow training in the limit of many dimensions.
 

@@ -8,6 +8,7 @@ import xarray as xr
 
 from firstlight.maths.checks import check_count, check_number
 from firstlight.maths.rng import RNGLike, SeedLike, generator
+from firstlight.maths.workers import on_one_thread
 from firstlight.measure.hessian import EigenPairs
 from firstlight.phase_transition.experiment.descent import as_network, hessian_of, orthogonal_start
 from firstlight.phase_transition.model import Model, check_samples
@@ -62,6 +63,7 @@ class SpectrumProblem(Model):
     def _edges(self) -> np.ndarray:
         return np.linspace(self.low, self.high, self.bins + 1)
 
+    @on_one_thread
     def predict(self, rng: RNGLike | SeedLike = 0, *, draws: int = 1 << 13) -> xr.Dataset:
         """Compute the limit of the spectrum.
 

@@ -6,6 +6,7 @@ as t = t₀ + b (e^τ - 1): rates fall like 1/t, so steps in τ stay of order on
 """
 
 from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,6 +16,7 @@ from firstlight.early_alignment.experiment.log_time import EXPONENT, Clock, chec
 from firstlight.early_alignment.experiment.pieces import Piece
 from firstlight.early_alignment.experiment.solver import solve
 from firstlight.maths.losses import margin_loss
+from firstlight.maths.workers import Workers
 
 _MANY = 10_000  # pairs of neuron and datum from which on kinks are too many to be met one by one
 
@@ -125,8 +127,15 @@ def integrate(
     clock = Clock.of(X, start, reduction, samples)
     equations = Equations(X, y, signs, chosen, clock)
     first = np.concatenate([directions.ravel(), log_norms])
-    hard = equations.hard if len(y) * h > _MANY else None
-    run = solve(Piece.at(equations, first), first, clock.tau(times), tolerance, hard=hard)
+    many = len(y) * h > _MANY
+    with nullcontext() if many else Workers():  # threads of BLAS cost more than they bring on small matrices
+        run = solve(
+            Piece.at(equations, first),
+            first,
+            clock.tau(times),
+            tolerance,
+            hard=equations.hard if many else None,
+        )
     u = run.path[:, : h * D].reshape(-1, h, D)
     u = u / np.linalg.norm(u, axis=2, keepdims=True)
     last, risen = float(clock.time(run.last_flip)), clock.time(run.risen)

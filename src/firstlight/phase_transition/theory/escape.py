@@ -10,6 +10,7 @@ from firstlight.maths.checks import check_count, check_positive
 from firstlight.maths.rng import RNGLike, SeedLike
 from firstlight.maths.shown import Shown
 from firstlight.maths.solvers import Solved
+from firstlight.maths.workers import on_one_thread
 from firstlight.phase_transition.definitions import Student, Training
 from firstlight.phase_transition.theory.dmft import SCRAMBLES, dmft, held_path
 from firstlight.phase_transition.theory.labels import LabelLaw
@@ -213,6 +214,7 @@ def _share_below(path: DmftPath, t: int, ratio: float) -> float:
     return float(gammainc(freedom / 2, ratio * freedom / 2))
 
 
+@on_one_thread
 def escape_time(
     target: MultiIndex | str,
     student: Student,

@@ -14,6 +14,7 @@ from firstlight.maths.drawing import COLOURS, THEORY, axes
 from firstlight.maths.rng import RNGLike, SeedLike, generator
 from firstlight.maths.shown import Shown
 from firstlight.maths.solvers import bracketing_root
+from firstlight.maths.workers import on_one_thread
 from firstlight.phase_transition.definitions import Student, as_student
 from firstlight.phase_transition.theory.conditional import as_target
 from firstlight.phase_transition.theory.criterion import margin, signal
@@ -181,6 +182,7 @@ def empirical_law(
     return CurvatureLaw(student.curvature(y, h), np.full(len(y), 1 / len(y)), labels.second[nearest])
 
 
+@on_one_thread
 def hessian_spectrum(
     target: MultiIndex | str,
     student: Student,
