@@ -132,3 +132,18 @@ def test_slopes_beyond_the_range_of_numbers_are_told(seed, size):
     assert np.isfinite(run.loss[0])
     for name in ("loss", "direction_change", "norm_change", "log_norm"):
         assert np.isfinite(run[name]).all() or not run.converged
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("size", [1e2, 1e8, 1e120, 1e300])
+@pytest.mark.parametrize("observations", [[2], [50], [2, 50]])
+def test_a_run_that_is_seen_only_when_it_has_diverged_has_all_its_columns(seed, size, observations):
+    rng = np.random.default_rng(seed)
+    X, y, W = rng.normal(size=(3, 2)), np.array([1, -1, -1]), rng.normal(size=(2, 2))
+    v = rng.normal(size=2)
+    run, early = (
+        descent(X, y, W, v, step_size=size, observations=seen, neurons=True) for seen in (observations, [0])
+    )
+    assert set(run.data_vars) == set(early.data_vars)
+    assert run.loss.shape == (len(observations),)
+    assert np.isfinite(run.loss).all() or not run.converged

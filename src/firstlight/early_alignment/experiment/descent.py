@@ -85,8 +85,10 @@ def descent(
     path = follow(network, batches, int(record[-1]), (size, size * train_second, 0.0, 0.0))
     wanted = set(record.tolist())
     with np.errstate(over="ignore", invalid="ignore"):  # steps that are too long end in NaN, which is told
-        seen = [observe(network) for t, network, _ in path if t in wanted]
-    results = table(step_size * record, stack(seen)).assign_coords(iteration=("time", record))
+        # the start is seen in any case: its names are those of NaN later
+        seen = stack([observe(network), *(observe(network) for t, network, _ in path if t in wanted)])
+    later = {name: values[1:] for name, values in seen.items()}
+    results = table(step_size * record, later).assign_coords(iteration=("time", record))
     # outputs may be finite where the slopes of their losses are not
     finite = [np.isfinite(results[name]).all() for name in ("loss", "direction_change", "norm_change")]
     return results.assign(converged=all(finite))
