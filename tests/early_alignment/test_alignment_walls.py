@@ -327,3 +327,19 @@ def test_a_neuron_through_zero_by_hand():
     assert np.exp(path.log_growth(t0 + 0.3)[0]) == pytest.approx(0.75 * np.sinh(0.6), rel=1e-12)
     assert np.isfinite(path.direction(t0)).all()
     assert path.time_to_cosine(0.1)[0] == pytest.approx(t0, rel=1e-12)
+
+
+@pytest.mark.parametrize("aside", [1e-3, 1e-9, 1.1e-13])
+@pytest.mark.parametrize("v", [1e20, 1e100, 1e140, 1e148, 1e150])
+def test_passing_zero_with_a_very_long_v(aside, v):
+    """v/‖w‖ grows by 1/aside on the way; where its square would overflow the start is refused."""
+    given = [[1, 0], [-1, 0]], [-1, 1], [[1, aside]]
+    if v > 1e140:
+        with pytest.raises(ValueError, match=r"second_layer\[0\]"):
+            align(*given, second_layer=[v])
+        return
+    path = align(*given, second_layer=[v])
+    assert path.fate.tolist() == [1]
+    length = np.log(v) + np.log(np.sinh(1.0)) - np.log(np.hypot(1.0, aside))
+    assert path.log_growth(1.0)[0] == pytest.approx(length, rel=1e-12)
+    assert path.direction(1.0)[0, 0] == pytest.approx(-1.0)

@@ -17,7 +17,7 @@ from firstlight.maths.workers import Workers
 _LARGE = 1e9  # products from which a Gram matrix is worth the threads of BLAS
 _MANY, _FEW = 2000, 32  # samples and coordinates from which, and up to which, there is no Gram matrix
 _BLOCK = 20_000  # pairs of neuron and datum below which a call of the kernel costs more than it shares out
-_STEEP = 1e150  # largest |v|/‖w‖: its square must not overflow
+_STEEP = 1e140  # largest |v|/‖w‖: its square must not overflow, also where ‖w‖ falls to 1e-13
 
 
 def align(
