@@ -260,3 +260,32 @@ def test_kinks_that_were_not_named_are_found():
     assert firstlight.activation(lambda z: np.tanh(z) + np.maximum(z - 20, 0)).kinked
     assert not firstlight.activation(lambda z: np.tanh(3 * z)).kinked
     assert not firstlight.activation(lambda z: z**3).kinked
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_integrals_of_waves_are_right_or_said_not_to_be_resolved(seed):
+    """cos as a function of one's own, of any frequency, against its closed form."""
+    rng = np.random.default_rng(seed)
+    frequency = 10 ** rng.uniform(-1, 3)
+    rows = rng.normal(size=(12, 3)) * [10 ** rng.uniform(0, 1), 1, 1]
+    covariance = rows @ rows.T
+    own, closed = firstlight.activation(lambda z: np.cos(frequency * z)), firstlight.activation("cos")
+    variance = frequency**2 * np.diag(covariance)
+    gap = maths.feature_moments.second_moments(own, np.zeros(12), covariance) - closed.dual(
+        variance[:, None], variance, frequency**2 * covariance
+    )
+    resolved = own.resolved(np.zeros(12), np.sqrt(np.diag(covariance)))
+    assert resolved == (np.sqrt(variance.max()) < 12) or 8 < np.sqrt(variance.max()) < 15
+    assert not resolved or np.abs(gap).max() < 1e-2  # of a mean square of one half
+
+
+@pytest.mark.parametrize("name", [name for name in BUILT_IN if name not in ("sin", "cos")])
+def test_integrals_of_what_is_no_wave_are_resolved_over_any_range(name):
+    size = 10.0 ** np.arange(-6, 13, 3)
+    assert firstlight.activation(name).resolved(np.concatenate([0 * size, size, -size])[:, None], size)
+
+
+def test_a_closed_form_needs_no_rule():
+    assert firstlight.activation("sin").resolved(0.0, 1e3, closed=True)
+    assert not firstlight.activation("sin").resolved(0.0, 1e3)
+    assert not firstlight.activation("sin").resolved([0.0, 1e-3], 1e3, closed=True)

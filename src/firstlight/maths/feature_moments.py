@@ -309,6 +309,8 @@ class Tabulated:
             if means.size * stds.size > _ENTRIES and step < coarse:
                 break
             table = self._exact(activation, *np.meshgrid(means, stds, indexing="ij"))
+            if not np.isfinite(table).all():
+                raise ValueError(f"activation: moments of {activation.name} are not finite over {mean_range}")
             along = make_interp_spline(means, table)
             across = make_interp_spline(stds, along.c, axis=1)
             self._spline = NdBSpline((along.t, across.t), np.moveaxis(across.c, 0, 1), 3)

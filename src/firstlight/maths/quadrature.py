@@ -136,7 +136,12 @@ def _arguments(mean: np.ndarray, factor: np.ndarray, z: list[np.ndarray]) -> lis
 
 
 def rule(
-    mean: np.ndarray | float = 0.0, std: np.ndarray | float = 1.0, kinks: Kinks = (), *, reach: float = REACH
+    mean: np.ndarray | float = 0.0,
+    std: np.ndarray | float = 1.0,
+    kinks: Kinks = (),
+    *,
+    reach: float = REACH,
+    order: int = _ORDER[1],
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return nodes z and weights w with ``E[f(mean + std z)] = sum w f(mean + std z)``, f having these kinks.
 
@@ -148,6 +153,8 @@ def rule(
         Arguments of f at which f, or a derivative, jumps.
     reach : float, default 10
         Half width of the range, in standard deviations.
+    order : int, default 20
+        Nodes of each piece.
 
     Returns
     -------
@@ -162,7 +169,7 @@ def rule(
     """
     mean, std = np.broadcast_arrays(np.asarray(mean, float), np.asarray(std, float))
     _check_law(mean, std)
-    z, w = _product_rule(mean[..., None], std[..., None, None], [kinks], _ORDER[1], reach)
+    z, w = _product_rule(mean[..., None], std[..., None, None], [kinks], order, reach)
     return z[0], w
 
 

@@ -94,7 +94,7 @@ class Setting(ByValue):
             if name != "gradient_samples" or self.gradient_samples is not None:
                 check_count(name, getattr(self, name))
                 object.__setattr__(self, name, int(getattr(self, name)))  # NumPy's small integers overflow
-        check_number("step_size", self.step_size, 0)
+        check_number("step_size", self.step_size, 0, 1e30)  # beyond, moments of polynomials may overflow
         ridges = check_numbers("ridge", self.ridge, 0)
         object.__setattr__(self, "ridge", ridges[0] if np.ndim(self.ridge) == 0 else ridges)
         if self.source is not None and not callable(getattr(self.source, "draw", None)):

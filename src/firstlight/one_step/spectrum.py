@@ -13,7 +13,7 @@ from firstlight.one_step.definitions import Streams
 from firstlight.one_step.experiment.trial import train
 from firstlight.one_step.problem import Problem
 from firstlight.one_step.theory.first_layer import sampled_first_layer, stepped_first_layer
-from firstlight.one_step.theory.moments import feature_moments
+from firstlight.one_step.theory.moments import FeatureMoments, feature_moments
 from firstlight.one_step.theory.predictions import choose_equivalent
 from firstlight.one_step.theory.spectrum import predicted_eigenvalues, uneven_energy
 from firstlight.study.problem import Assumption, Cost
@@ -68,9 +68,10 @@ class SpectrumProblem(Problem):
             ``eigenvalue`` over ``rank``, and ``converged``.
         """
         wanted = self._ranks(ranks)
-        _, omega = self._second_moment(Streams(rng, data_rng))
-        values = np.maximum(np.linalg.eigvalsh(omega), 0)
+        _, moments = self._moments(Streams(rng, data_rng))
+        values = np.maximum(np.linalg.eigvalsh(moments.pooled()[0]), 0)
         eigenvalues, converged = predicted_eigenvalues(values, self.samples, wanted)
+        converged = converged & moments.resolved
         table = _table(wanted, np.where(converged, eigenvalues, np.nan))
         return table.assign(converged=bool(converged.all()))
 
@@ -93,11 +94,11 @@ class SpectrumProblem(Problem):
         sizes = np.linalg.svd(network.training_features, compute_uv=False)
         return _table(wanted, sizes[wanted - 1] ** 2 / self.samples)
 
-    def _second_moment(self, stream: Streams) -> tuple[np.ndarray, np.ndarray]:
-        """Return a sampled first layer after its step, and the second moment of its features."""
+    def _moments(self, stream: Streams) -> tuple[np.ndarray, FeatureMoments]:
+        """Return a sampled first layer after its step, and the moments of its features."""
         first, second, x, y = sampled_first_layer(self, stream)
         moved = stepped_first_layer(first, second, self.sigma, x, y, self.step_size)
-        return moved, feature_moments(moved, self.sigma, self.mixture, self.labels).pooled()[0]
+        return moved, feature_moments(moved, self.sigma, self.mixture, self.labels)
 
     def _ranks(self, ranks: Sequence[int] | None) -> np.ndarray:
         most = min(self.width, self.samples)
@@ -114,9 +115,9 @@ class SpectrumProblem(Problem):
         """Check what the theory assumes."""
         alike = choose_equivalent(self.mixture) == "one covariance"
         rng = generator(0)
-        moved, omega = self._second_moment(Streams(rng))
+        moved, moments = self._moments(Streams(rng))
         x, _ = self.mixture.draw(self.mixture.counts(_SAMPLES), rng)
-        spread = uneven_energy(omega, self.sigma(x @ moved.T) / np.sqrt(self.width))
+        spread = uneven_energy(moments.pooled()[0], self.sigma(x @ moved.T) / np.sqrt(self.width))
         return (
             *super().assumptions(),
             Assumption(

@@ -136,7 +136,7 @@ class ConditionalGaussianFeatures:
         reach = spread * float(np.max(np.linalg.norm(self._inside, axis=1))) + 1e-9
         low, high = self._outside.min() * np.sqrt(scales.min()), self._outside.max() * np.sqrt(scales.max())
         self._table = Tabulated(activation, (-reach, reach), (float(low), float(high)))
-        if self._table.error > _COARSE:
+        if not self._table.error <= _COARSE:
             raise ValueError(
                 f"activation: its moments are not resolved over pre-activations up to {reach:.3g} (error "
                 f"{self._table.error:.2g}); take a smaller step_size, or a smoother activation"

@@ -157,6 +157,11 @@ def _training_features(
         feature_map(x, classes, stream("training noise", block), phi[rows])
 
     workers.map(fill, range(len(training)))
+    if not np.isfinite([phi.min(), phi.max()]).all():
+        raise ValueError(
+            f"activation: {setting.sigma.name} is not finite at pre-activations of the training samples; "
+            f"take another, or a smaller step_size than {setting.step_size:g}"
+        )
     return phi, y
 
 
@@ -198,6 +203,12 @@ def _population(setting: Setting, first_layer: np.ndarray, readout: np.ndarray) 
     gram = first_layer @ first_layer.T  # shared by all classes
     for c, law in enumerate(mixture.covariances):
         covariance = law.quadratic(first_layer, gram=gram)
+        std = np.sqrt(np.diag(covariance))
+        if not sigma.resolved(means[c], std, closed=not isinstance(labels, Regression)):
+            raise ValueError(
+                f"risk = 'population': the moments of the activation {sigma.name} are not resolved over "
+                f"pre-activations up to {std.max():.3g}; take risk = 'sample'"
+            )
         if isinstance(labels, Regression):
             index_mean, index_std = labels.index(mixture)
             along = law.quadratic(first_layer, labels.direction[None, :])[:, 0]
@@ -206,7 +217,7 @@ def _population(setting: Setting, first_layer: np.ndarray, readout: np.ndarray) 
                 index_mean[c], index_std[c] ** 2, along,
             )  # fmt: skip
         else:
-            cross = label_mean[c] * sigma.moments(means[c], np.sqrt(np.diag(covariance)), 0)[:, 0]
+            cross = label_mean[c] * sigma.moments(means[c], std, 0)[:, 0]
         by_class[:, c] = population_error(
             readout / np.sqrt(setting.width),
             second_moments(sigma, means[c], covariance),

@@ -135,6 +135,7 @@ def mean_features(
             for mean, s in zip(means, squares, strict=True)
         ], True
     columns = [law.directions for law in laws] + ([] if mixture.means is None else [mixture.means.T])
+    update = update / max(1.0, 1e-6 * float(np.linalg.norm(update)))  # a long one would hide the others
     left, size, _ = np.linalg.svd(np.column_stack([*columns, update]), full_matrices=False)
     basis = left[:, size > 1e-10 * size.max()]
     inside = first_layer @ basis

@@ -112,7 +112,11 @@ class Determinants:
     def middle(self, g: np.ndarray, r: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return the A, shape (P, R, R), G, and the (1 + A G)^(-1)."""
         a, gram = self._summed(r, g)
-        return a, gram, np.linalg.inv(np.eye(self.rank) + a @ gram)
+        try:
+            inverse = np.linalg.inv(np.eye(self.rank) + a @ gram)
+        except np.linalg.LinAlgError:  # features so large that the 1 is lost: told as not converged
+            inverse = np.full_like(a, np.nan)
+        return a, gram, inverse
 
     def slope_in_r(self, gram: np.ndarray, inverse: np.ndarray) -> np.ndarray:
         """Return the derivative in r, shape (N,)."""

@@ -24,12 +24,15 @@ class FeatureMoments:
         b_c = E[φ y | c].
     label_square : ndarray, shape (C,)
         E[y² | c], noise included.
+    resolved : bool, default True
+        Whether the integrals are: a wave over many radians has none that a rule finds.
     """
 
     weights: np.ndarray
     second: list[np.ndarray]
     cross: np.ndarray
     label_square: np.ndarray
+    resolved: bool = True
 
     def pooled(self) -> tuple[np.ndarray, np.ndarray, float]:
         """Return Ω, b and E y² over all classes."""
@@ -77,7 +80,7 @@ def feature_moments(
     means = mixture.project(first_layer)
     label_mean, label_square = labels.moments(mixture)
     gram = first_layer @ first_layer.T  # shared by all classes
-    second, cross = [], []
+    second, cross, resolved = [], [], True
     for c, law in enumerate(mixture.covariances):
         covariance = law.quadratic(first_layer, gram=gram)
         variance = np.diag(covariance).copy()
@@ -92,4 +95,11 @@ def feature_moments(
         omega = second_moments(sigma, means[c], covariance)
         omega /= k
         second.append(omega)
-    return FeatureMoments(mixture.weights, second, np.array(cross), label_square)
+        if not np.isfinite([omega.min(), omega.max(), mixed.min(), mixed.max()]).all():
+            raise ValueError(
+                f"activation: moments of {sigma.name} are not finite over pre-activations with a standard "
+                f"deviation up to {np.sqrt(variance.max()):.3g}; take another, or a smaller step_size"
+            )
+        closed = not isinstance(labels, Regression)  # a link asks for the Hermite coefficients too
+        resolved &= sigma.resolved(means[c], np.sqrt(variance), closed=closed)
+    return FeatureMoments(mixture.weights, second, np.array(cross), label_square, resolved)

@@ -12,6 +12,7 @@ import numpy as np
 from scipy.interpolate import CubicSpline
 
 from firstlight.maths.activations import Activation
+from firstlight.maths.hermite import hermite_coefficients
 from firstlight.maths.quadrature import expectation
 from firstlight.one_step.definitions import SecondLayer
 from firstlight.one_step.theory.reduced import Inputs, ReducedLaw, balanced_normal
@@ -214,8 +215,7 @@ def draw_neurons(
     n, trace = law.dimension, law.trace
     mean_scale = float(law.weights @ law.scales)
     b = np.sqrt(mean_scale * n / trace)  # a pre-activation's spread outside the span
-    coefficients = sigma.hermite(2, b)
-    slope, curvature = coefficients[1] / b, coefficients[2] / b**2
+    slope, curvature = slopes(sigma, 0.0, b) / [1, b]
     slope_square = float(expectation(lambda u: sigma.derivative(u) ** 2, std=b, kinks=sigma.kinks))
     rest = max(slope_square - slope**2 - (b * curvature) ** 2, 0.0)
     a = gain * nodes[:, -1:]
@@ -234,6 +234,27 @@ def draw_neurons(
     return Neurons(inside, np.sqrt(square), profile, step.shares)
 
 
+def slopes(sigma: Activation, mean: np.ndarray | float, std: float) -> np.ndarray:
+    """Return E σ'(mean + std z) and E[σ'(mean + std z) z]: shape S + (2,).
+
+    By parts these are moments of σ, which cost less; but where σ jumps, its slope is that of a network: no
+    point mass.
+
+    Examples
+    --------
+    >>> from firstlight.maths.activations import activation
+    >>> [slopes(activation(name), 0.0, 2.0).tolist() for name in ("relu", "step")]
+    [[0.5000, 0.3989], [0.0, 0.0]]
+    """
+    sides = [sigma(kink + 1e-9 * (1 + abs(kink)) * np.array([-1.0, 1.0])) for kink in sigma.kinks]
+    if (
+        max((abs(right - left) for left, right in sides), default=0.0)
+        > 1e-6 * sigma.second_moment(std) ** 0.5
+    ):
+        return hermite_coefficients(sigma.derivative, 1, mean=mean, std=std, kinks=sigma.kinks)
+    return np.asarray(sigma.moments(mean, std, 2)[..., 1:] / std)
+
+
 def _uneven_pull(
     law: ReducedLaw, sigma: Activation, start: np.ndarray, slope: float, lean: float, inputs: Inputs
 ) -> np.ndarray:
@@ -247,8 +268,8 @@ def _uneven_pull(
     excess = np.empty_like(field)
     for c in range(len(std)):
         mine = inputs.classes == c
-        slopes = CubicSpline(grid, sigma.moments(grid, std[c], 1)[:, 1] / std[c])
-        excess[:, mine] = slopes(field[:, mine]) - slope
+        slope_at = CubicSpline(grid, slopes(sigma, grid, std[c])[:, 0])
+        excess[:, mine] = slope_at(field[:, mine]) - slope
     excess *= inputs.weights * inputs.labels
     return excess @ kappa
 
