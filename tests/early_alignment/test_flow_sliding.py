@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from firstlight import early_alignment as ea
+from firstlight.early_alignment.definitions.alignment import regions
 from firstlight.early_alignment.experiment.equations import Equations
 from firstlight.early_alignment.experiment.flow import integrate
 from firstlight.early_alignment.experiment.log_time import Clock
@@ -142,3 +143,57 @@ def test_neurons_that_shrink_for_long_keep_their_length(angle):
     exact = path.log_growth([0.0, 10.0, 30.0])
     assert run.converged
     assert np.abs(run.log_norms + 1000 - exact).max() < 1e-2  # 1e-9 a step, grown by 1/angle
+
+
+@pytest.mark.parametrize("apart", [1e-6, 1e-7, 1e-8, 1e-9, 1e-10])
+@pytest.mark.parametrize("seed", range(12))
+def test_neurons_slide_on_walls_that_are_almost_one(seed, apart):
+    """On both of two such walls, to rounding, a neuron may be far from where they meet."""
+    rng = np.random.default_rng(seed)
+    D, n, h = rng.integers(2, 5), rng.integers(2, 6), 4
+    X, y = rng.normal(size=(n, D)), rng.choice([-1.0, 1.0], n)
+    W, signs = rng.normal(size=(h, D)), rng.choice([-1.0, 1.0], h)
+    W /= np.linalg.norm(W, axis=1, keepdims=True)
+    X, y = np.concatenate([X, X + apart * rng.normal(size=X.shape)]), np.concatenate([y, y])
+    times = np.array([0.0, 2.0, 8.0]) / np.linalg.norm(X, axis=1).sum()
+    path, run = align(X, y, W, signs), integrate(X, y, W, np.full(h, -1000.0), signs, times)
+    assert run.converged
+    # 1e-10 beyond a wall, and 1e-9 a step.
+    assert np.abs(run.directions - path.direction(times)).max() < 1e-7
+    assert np.abs(run.log_norms + 1000 - path.log_growth(times)).max() < 1e-7
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_neurons_that_die_on_three_walls_at_once_are_dead(seed):
+    """Three data in one plane: 1e-10 off the wall of one, a neuron at rest was alive for an observer."""
+    rng = np.random.default_rng(seed)
+    X, y = np.array([[-1.0, -1, -2], [1, 0, 1], [-2, -2, -2], [0, 0, 1]]), np.array([1.0, 1, -1, -1])
+    X = X @ np.linalg.qr(rng.normal(size=(6, 3)))[0].T
+    W = rng.normal(size=(20, 3)) @ np.linalg.pinv(X[[0, 1, 3]]).T
+    W /= np.linalg.norm(W, axis=1, keepdims=True)
+    path = align(X, y, W, np.ones(20))
+    for t in (2.0, 5.0, 10.0):
+        run = integrate(X, y, W, np.full(20, -1000.0), np.ones(20), [t])
+        assert np.array_equal(regions(run.directions[0], X, y) == 0, path.death_time <= t)
+    assert (path.fate == 0).any()
+
+
+@pytest.mark.parametrize("seed", [7, 55, 72, 106, 137, 217, 280, 287])
+@pytest.mark.parametrize("whole", [True, False])
+def test_walls_that_come_together_along_another_wall_are_one_event(seed, whole):
+    """Data of whole numbers, or in a plane: some stopped where one datum goes off as another comes on."""
+    rng = np.random.default_rng(seed)
+    D, n, h = int(rng.integers(2, 5)), int(rng.integers(3, 7)), 5
+    X = rng.normal(size=(n, D))
+    if whole:
+        X = rng.integers(-2, 3, size=(n, D)) + 0.0
+        X[~X.any(axis=1)] = 1.0
+    elif D > 2:
+        X = rng.normal(size=(n, D - 1)) @ rng.normal(size=(D - 1, D))
+    y, W, signs = rng.choice([-1.0, 1.0], n), rng.normal(size=(h, D)), rng.choice([-1.0, 1.0], h)
+    W /= np.linalg.norm(W, axis=1, keepdims=True)
+    times = np.array([0.0, 4.0, 16.0, 30.0]) / np.linalg.norm(X, axis=1).sum()
+    path, run = align(X, y, W, signs), integrate(X, y, W, np.full(h, -1000.0), signs, times)
+    assert run.converged
+    assert np.abs(run.directions - path.direction(times)).max() < 1e-3  # 1e-10 at an event, grown by e¹⁵
+    assert np.abs(run.log_norms + 1000 - path.log_growth(times)).max() < 1e-3

@@ -16,6 +16,7 @@ from firstlight.early_alignment.experiment.log_time import EXPONENT
 from firstlight.early_alignment.experiment.solver import System
 
 _WHOLE = 1e-9  # a share so close to 0 or 1 is that
+_APART = 1e-3  # angle of walls that a neuron is put on: on closer ones it may be to rounding, and far off
 
 
 @dataclass(frozen=True, eq=False)
@@ -180,7 +181,7 @@ class Piece(System):
                 on[j, held], stays = before[0] ^ changed[j, held], before[1] & ~changed[j, held]
             if stays.any():
                 walls[j] = held[stays]
-            rows = _orthonormal(self.flow.X[held])
+            rows = _orthonormal(self.flow.X[sliding | met], _APART)
             u[j] -= (rows @ u[j]) @ rows
             u[j] /= np.linalg.norm(u[j])
         return state, Piece(self.flow, on, walls)
@@ -196,10 +197,10 @@ class Piece(System):
         return np.where(np.abs(shares - whole) < _WHOLE, whole, shares)
 
 
-def _orthonormal(rows: np.ndarray) -> np.ndarray:
-    """Return an orthonormal basis of what the rows span."""
+def _orthonormal(rows: np.ndarray, least: float = 1e-10) -> np.ndarray:
+    """Return an orthonormal basis of what the rows, as unit vectors, span by more than `least`."""
     _, sizes, basis = np.linalg.svd(rows / np.linalg.norm(rows, axis=1, keepdims=True), full_matrices=False)
-    return np.asarray(basis[sizes > 1e-10])
+    return np.asarray(basis[sizes > least])
 
 
 def _within(basis: np.ndarray, columns: np.ndarray) -> np.ndarray:

@@ -285,7 +285,7 @@ def _first_event(
 
     end = _root(lambda tau: float(beyond(tau).max()), low, high)
     gone, there = beyond(end), changed.copy()
-    there[changed] = gone >= min(float(gone.max()), -0.5 * _BEYOND)
+    there[changed] = gone >= min(float(gone.max()), -0.99 * _BEYOND)  # others are beyond theirs by less
     return end, there
 
 
