@@ -147,3 +147,34 @@ def test_a_run_that_is_seen_only_when_it_has_diverged_has_all_its_columns(seed, 
     assert set(run.data_vars) == set(early.data_vars)
     assert run.loss.shape == (len(observations),)
     assert np.isfinite(run.loss).all() or not run.converged
+
+
+@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("train_second", [True, False])
+def test_a_row_that_a_step_makes_zero_is_dead(seed, train_second):
+    """In numbers that a computer holds exactly: w - v x is 0, and stays so."""
+    rng = np.random.default_rng(seed)
+    n, D, h, unit = rng.integers(1, 4), rng.integers(2, 5), rng.integers(1, 4), 2.0**-30
+    X, y = np.zeros((n, D)), np.ones(n)
+    X[0, 0], X[1:, -1], y[0] = 1.0, 2.0, -1.0
+    W, v = rng.integers(-2, 3, (h, D)) + 0.0, rng.integers(-2, 3, h) + 0.0
+    W[0], v[0] = np.eye(D)[0], 1.0
+    W[~W.any(axis=1)] = 1.0
+    start = (unit * W, unit * v) if train_second else (W, v)
+    X = X if train_second else X * 2.0**-60  # so small that slopes are those at 0
+    size = float(n) if train_second else n * 2.0**60
+    run = descent(
+        X,
+        y,
+        *start,
+        steps=4,
+        step_size=size,
+        observations=[0, 1, 2, 4],
+        neurons=True,
+        train_second=train_second,
+    )
+    assert run.converged
+    assert np.isneginf(run.log_length[1:, 0]).all()
+    assert not run.direction[1:, 0].any()
+    assert (run.dead[1:] > 0).all()
+    assert np.isfinite(run[["loss", "norm_change", "direction_change"]]).all().to_array().all()

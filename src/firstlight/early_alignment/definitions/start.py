@@ -27,6 +27,8 @@ def gaussian_start(
 def polar(first_layer: np.ndarray, second_layer: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Split a network into unit rows w/‖w‖, log ‖w‖ and v/‖w‖, though the squares of w may underflow.
 
+    A row of zeros stays one, with log ‖w‖ = -∞ and 0 for v/‖w‖, which then does not matter.
+
     Examples
     --------
     >>> rows, log_norms, ratios = polar(np.array([[3e-200, 4e-200]]), np.array([1e-199]))
@@ -34,9 +36,12 @@ def polar(first_layer: np.ndarray, second_layer: np.ndarray) -> tuple[np.ndarray
     ([[0.6000, 0.8000]], [-199.301030], [2.0000])
     """
     largest = np.abs(first_layer).max(axis=1)
-    rows = first_layer / largest[:, None]
-    norms = np.linalg.norm(rows, axis=1)
-    return rows / norms[:, None], np.log(largest) + np.log(norms), second_layer / largest / norms
+    unit = np.where(largest == 0, 1.0, largest)
+    rows = first_layer / unit[:, None]
+    norms = np.where(largest == 0, 1.0, np.linalg.norm(rows, axis=1))
+    with np.errstate(divide="ignore"):
+        log_norms = np.log(largest) + np.log(norms)
+    return rows / norms[:, None], log_norms, np.where(largest == 0, 0.0, second_layer / unit / norms)
 
 
 def lengths(rows: np.ndarray) -> np.ndarray:
