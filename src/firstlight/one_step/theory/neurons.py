@@ -247,10 +247,8 @@ def slopes(sigma: Activation, mean: np.ndarray | float, std: float) -> np.ndarra
     [[0.5000, 0.3989], [0.0, 0.0]]
     """
     sides = [sigma(kink + 1e-9 * (1 + abs(kink)) * np.array([-1.0, 1.0])) for kink in sigma.kinks]
-    if (
-        max((abs(right - left) for left, right in sides), default=0.0)
-        > 1e-6 * sigma.second_moment(std) ** 0.5
-    ):
+    jump = max((abs(right - left) for left, right in sides), default=0.0)
+    if jump > 1e-6 * sigma.second_moment(std) ** 0.5:
         return hermite_coefficients(sigma.derivative, 1, mean=mean, std=std, kinks=sigma.kinks)
     return np.asarray(sigma.moments(mean, std, 2)[..., 1:] / std)
 
