@@ -9,6 +9,7 @@ from firstlight.maths.checks import check_reals
 from firstlight.maths.drawing import COLOURS, axes, steps
 from firstlight.maths.shown import Shown
 from firstlight.maths.solvers import bracketing_root
+from firstlight.maths.workers import on_one_thread
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -206,6 +207,7 @@ class AlignmentPath(Shown):
             beyond = excess(high)
         return high if beyond <= 0 else bracketing_root(excess, low, high, tolerance=1e-9).value
 
+    @on_one_thread
     def _replay(self, times: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """Find directions, log growth and v/‖w‖ at times (T × h, increasing), and c after the last."""
         from firstlight.early_alignment.theory.kernel.replay import replay
