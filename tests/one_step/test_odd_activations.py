@@ -53,6 +53,16 @@ def test_no_step_is_too_long_for_an_answer(step_size):
         assert np.isfinite(answer.test_error) == answer.converged
 
 
+@pytest.mark.parametrize("seed", range(6))
+def test_an_iteration_that_leaves_the_range_of_numbers_is_told_and_warns_of_nothing(seed):
+    """One neuron for two classes that are almost points, far apart."""
+    rows = np.random.default_rng(seed).normal(size=(12, 7))
+    y = np.tile([0, 1], 6)
+    problem = Problem.from_data(30 * y[:, None] + 1e-3 * rows, y, spikes=1, width=1, samples=5, ridge=1e-4)
+    answer = problem.predict(seed, method="asymptotic", nodes=64)
+    assert np.isfinite(answer.test_error) == answer.converged
+
+
 @pytest.mark.parametrize("step_size", [1e31, 1e200, 1e300, np.inf])
 def test_steps_beyond_the_range_of_numbers_are_refused(step_size):
     with pytest.raises(ValueError, match="step_size"):

@@ -80,7 +80,8 @@ def without_a_network(
 
         def of_one_draw(nodes: tuple[Neurons, Inputs]) -> dict[str, np.ndarray]:
             kernel = conditional_kernel(law, table, *nodes, setting.width)
-            return _of_one_draw(law, nodes[1], kernel, sizes, ridges)
+            with np.errstate(divide="ignore", over="ignore", invalid="ignore"):  # told as not converged
+                return _of_one_draw(law, nodes[1], kernel, sizes, ridges)
 
         errors = list((workers.map if nodes >= _MANY else map)(of_one_draw, placed))
     for one in errors:
