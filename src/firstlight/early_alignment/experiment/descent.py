@@ -87,6 +87,11 @@ def descent(
     with np.errstate(over="ignore", invalid="ignore"):  # steps that are too long end in NaN, which is told
         # the start is seen in any case: its names are those of NaN later
         seen = stack([observe(network), *(observe(network) for t, network, _ in path if t in wanted)])
+    return _results(seen, step_size, record)
+
+
+def _results(seen: Mapping[str, np.ndarray], step_size: float, record: np.ndarray) -> xr.Dataset:
+    """Tabulate what was seen at the recorded iterations, after the start, and whether all of it is finite."""
     later = {name: values[1:] for name, values in seen.items()}
     results = table(step_size * record, later).assign_coords(iteration=("time", record))
     # outputs may be finite where the slopes of their losses are not
