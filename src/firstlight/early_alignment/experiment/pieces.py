@@ -70,6 +70,19 @@ class Piece(System):
         return patterns, which, (which == np.arange(len(patterns))[:, None]) * 1.0
 
     @cached_property
+    def _outward(self) -> np.ndarray:
+        """The side of each wall on which its datum would be beyond it: -1 if it is on, else 1."""
+        return np.where(self.on, -1.0, 1.0)
+
+    @cached_property
+    def _joint(self) -> np.ndarray | None:
+        """Signed data as each pattern sees them, P·D × n; None if that is more than neurons times data."""
+        patterns, _, sums = self._groups
+        if sums is None or len(patterns) * self.flow.X.shape[1] > len(self.on):
+            return None
+        return (patterns[:, None, :] * self.flow.signed.T).reshape(-1, len(self.flow.y))
+
+    @cached_property
     def _sliding(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """Neurons that slide, their data (-1: none), the walls' orthonormal rows, and what gives shares."""
         D, most = self.flow.X.shape[1], max(map(len, self.walls.values()), default=0)
@@ -86,12 +99,16 @@ class Piece(System):
         patterns, _, sums = self._groups
         u, squares = self.flow.split(state)
         rows = squares[:, None] * u if sums is None else (sums * squares) @ u
+        if self._joint is not None:
+            return u, squares, rows.ravel() @ self._joint
         return u, squares, np.add.reduce(patterns * (rows @ self.flow.signed.T))
 
     def _pull(self, z: np.ndarray, log_unit: float) -> tuple[np.ndarray, np.ndarray]:
         """Return the slopes of the data's losses in that unit, and s G of the data that are on."""
         patterns, which, sums = self._groups
         slopes = np.exp(np.minimum(self.flow.loss.log_slope(z) + log_unit, EXPONENT))
+        if self._joint is not None:
+            return slopes, (self._joint @ slopes).reshape(-1, self.flow.X.shape[1]).take(which, axis=0)
         G = (patterns * slopes) @ self.flow.signed
         return slopes, G if sums is None else G.take(which, axis=0)
 
@@ -142,8 +159,7 @@ class Piece(System):
         Where a neuron slides on the wall, how far the datum's share is beyond [0, 1].
         """
         u, _, z = self._margins(state)
-        cosine, size = u @ self.flow.units.T, np.abs(z)
-        beyond = np.where(self.on, -cosine, cosine)
+        beyond, size = self._outward * (u @ self.flow.units.T), np.abs(z)
         if self.walls:
             who, data, _, inverse = self._sliding
             slopes, G = self._pull(z, 0.0)
