@@ -56,6 +56,7 @@ ONE := OPENBLAS_NUM_THREADS=1 NUMBA_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE=
 # Freed memory stays with the process (glibc): handing arrays back and forth costs tests of large arrays half of their system time.
 HEAP := MALLOC_TRIM_THRESHOLD_=1000000000 MALLOC_MMAP_THRESHOLD_=33554432
 test: $(VENV)/.dev
+	$(ONE) $(BIN)/python tests/kernels.py
 	$(ONE) $(HEAP) $(BIN)/python -m pytest --numprocesses 3 --dist worksteal
 
 test-cpus: $(VENV)/.dev
