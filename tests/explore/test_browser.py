@@ -19,19 +19,38 @@ SMALL = "dimension=40&trials=1&samples=0.5"
 
 @contextmanager
 def opened(browser, server, path, width=1280, theme="light"):
-    """A page of its own, that must ask nobody else for anything and complain of nothing."""
-    context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=theme)
-    context.set_default_timeout(PATIENCE)
-    page = context.new_page()
+    """A page as if it were the first, that must ask nobody else for anything and complain of nothing."""
+    page = tab(browser)
+    page.set_viewport_size({"width": width, "height": 900})
+    page.emulate_media(color_scheme=theme)
     asked, complaints = [], []
-    page.on("request", lambda request: asked.append(request.url))
-    page.on("console", lambda said: complaints.append(said.text) if said.type == "error" else None)
-    page.on("pageerror", lambda error: complaints.append(str(error)))
-    page.goto(server.address + path)
-    yield page
-    context.close()
+    listeners = {
+        "request": lambda request: asked.append(request.url),
+        "console": lambda said: complaints.append(said.text) if said.type == "error" else None,
+        "pageerror": lambda error: complaints.append(str(error)),
+    }
+    for event, listener in listeners.items():
+        page.on(event, listener)
+    try:
+        page.goto(server.address + path)
+        yield page
+        page.evaluate("localStorage.clear()")  # nothing else is kept from page to page
+    except BaseException:
+        page.context.close()  # a key may be down, an answer on its way
+        raise
+    for event, listener in listeners.items():
+        page.remove_listener(event, listener)
     assert not [url for url in asked if not url.startswith((server.address, "data:", "blob:"))]
     assert not complaints
+
+
+def tab(browser):
+    """The one tab of all tests: each new one has a process of its own, which compiles plotly anew."""
+    if not browser.contexts:
+        context = browser.new_context()
+        context.set_default_timeout(PATIENCE)
+        context.new_page()
+    return browser.contexts[0].pages[0]
 
 
 def drawn(page, panel=None):
