@@ -140,17 +140,14 @@ def _exact_top(
 ) -> tuple[float, float, float, np.ndarray]:
     """Richardson: the bias of slices falls as their number squared, which some nodes tell."""
     step = 1 + len(fine.nodes.place) // _COMPARED
-    place, weight = fine.nodes.place[::step], fine.nodes.weight[::step]
-    some = Nodes(place, weight / weight.sum())
-    matrix, *others = (
-        operator(m.second[0], m.second[0], m.weight)
-        for m in (
-            fine,
-            conditional_moments(target, known, hard, nodes=some) if step > 1 else fine,
-            conditional_moments(target, known, hard, fineness=-1, nodes=some),
-        )
-    )
-    change = others[0] - others[1]
+    share = fine.nodes.weight[::step].sum()
+    nodes = Nodes(fine.nodes.place[::step], fine.nodes.weight[::step] / share)
+    coarse = conditional_moments(target, known, hard, fineness=-1, nodes=nodes)
+    among = _node_of_slices(fine) % step == 0
+    matrix = operator(fine.second[0], fine.second[0], fine.weight)
+    some = operator(fine.second[0, among], fine.second[0, among], fine.weight[among] / share)
+    other = operator(coarse.second[0], coarse.second[0], coarse.weight)
+    change = some - other
     matrix = matrix + change / 3
     top = float(np.linalg.eigvalsh(matrix)[-1])
     error = float(np.abs(change).max()) + (_BLUR_ERROR * top if target.noise else 0.0)
@@ -183,10 +180,14 @@ def sampled_top(moments: Moments) -> tuple[float, float, float, np.ndarray]:
     return top, float(np.hypot(np.std(forms) / np.sqrt(2), excess / 4)), max(noise, excess / 2), matrix
 
 
+def _node_of_slices(moments: Moments) -> np.ndarray:
+    """Return which node of the easy coordinates each slice belongs to."""
+    return np.cumsum(np.append(True, (np.diff(moments.easy, axis=0) != 0).any(axis=1))) - 1
+
+
 def _node_error(moments: Moments, matrix: np.ndarray) -> float:
     """Return the standard error of the top eigenvalue over eight parts of the easy coordinates' nodes."""
-    node = np.cumsum(np.append(True, (np.diff(moments.easy, axis=0) != 0).any(axis=1))) - 1
-    part = node % 8
+    part = _node_of_slices(moments) % 8
     vector, second = np.linalg.eigh(matrix)[1][:, -1], moments.second.mean(axis=0)
     tops = [
         vector @ operator(second[part == i], second[part == i], 8 * moments.weight[part == i]) @ vector

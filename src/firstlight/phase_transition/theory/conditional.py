@@ -154,7 +154,8 @@ def _moments(
 
     def part_at(node: np.ndarray) -> Part:
         def place(z: np.ndarray) -> np.ndarray:
-            return (np.abs(z) if even else z) @ hard.T + easy @ node  # rounding must not tell ±z apart
+            z = np.abs(z) if even else z  # rounding must not tell ±z apart
+            return (hard @ z.T + (easy @ node)[:, None]).T  # each coordinate in one piece of memory
 
         if h == 1:
             flat = _FLAT if fineness >= 0 else _COARSELY_FLAT

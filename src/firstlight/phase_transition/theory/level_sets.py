@@ -136,11 +136,12 @@ def _knots(function: Function, knots: int, slack: Slack) -> tuple[np.ndarray, np
         if not at.size:
             break
         aside = 1e-9 * (1 + np.abs(at))  # the limits, not the value that φ may take at the jump itself
-        before, after = function(at - aside), function(at + aside)
+        before, after = np.split(function(np.concatenate([at - aside, at + aside])), 2)
         real = np.abs(after - before) > slack(at - aside, before)  # and not of rounding
         at, aside, inside, before, after = (part[real] for part in (at, aside, inside, before, after))
-        z, y = np.concatenate([z, at, at]), np.concatenate([y, before, after])
-        error = np.concatenate([error, slack(at, before), slack(at, after)])
+        both, limits = np.concatenate([at, at]), np.concatenate([before, after])
+        z, y = np.concatenate([z, both]), np.concatenate([y, limits])
+        error = np.concatenate([error, slack(both, limits)])
         # what is left of an interval on both sides of its jump may hold another
         low, high = np.concatenate([low[inside], at + aside]), np.concatenate([at - aside, high[inside]])
         low, high = low[low < high], high[low < high]
