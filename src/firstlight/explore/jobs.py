@@ -15,6 +15,7 @@ from firstlight.show.interactive import figure, trace
 from firstlight.show.pictures import Drawn, Picture, plain
 
 if TYPE_CHECKING:
+    from firstlight.study.engines import Engine
     from firstlight.study.schedule import Outcome
     from firstlight.study.store import Store
     from firstlight.study.sweep import Study
@@ -83,9 +84,6 @@ def take(emit: Emit, name: str, values: dict[str, Any]) -> None:
 
 def run(emit: Emit, name: str, values: dict[str, Any], path: str, confirmed: bool) -> None:
     """Compute what the store lacks of a page's study; emit the progress, and the points as they come."""
-    from firstlight.study.dry_run import dry_run
-    from firstlight.study.engines import cores, engine
-    from firstlight.study.problem import duration
     from firstlight.study.run import advance
     from firstlight.study.store import Store
     from firstlight.study.trial import check
@@ -97,20 +95,33 @@ def run(emit: Emit, name: str, values: dict[str, Any], path: str, confirmed: boo
         emit({"total": study.records, "done": held["stored"], "points": held["points"]})
         missing = study.records - held["stored"]
         if missing:
-            expected = dry_run(study, store, 0)
-            if expected.seconds > MOST and not expected.failure:
-                raise ValueError(f"{duration(expected.seconds)} is too long for a page; copy it as a command")
-            if (expected.failure or expected.seconds > LONGEST) and not confirmed:
-                lasting = "an unknown time" if expected.failure else f"about {duration(expected.seconds)}"
-                why = expected.failure and f": trials fail ({expected.failure})"
-                emit({"asks": f"{lasting} for {missing} records{why}"})
+            machine = _machine(emit, study, store, missing, confirmed)
+            if machine is None:
                 return
-            emit({"left": expected.seconds})
-            lone = expected.seconds < 20 or cores() <= 2  # starting processes takes longer than it saves
-            machine = engine(0 if lone else cores() - 1)
             outcome = advance(study, store, machine, tell=_Teller(emit, name, values, study, store, missing))
             emit({"failed": outcome.failed, "message": "; ".join(outcome.messages[:1])})
         emit({"done": study.records, **_points(name, values, study, store)})
+
+
+def _machine(emit: Emit, study: "Study", store: "Store", missing: int, confirmed: bool) -> "Engine | None":
+    """Return where a run computes; None after asking whether it may take as long as it will."""
+    from firstlight.study.dry_run import dry_run
+    from firstlight.study.engines import cores, engine
+    from firstlight.study.problem import duration
+
+    if study.records == len(study.arms):  # a dry run would do each of these trials several times
+        return engine(0)
+    expected = dry_run(study, store, 0)
+    if expected.seconds > MOST and not expected.failure:
+        raise ValueError(f"{duration(expected.seconds)} is too long for a page; copy it as a command")
+    if (expected.failure or expected.seconds > LONGEST) and not confirmed:
+        lasting = "an unknown time" if expected.failure else f"about {duration(expected.seconds)}"
+        why = expected.failure and f": trials fail ({expected.failure})"
+        emit({"asks": f"{lasting} for {missing} records{why}"})
+        return None
+    emit({"left": expected.seconds})
+    lone = expected.seconds < 20 or cores() <= 2  # starting processes takes longer than it saves
+    return engine(0 if lone else cores() - 1)
 
 
 class _Teller:
