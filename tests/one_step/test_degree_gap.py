@@ -54,7 +54,7 @@ def one_dimensional(n, degree, ridge=1e-4):
         r = np.full(share.size, 1 / (t + 0.5 / n))
         for _ in range(500):
             inner = np.linalg.inv(eye + (slope.T * (share * r)) @ slope / n)
-            new = 1 / (t + (rest + np.einsum("ij,jk,ik->i", slope, inner, slope)) / n)
+            new = 1 / (t + (rest + ((slope @ inner) * slope).sum(axis=1)) / n)
             r, gap = new, np.max(np.abs(new / r - 1))
             if gap < 1e-13:
                 break

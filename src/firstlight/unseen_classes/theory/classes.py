@@ -1,7 +1,6 @@
 """Class-level predictions, per neuron: alignment of two classes and elasticity of one."""
 
-from functools import cached_property
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from scipy.interpolate import CubicSpline
@@ -83,11 +82,11 @@ def class_alignment(
     laws = list(zip(similarity, spread, norm, bulk, strict=True))
     sides = [_Side(*law, sigma, tau, alpha, kind == "cosine") for law in dict.fromkeys(laws)]
     sides = sides * 2 if len(sides) == 1 else sides  # twice the same class costs once
-    product = _product(sides, overlap + (tau * alpha) ** 2 * bulk_overlap, weights)
+    product, squares = _product(sides, overlap + (tau * alpha) ** 2 * bulk_overlap, weights)
     outer = sides[0].weights[:, None] * sides[1].weights
     if kind == "inner":
         return float((outer * product).sum())
-    sizes = [np.sqrt(weights @ side.squares) for side in sides]
+    sizes = [np.sqrt(weights @ square) for square in squares]
     return float((outer * product / np.outer(*sizes)).sum())
 
 
@@ -108,27 +107,33 @@ class _Side:
         self.std = np.sqrt(q + (tau * alpha) ** 2 * inside)
         self.mean = tau * alpha[:, None] * self.b
 
-    def coefficients(self, degree: int) -> np.ndarray:
-        """Normalised Hermite coefficients of σ, shape (α, b, degree + 1)."""
-        moments = self.sigma.moments(self.mean, self.std[:, None], degree)
-        return moments / np.exp(0.5 * gammaln(np.arange(degree + 1) + 1))
-
-    @cached_property
-    def squares(self) -> np.ndarray:
-        """E σ², shape (α, b)."""
-        return self.sigma.mean_square(self.mean, self.std[:, None])
+    def coefficients(self, degree: int) -> tuple[np.ndarray, np.ndarray]:
+        """Normalised Hermite coefficients of σ, shape (α, b, degree + 1), and E σ², shape (α, b)."""
+        found = self.sigma.moments_and_square(self.mean, self.std[:, None], degree)
+        return found[..., :-1] / np.exp(0.5 * gammaln(np.arange(degree + 1) + 1)), found[..., -1]
 
 
-def _product(sides: list[_Side], covariance: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """E σ(z)σ(z') over the heads, for each b of the one side and of the other, by Mehler's series."""
+def _product(
+    sides: list[_Side], covariance: np.ndarray, weights: np.ndarray
+) -> tuple[np.ndarray, list[np.ndarray]]:
+    """E σ(z)σ(z') over the heads by Mehler's series, for each b of either side; and E σ² of both."""
     rho = covariance / (sides[0].std * sides[1].std)
     degree = _degree(float(np.abs(rho).max()))
-    first = sides[0].coefficients(degree)
-    second = first if sides[1] is sides[0] else sides[1].coefficients(degree)
+    first, square = sides[0].coefficients(degree)
+    second, other = (first, square) if sides[1] is sides[0] else sides[1].coefficients(degree)
     powers = weights[:, None] * rho[:, None] ** np.arange(degree + 1)
     product = np.einsum("abk,ack,ak->bc", first, second, powers, optimize=True)
-    _check_remainder(sides, first, second, weights, rho, degree, product)
-    return product
+    rest = [
+        np.sqrt(np.maximum(own - (a**2).sum(axis=-1), 0).max(axis=1))
+        for own, a in ((square, first), (other, second))
+    ]
+    missing = float(weights @ (np.abs(rho) ** (degree + 1) * rest[0] * rest[1]))
+    if degree == _DEGREE and missing > 1e-3 * np.abs(product).max():  # nearly equal samples and a jump
+        raise ValueError(
+            f"overlap: samples too alike (correlation {np.abs(rho).max():.6f}) for the series of "
+            f"{sides[0].sigma.name}: {missing:.2g} may be missing"
+        )
+    return product, [square, other]
 
 
 def _degree(rho: float) -> int:
@@ -141,25 +146,6 @@ def _degree(rho: float) -> int:
 def _check_overlap(name: str, overlap: float, sizes: Pair) -> None:
     if not abs(check_number(name, overlap)) <= np.sqrt(sizes[0] * sizes[1]) * (1 + 1e-9):
         raise ValueError(f"{name} = {overlap}: must satisfy overlap² <= {sizes[0]} × {sizes[1]}")
-
-
-def _check_remainder(
-    sides: list[_Side], first: np.ndarray, second: np.ndarray, weights: np.ndarray, rho: np.ndarray,
-    degree: int, product: np.ndarray,
-) -> None:  # fmt: skip
-    """Refuse a series that was cut too early: nearly equal samples and an activation with a jump."""
-    if degree < _DEGREE:
-        return
-    rest = [
-        np.sqrt(np.maximum(s.squares - (a**2).sum(axis=-1), 0).max(axis=1))
-        for s, a in zip(sides, (first, second), strict=True)
-    ]
-    missing = float(weights @ (np.abs(rho) ** (degree + 1) * rest[0] * rest[1]))
-    if missing > 1e-3 * np.abs(product).max():
-        raise ValueError(
-            f"overlap: samples too alike (correlation {np.abs(rho).max():.6f}) for the series of "
-            f"{sides[0].sigma.name}: {missing:.2g} may be missing"
-        )
 
 
 def class_elasticity(
@@ -207,12 +193,9 @@ def _movement(sigma: Activation, norm: float, reach: float) -> CubicSpline:
     std = np.sqrt(norm)
     end = np.arcsinh(reach / std * 1.0001)
     grid = std * np.sinh(np.linspace(-end, end, 301))  # fine at the origin, where φ is small and curved
-    values = np.empty_like(grid)
-    for place, delta in enumerate(grid):
-        kinks = [*sigma.kinks, *(k - delta for k in sigma.kinks or (0.0,))]
-        z, w = rule(0.0, std, kinks)
-        values[place] = w @ (sigma(std * z + delta) - sigma(std * z)) ** 2
-    return CubicSpline(grid, values)
+    kinks: list[Any] = [*sigma.kinks, *(k - grid for k in sigma.kinks or (0.0,))]  # each δ has its own
+    z, w = rule(np.zeros_like(grid), std, kinks)
+    return CubicSpline(grid, np.vecdot(w, (sigma(std * z + grid[:, None]) - sigma(std * z)) ** 2))
 
 
 def _check(
