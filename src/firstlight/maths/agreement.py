@@ -60,6 +60,17 @@ def rank_agreement(
     return _dataset(centre, samples, level, undefined)
 
 
+def spearman(first: np.ndarray, second: np.ndarray) -> np.ndarray:
+    """Spearman's correlations along the last axis, NaN where a score is constant: shape S of two (S, items).
+
+    Examples
+    --------
+    >>> spearman(np.array([[1, 2, 3], [1, 2, 3]]), np.array([[1, 4, 9], [3, 2, 1]])).tolist()
+    [1.000, -1.000]
+    """
+    return _correlation(rankdata(np.stack([first, second]), axis=-1))
+
+
 def _table(scores: tuple[ArrayLike, ...]) -> np.ndarray:
     arrays = [np.asarray(score, float) for score in scores]
     if len(arrays) < 2:

@@ -1,5 +1,7 @@
 """Theory and experiment on the same samples, with the same observables: what stands behind every problem."""
 
+from typing import Any
+
 import numpy as np
 import xarray as xr
 
@@ -13,7 +15,7 @@ from firstlight.measure.retrieval import recall_at_k
 from firstlight.measure.similarity import alignment
 from firstlight.measure.step import step_similarity
 from firstlight.unseen_classes.definitions.covariance import initial_residual, mean_slope
-from firstlight.unseen_classes.definitions.observables import put, with_relations
+from firstlight.unseen_classes.definitions.observables import named, with_relations
 from firstlight.unseen_classes.definitions.step import Step, step_size_from_tau
 from firstlight.unseen_classes.experiment.step import draw_network
 from firstlight.unseen_classes.theory.bulk import step_bulk
@@ -53,6 +55,7 @@ def predict_classes(data: UnseenData, step: Step) -> xr.Dataset:
     beta, tau, sigma, bulk = step.covariance(data), step.tau_of(data), step.sigma, step_bulk(step, data)
     labels = data.unseen_labels
     results = train_unseen_similarity(beta, data.unseen, labels, bulk)[["similarity", "snr"]]
+    found: dict[str, Any] = {}
     for name, strength, part in (("_before", 0.0, None), ("", tau, bulk)):
         gram = spiked_kernel(data.unseen, None, beta, strength, sigma, part, head=step.head)
         inner = gram_alignment(gram, labels).values
@@ -61,19 +64,13 @@ def predict_classes(data: UnseenData, step: Step) -> xr.Dataset:
         recall = recall_from_gram(gram, labels, step.neighbours, step.metric)
         gram /= size[:, None]
         gram /= size
-        put(
-            results,
-            name,
-            inner,
-            gram_alignment(gram, labels).values,
-            recall.recall_by_class,
-            float(recall.recall),
-        )
+        cosine = gram_alignment(gram, labels).values
+        found |= named(name, inner, cosine, recall.recall_by_class, float(recall.recall))
     moved = predicted_movement(data.unseen, beta, tau, sigma, bulk, head=step.head)
     _, index, counts = np.unique(labels, return_inverse=True, return_counts=True)
-    results["elasticity"] = ("class", np.bincount(index, moved) / counts)
+    found["elasticity"] = ("class", np.bincount(index, moved) / counts)
     raw = recall_from_gram(data.unseen @ data.unseen.T, labels, step.neighbours, step.metric)
-    return with_relations(results.assign(raw_recall=float(raw.recall)))
+    return _together(results, found | {"raw_recall": float(raw.recall)})
 
 
 def simulate_classes(
@@ -120,6 +117,7 @@ def simulate_classes(
         trained = trained.step(data.train, targets, rate / steps)
     moved = data.unseen @ network.descent_direction(data.train, targets).T
     results = step_similarity(moved, network.second_layer, step.output_scale * mean_slope(sigma), labels)
+    found: dict[str, Any] = {}
     before, after = network.hidden(data.unseen), trained.hidden(data.unseen)
     for name, features in (("_before", before), ("", after)):
         if not features.any():
@@ -128,10 +126,14 @@ def simulate_classes(
         inner = alignment(features, labels).values / step.width
         cosine = alignment(features, labels, "cosine").values
         recall = recall_at_k(features, labels, step.neighbours, step.metric)
-        put(results, name, inner, cosine, recall.by_class, recall.overall)
-    results["elasticity"] = ("class", elasticity(before, after, labels).values / step.width)
+        found |= named(name, inner, cosine, recall.by_class, recall.overall)
+    found["elasticity"] = ("class", elasticity(before, after, labels).values / step.width)
     raw = recall_at_k(data.unseen, labels, step.neighbours, step.metric).overall
-    return with_relations(results.assign(raw_recall=raw))
+    return _together(results, found | {"raw_recall": raw})
+
+
+def _together(results: xr.Dataset, found: dict[str, Any]) -> xr.Dataset:
+    return with_relations(results.assign(found).assign_coords(other=results["class"].values))
 
 
 def _targets(labels: np.ndarray, loss: str) -> np.ndarray:

@@ -9,6 +9,9 @@ from firstlight.data.unseen import UnseenData, standardised
 from firstlight.unseen_classes.classes import predict_classes, simulate_classes
 from firstlight.unseen_classes.definitions.step import Step
 from firstlight.unseen_classes.experiment.own_data import raw_recall, trained_recall
+from firstlight.unseen_classes.theory.bulk import step_bulk
+from firstlight.unseen_classes.theory.kernel import spiked_kernel
+from firstlight.unseen_classes.theory.retrieval import recall_from_gram
 
 NAMES = ("recall", "alignment", "elasticity")
 _CANDIDATES = 6
@@ -113,7 +116,12 @@ def raw_targets(halves: Halves, targets: tuple[int, ...]) -> float:
 def predicted_recall(halves: Halves, targets: tuple[int, ...], trained: tuple[int, ...], step: Step) -> float:
     """Return the predicted mean Recall@1 of target classes after training on some others."""
     data = halves.without(targets, trained)
-    return _mean_recall(predict_classes(data, step)["recall"].values, data, targets)
+    gram = spiked_kernel(
+        data.unseen, None, step.covariance(data), step.tau_of(data), step.sigma, step_bulk(step, data),
+        head=step.head,
+    )  # fmt: skip
+    recall = recall_from_gram(gram, data.unseen_labels, step.neighbours, step.metric)
+    return _mean_recall(recall.recall_by_class.values, data, targets)
 
 
 def measured_recall(

@@ -1,9 +1,11 @@
 """The observables by class, under the names that both sides use."""
 
+from typing import Any
+
 import numpy as np
 import xarray as xr
 
-from firstlight.maths.agreement import rank_agreement
+from firstlight.maths.agreement import spearman
 
 RELATIONS = {
     "similarity_alignment": ("size", "alignment"),
@@ -16,19 +18,19 @@ RELATIONS = {
 }
 
 
-def put(
-    results: xr.Dataset, name: str, inner: np.ndarray, cosine: np.ndarray, recall: np.ndarray, overall: float
-) -> None:
-    """Write the observables of one moment, before or after the step."""
-    results[f"alignment{name}"] = ("class", np.diag(cosine).copy())
-    results[f"cohesion{name}"] = ("class", np.diag(inner).copy())
-    if not name:
-        across = -inner
-        np.fill_diagonal(across, np.nan)
-        results["separability"] = (("class", "other"), across)
-        results.coords["other"] = results["class"].values
-    results[f"recall{name}"] = ("class", np.asarray(recall))
-    results[f"mean_recall{name}"] = overall
+def named(
+    name: str, inner: np.ndarray, cosine: np.ndarray, recall: np.ndarray, overall: float
+) -> dict[str, Any]:
+    """Name the observables of one moment, before or after the step."""
+    across = -inner
+    np.fill_diagonal(across, np.nan)
+    return {
+        f"alignment{name}": ("class", np.diag(cosine).copy()),
+        f"cohesion{name}": ("class", np.diag(inner).copy()),
+        **({} if name else {"separability": (("class", "other"), across)}),
+        f"recall{name}": ("class", np.asarray(recall)),
+        f"mean_recall{name}": overall,
+    }
 
 
 def with_relations(results: xr.Dataset) -> xr.Dataset:
@@ -40,8 +42,5 @@ def with_relations(results: xr.Dataset) -> xr.Dataset:
     known = np.all([np.isfinite(column) for column in columns.values()], axis=0)
     if known.sum() < 3:
         return results
-    ranks = {
-        relation: float(rank_agreement(columns[a][known], columns[b][known], resamples=0)["spearman"])
-        for relation, (a, b) in RELATIONS.items()
-    }
-    return results.assign(ranks)
+    first, second = (np.stack([columns[pair[i]][known] for pair in RELATIONS.values()]) for i in (0, 1))
+    return results.assign(dict(zip(RELATIONS, spearman(first, second), strict=True)))
