@@ -106,6 +106,8 @@ class Bulk(Shown):
         B = δ (P - P K P), the first two moments of K are enough.
         """
         m = len(P)
+        if m == 1:
+            return self._moments_of_numbers(P)
         rows = np.ones((m * m + 1, self.weight.size), P.dtype)  # 1, and the entries of K
         K = rows[1:].reshape(m, m, -1)
         np.add(self._scaled, P[:, :, None], out=K)
@@ -120,9 +122,23 @@ class Bulk(Shown):
         memory = product.reshape(m, m, m, m).transpose(1, 3, 0, 2).reshape(m * m, m * m)
         return mean, self.delta * memory
 
+    def _moments_of_numbers(self, P: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
+        """Return the same for one neuron, where nothing needs a matrix: E[B] = δ P E[A], and δ E[A²]."""
+        scaled = self._scaled[0, 0]
+        below = scaled + P[0, 0]
+        if not (np.iscomplexobj(P) or below.min() > 0):
+            return None
+        A = scaled / below
+        weighted = self.weight * A
+        return self.delta * weighted.sum() * P, np.array([[self.delta * (weighted @ A)]])
+
     def follow(self, p: float, start: np.ndarray) -> Branch | None:
         """Solve for (P, z) with tr P/m = p by Newton's method; None if no feasible solution is reached."""
         m = len(start)
+        if m == 1:  # nothing to solve for
+            P = np.full((1, 1), p)
+            moments = self.moments(P)
+            return moments and Branch(p, P, float(moments[0][0, 0]) - p, 1 - float(moments[1][0, 0]))
         unit = np.eye(m).ravel()
         P = start * (p * m / np.trace(start))
         moments = self.moments(P)
@@ -130,8 +146,6 @@ class Bulk(Shown):
             if moments is None:
                 return None
             mean, memory = moments
-            if m == 1:  # nothing to solve for
-                return Branch(p, P, float(mean[0, 0]) - p, 1 - float(memory[0, 0]))
             system = np.zeros((m * m + 1, m * m + 1))
             system[:-1, :-1] = memory - np.eye(m * m)
             system[:-1, -1], system[-1, :-1] = -unit, unit

@@ -5,13 +5,13 @@ from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
-from scipy.stats import t as student_t
+from scipy.special import stdtrit
 
 from firstlight.phase_transition.definitions import Student
 from firstlight.phase_transition.theory.criterion import last_crossing, margin
 from firstlight.phase_transition.theory.labels import LabelLaw, LabelSample, draw
 from firstlight.phase_transition.theory.resolvent import Branch, Bulk, slack
-from firstlight.phase_transition.theory.stacks import inverse, lowest
+from firstlight.phase_transition.theory.stacks import eliminate, lowest
 
 _TOLERANCE = 1e-8
 _ENDLESS = 1e4  # times delta_alg: as good as infinitely many samples
@@ -88,8 +88,9 @@ def static_point(
         bulk = Bulk(D, weight, delta)
         Q, moments = np.linalg.inv(P), bulk.moments(P)
         P_new = ridge * unit + moments[0] if moments else -unit
-        q_new = Q @ ((weight[:, None] * psi).T @ psi) @ Q / delta
-        M_new = M - Q @ ((weight[:, None] * psi).T @ sample.easy + ridge * M)
+        weighted = (weight[:, None] * psi).T
+        q_new = Q @ (weighted @ psi) @ Q / delta
+        M_new = M - Q @ (weighted @ sample.easy + ridge * M)
         if np.linalg.eigvalsh(P_new)[0] <= 0:
             P_new = 1.2 * P  # outside the physical region: back towards it
         change = max(float(np.abs(a - b).max(initial=0.0)) for a, b in ((P, P_new), (q, q_new), (M, M_new)))
@@ -126,7 +127,7 @@ def static_margins(
 def half_width(margins: np.ndarray) -> float:
     """Return half the 95 % interval of the scrambles' mean; few scrambles: Student's t."""
     n = len(margins)
-    return float(student_t.ppf(0.975, n - 1) * np.std(margins, ddof=1) / n**0.5)
+    return float(stdtrit(n - 1, 0.975) * np.std(margins, ddof=1) / n**0.5)
 
 
 def static_threshold(
@@ -198,13 +199,15 @@ def _proximal(
     """
     h, psi, D = start
     for _ in range(50):
-        try:
-            K = inverse(P + D / delta)
-        except ValueError:  # not positive definite
+        scaled = D.transpose(1, 2, 0) / delta  # so that an entry of all matrices is contiguous
+        K = P[:, :, None] + scaled
+        if not eliminate(K):  # not positive definite
             P = P + (0.05 * np.trace(P) / len(P) - lowest(P + D / delta)) * np.eye(len(P))
-            K = inverse(P + D / delta)
+            K = P[:, :, None] + scaled
+            if not eliminate(K):
+                raise ValueError("P + D/δ: must be positive definite")
         gap = (centre - h) @ P - psi / delta
-        step = (K @ gap[:, :, None])[:, :, 0]
+        step = (K * gap.T).sum(axis=1).T
         size = np.abs(step).max()
         h = h + step * min(1.0, 2.0 / max(size, 1e-300))
         psi, D = student.force_and_curvature(y, h)
