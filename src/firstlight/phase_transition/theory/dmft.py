@@ -6,6 +6,7 @@ Independent scrambles of the samples give each number's standard error.
 """
 
 from collections.abc import Callable, Sequence
+from copy import deepcopy
 from dataclasses import replace
 
 import numpy as np
@@ -108,6 +109,32 @@ def _free_path(
 ) -> DmftPath:  # fmt: skip
     """Follow all directions, from the overlap at the start."""
     kept = _check(student, samples_per_dimension, training, steps, draws, scrambles, times)
+    drawn = _free(target, student, steps, rng)
+    return _runs(drawn, student, samples_per_dimension, training, steps, draws, scrambles, kept, start, rng)
+
+
+def free_processes(
+    target: MultiIndex, student: Student, training: Training, steps: int, draws: int, seed: int
+) -> Callable[[float, np.ndarray], Process]:
+    """Return what begins the same training at some delta from some overlaps (m, k), always on one sample."""
+    rng = generator(seed)
+    drawn = _free(target, student, steps, rng)
+    (rng,) = rng.spawn(1)
+    sample = drawn(draws, rng)
+    student.require_loss(sample.y, "this target")
+
+    def process(delta: float, start: np.ndarray) -> Process:
+        _check(student, delta, training, steps, draws, 1, None)
+        start = _start(start, student, target.directions)
+        return Process(student, sample, delta, training, steps, start, deepcopy(rng), overlaps=False)
+
+    return process
+
+
+def _free(
+    target: MultiIndex, student: Student, steps: int, rng: np.random.Generator
+) -> Callable[[int, np.random.Generator], LabelSample]:
+    """Check labels; return what draws samples in which all directions are followed."""
     hard = subspaces(target, rng).hard
     probe = _joint(target, hard, student.width, _PROBES, np.random.default_rng(0))
     student.require_loss(probe.y, target.expression)
@@ -115,7 +142,7 @@ def _free_path(
     def drawn(count: int, rng: np.random.Generator) -> LabelSample:
         return _joint(target, hard, min((steps + 1) * student.width, SOBOL), count, rng)
 
-    return _runs(drawn, student, samples_per_dimension, training, steps, draws, scrambles, kept, start, rng)
+    return drawn
 
 
 def held_path(

@@ -11,18 +11,22 @@ Growth saturates or feeds itself on the way, so that the truth lies on either si
 the geometric mean of the two.
 """
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from scipy.interpolate import PchipInterpolator
 
 from firstlight.data.multi_index import MultiIndex
 from firstlight.maths.solvers import bracketing_root
+from firstlight.maths.workers import on_one_thread
 from firstlight.phase_transition.definitions import Student, Training
-from firstlight.phase_transition.theory.dmft import dmft, held_path
+from firstlight.phase_transition.theory.dmft import free_processes, held_path
 from firstlight.phase_transition.theory.escape import freedom_of, log_growth, median_share
 from firstlight.phase_transition.theory.labels import label_law
 from firstlight.phase_transition.theory.path import DmftPath
+from firstlight.phase_transition.theory.process import Process
 
 _BISECTIONS = 7
 _PLATEAU = 0.6  # overlap, as a share of the rows, from which a plateau is looked for
@@ -82,18 +86,23 @@ class OnsetSearch:
         low, high = np.log(1e-3 * self.student.init_scale), np.log(0.9 * self.student.init_scale)
         for _ in range(_BISECTIONS):
             middle_size = 0.5 * (low + high)
-            enough = self.cosine(path.samples_per_dimension, np.exp(middle_size) * unit).max() >= self.level
+            cosines = self.cosines(path.samples_per_dimension, np.exp(middle_size) * unit)
+            enough = any(cosine >= self.level for cosine in cosines)  # and no step more
             low, high = (low, middle_size) if enough else (middle_size, high)
         return low + high - np.log(noise) if high < np.log(0.89 * self.student.init_scale) else np.inf
 
-    def cosine(self, delta: float, start: np.ndarray) -> np.ndarray:
-        """Return the squared cosine with the hard directions at each step, from overlaps (m, k)."""
-        path = dmft(
-            self.target, self.student, delta, self.training, self.steps, self.samples, self.seed, False,
-            times=(0,), start_overlap=start, scrambles=1,
-        )  # fmt: skip
-        return ((path.overlap @ self.basis) ** 2).sum(axis=(1, 2)) / path.norm.sum(axis=1)
+    def cosines(self, delta: float, start: np.ndarray) -> Iterator[float]:
+        """Train, not held; yield the squared cosine with the hard directions at each step, from overlaps."""
+        for rows in self._begun(delta, start).rows():
+            overlap = rows[:, : len(self.basis)] @ self.basis
+            yield float((overlap**2).sum() / (rows**2).sum())
 
+    @cached_property
+    def _begun(self) -> Callable[[float, np.ndarray], Process]:
+        """What begins training at some delta from overlaps (m, k)."""
+        return free_processes(self.target, self.student, self.training, self.steps, self.samples, self.seed)
+
+    @on_one_thread
     def run(self, dimension: int, floor: float) -> TheoryOnset:
         """Find both roots on a grid of delta above the algorithmic threshold."""
         coarse = floor * np.geomspace(1.2, 40.0, 10)
@@ -115,10 +124,9 @@ class OnsetSearch:
         free = _root(fine, [self.free(path) for path in held], needed)
         near = held[int(np.argmin(np.abs(fine - linear)))] if np.isfinite(linear) else held[-1]
         tops = [np.exp(-self.linear(run)) for run in near.runs]
-        plateau = self.cosine(near.samples_per_dimension, _PLATEAU * self.student.init_scale * self._first())[
-            -1
-        ]
-        return TheoryOnset(linear, free, freedom, float(np.ptp(tops) / np.mean(tops)), float(plateau))
+        large = _PLATEAU * self.student.init_scale * self._first()
+        *_, plateau = self.cosines(near.samples_per_dimension, large)
+        return TheoryOnset(linear, free, freedom, float(np.ptp(tops) / np.mean(tops)), plateau)
 
     def _first(self) -> np.ndarray:
         """Return overlaps of unit rows with the hard directions, each row with one of them."""

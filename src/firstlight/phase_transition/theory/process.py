@@ -75,6 +75,11 @@ class Process:
                 D = self._student(here).curvature(self.sample.y, h)
                 yield CurvatureLaw(D, self.sample.weight, self.sample.second)
 
+    def rows(self) -> Iterator[np.ndarray]:
+        """Run all steps; yield the first layer at each, of which the first columns are its overlaps."""
+        for _, here, _ in self._states(self.steps):
+            yield here["rows"]
+
     def _states(self, until: int) -> Iterator[tuple[int, dict[str, np.ndarray], np.ndarray]]:
         """Run; yield each step, the parameters there, and the samples' pre-activations."""
         factors = self.training.factors(self.steps)
