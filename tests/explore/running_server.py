@@ -7,6 +7,9 @@ import re
 import signal
 import subprocess
 import sys
+from pathlib import Path
+
+BARE = Path(__file__).parents[1] / "study" / "bare"  # no dask, which xarray would load in every child
 
 
 class Server:
@@ -17,9 +20,11 @@ class Server:
     def __init__(self, store: str) -> None:
         self.store = store
         command = [sys.executable, "-c", "from firstlight.cli import main; main()", "explore", "--no-browser"]
+        path = os.pathsep.join(filter(None, [str(BARE), os.environ.get("PYTHONPATH")]))
+        own = {"OPENBLAS_NUM_THREADS": "1", "FIRSTLIGHT_CACHE": f"{store}.cache", "PYTHONPATH": path}
         self.process = subprocess.Popen(
             [*command, "--port", "0", "--store", store], stdout=subprocess.PIPE, text=True,
-            env={**os.environ, "OPENBLAS_NUM_THREADS": "1", "FIRSTLIGHT_CACHE": f"{store}.cache"},
+            env={**os.environ, **own},
         )  # fmt: skip
         assert self.process.stdout is not None
         line = self.process.stdout.readline()

@@ -16,6 +16,11 @@ pytest.importorskip("distributed")
 STUDY = replace(LONG, name="tiny/cluster", fixed={"sleep": 0.03}, trials=3)
 
 
+@pytest.fixture(autouse=True)
+def without_dask():
+    """Here it is there."""
+
+
 def start(*arguments):
     command = [sys.executable, "-m", "dask", *map(str, arguments)]
     return subprocess.Popen(command, env=environment(), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
@@ -31,13 +36,8 @@ def cluster(tmp_path):
     processes += [start("worker", *options, *common) for _ in range(2)]
     yield file, processes
     for process in processes:
-        process.terminate()
-    for process in processes:
-        try:
-            process.wait(timeout=10)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
+        process.kill()  # asked to end, they wait for one another for seconds
+        process.wait()
 
 
 def connect(file):

@@ -57,7 +57,7 @@ def test_a_killed_run_resumes_to_the_same_bits(tmp_path):
     undisturbed = run(LONG, tmp_path / "undisturbed.sqlite", workers=0)
     path = tmp_path / "killed.sqlite"
     context = multiprocessing.get_context("forkserver")  # imports once, then starts in milliseconds
-    context.set_forkserver_preload(["firstlight.study.run", "dask.array"])
+    context.set_forkserver_preload(["firstlight.study.run"])
     rng, seen = np.random.default_rng(0), [0]
     for _ in range(25):
         process = context.Process(target=run_long, args=(path,))

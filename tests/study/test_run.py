@@ -10,6 +10,7 @@ import time
 import warnings
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 import pytest
@@ -229,8 +230,9 @@ def test_workers_are_counted_in_whole_numbers(workers):
         engine(workers=workers)
 
 
-def test_a_cluster_that_is_not_there():
+def test_a_cluster_that_is_not_there(monkeypatch):
     pytest.importorskip("distributed")
+    monkeypatch.setattr("firstlight.study.engines._PATIENCE", 0.5)
     with pytest.raises(ValueError, match="no scheduler answers there"):
         Cluster("tcp://127.0.0.1:1")
 
@@ -398,21 +400,23 @@ def test_a_worker_of_another_arithmetic_says_so(path, monkeypatch):
     assert "arithmetic differs in the last bits" in verdict(STUDY, data)
 
 
-@pytest.mark.parametrize("core", ["Nehalem", "Haswell"])
-def test_the_fingerprint_tells_kernels_apart(core):
-    """OpenBLAS takes the named processor's kernels: other products, other fingerprints."""
+@cache
+def _fingerprint_and_product(**more):
+    """Return the fingerprint of a fresh process under these variables, and the hash of a product."""
     code = """
     import hashlib, numpy as np
     from firstlight.study.trial import arithmetic
     x = np.random.default_rng(0).random((97, 97))
     print(arithmetic(), hashlib.sha256((x @ x.T).tobytes()).hexdigest())
     """
-    said = []
-    for more in ({}, {"OPENBLAS_CORETYPE": core}):
-        command = [sys.executable, "-c", textwrap.dedent(code)]
-        done = subprocess.run(
-            command, env={**environment(), **more}, capture_output=True, text=True, check=True
-        )
-        said.append(done.stdout.split())
+    command = [sys.executable, "-c", textwrap.dedent(code)]
+    done = subprocess.run(command, env={**environment(), **more}, capture_output=True, text=True, check=True)
+    return done.stdout.split()
+
+
+@pytest.mark.parametrize("core", ["Nehalem", "Haswell"])
+def test_the_fingerprint_tells_kernels_apart(core):
+    """OpenBLAS takes the named processor's kernels: other products, other fingerprints."""
+    said = [_fingerprint_and_product(), _fingerprint_and_product(OPENBLAS_CORETYPE=core)]
     same_product = said[0][1] == said[1][1]
     assert same_product or said[0][0] != said[1][0]

@@ -14,6 +14,7 @@ from firstlight.maths.checks import check_count
 _THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS")
 # Trials differ in size: loky would take a large one after a small one for a leak, warn, and start afresh.
 _WORKER = dict.fromkeys(_THREADS, "1") | {"LOKY_MAX_MEMORY_LEAK_SIZE": "1e15"}
+_PATIENCE = 5.0  # seconds in which a scheduler must answer
 
 
 class Engine:
@@ -117,7 +118,7 @@ class Cluster(Engine):
                 f"cluster = {address!r}: needs dask.distributed; pip install 'firstlight[cluster]'"
             ) from error
         try:
-            self.client = Client(address, timeout="5s", set_as_default=False)
+            self.client = Client(address, timeout=_PATIENCE, set_as_default=False)
         except (OSError, ValueError) as error:
             raise ValueError(f"cluster = {address!r}: no scheduler answers there ({error})") from error
         self.executor = self.client.get_executor(pure=False)
