@@ -46,7 +46,7 @@ def claims(
     with resumable(), Store(store, write=True) as opened:
         for one in chosen:
             try:
-                if within is None or _short(one, scale, within):
+                if within is None or _short(one, scale, within, alone=workers == 0):
                     run(one, opened, scale=scale, workers=workers)
                     table += rows(opened, [one], scale)
             except StoreError:
@@ -70,14 +70,17 @@ def claims(
         typer.echo("\n    ".join(line for line in lines if line))
 
 
-def _short(study: "Study", scale: str, minutes: float) -> bool:
-    """Say whether a study takes at most so long, by its kept cost or a dry run; name one that does not."""
+def _short(study: "Study", scale: str, minutes: float, alone: bool) -> bool:
+    """Say whether a study takes at most so long, by its kept cost or a dry run; name one that does not.
+
+    Both are times of one core; alone, no worker's start is counted.
+    """
     from firstlight.study.dry_run import costs, dry_run
     from firstlight.study.problem import duration
 
     seconds = costs().get(study.name, {}).get(scale)
     if seconds is None:
-        expected = dry_run(study.at(scale), workers=1)
+        expected = dry_run(study.at(scale), workers=0 if alone else 1)
         if expected.failure:
             typer.echo(f"{study.name}: left out, trials fail: {expected.failure}", err=True)
             return False
