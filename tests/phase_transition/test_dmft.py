@@ -31,7 +31,7 @@ from firstlight.phase_transition.theory.hessian import (
 from firstlight.phase_transition.theory.labels import draw, label_law
 from firstlight.phase_transition.theory.process import Process
 from firstlight.phase_transition.theory.resolvent import Bulk
-from firstlight.phase_transition.theory.static import half_width, static_point
+from firstlight.phase_transition.theory.static import half_width, static_point, static_threshold
 
 TARGET = MultiIndex("sign(abs(z1) - 1.4820733)")
 BASE = Student("tanh_squared", 1.0, 0.8)
@@ -379,8 +379,24 @@ def test_the_base_model_row_and_limit(base_threshold):
     assert base_threshold.value >= base_threshold.delta_alg
 
 
+SEARCHED = {}
+
+
+@pytest.fixture
+def one_static_search(monkeypatch):
+    """Share the static equations, which know of no steps, between searches that differ in these alone."""
+
+    def once(student, labels, floor, draws, seeds):
+        key = student, labels.name, floor, draws, *seeds
+        if key not in SEARCHED:
+            SEARCHED[key] = static_threshold(student, labels, floor, draws, seeds)
+        return SEARCHED[key]
+
+    monkeypatch.setattr("firstlight.phase_transition.theory.delta_nn.static_threshold", once)
+
+
 @pytest.mark.parametrize("steps", [16, 32])
-def test_short_runs_say_how_little_they_know(base_threshold, steps):
+def test_short_runs_say_how_little_they_know(base_threshold, one_static_search, steps):
     limit = delta_nn(TARGET, BASE, 0.25, steps, draws=1 << 11)
     for one in (limit, base_threshold):
         assert abs(one.value - 3.0) <= one.residual  # the limit from 128 steps, 3.00 ± 0.03
@@ -410,7 +426,7 @@ def test_two_errors_reach_the_limit_of_many_more_steps(threshold, network, limit
 
 
 @pytest.mark.parametrize(("draws", "enough"), [(512, False), (1 << 11, True)])
-def test_too_few_draws_for_the_steps_are_told(draws, enough):
+def test_too_few_draws_for_the_steps_are_told(one_static_search, draws, enough):
     """Each of 64 steps is a condition on a half's samples of the rarer label, 35 or 140 of them."""
     limit = delta_nn(TARGET, BASE, 0.25, 64, draws=draws)
     assert limit.route == "extrapolated"

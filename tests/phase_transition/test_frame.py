@@ -77,16 +77,19 @@ def test_random_models_against_response_functions(seed):
         assert (gap <= 4 * error + 1e-3 * (1 + np.abs(mine(path)))).all()
 
 
-def end_of_descent(target, student, delta, step_size, steps, d, rng):
-    """Train by plain gradient descent, written out; loss, squared norms and overlaps at the end."""
-    k, n = target.directions, round(delta * d)
-    X = rng.standard_normal((n, d))
-    y = target.law(X[:, :k])
-    W = student.init_scale * np.linalg.qr(rng.standard_normal((d - k, student.width)))[0]
-    W = np.vstack([np.zeros((k, student.width)), W])
+def ends_of_descents(target, student, delta, step_size, steps, d, rngs):
+    """Train several by plain gradient descent, written out; losses, squared norms, overlaps at the end."""
+    k, n, runs, m = target.directions, round(delta * d), len(rngs), student.width
+    X, W = np.empty((runs, n, d)), np.zeros((runs, d, m))
+    for rng, inputs, rows in zip(rngs, X, W, strict=True):
+        inputs[:] = rng.standard_normal((n, d))
+        rows[k:] = student.init_scale * np.linalg.qr(rng.standard_normal((d - k, m)))[0]
+    y = target.law(X[:, :, :k].reshape(-1, k))
     for _ in range(steps):
-        W = (1 - step_size * student.ridge) * W - step_size * X.T @ student.force(y, X @ W) / n
-    return np.array([np.mean(student.risk(y, X @ W)), *(W**2).sum(axis=0), *W[:k].T.ravel()])
+        force = student.force(y, (X @ W).reshape(-1, m)).reshape(runs, n, m)
+        W = (1 - step_size * student.ridge) * W - step_size * X.transpose(0, 2, 1) @ force / n
+    loss = student.risk(y, (X @ W).reshape(-1, m)).reshape(runs, n).mean(axis=1)
+    return np.hstack([loss[:, None], (W**2).sum(axis=1), W[:, :k].transpose(0, 2, 1).reshape(runs, -1)])
 
 
 def end_of_path(path):
@@ -106,7 +109,13 @@ def test_the_gap_to_real_descents_shrinks_with_size(target, student, delta, step
     own, gaps = path.standard_error(end_of_path), {}
     for d, runs in ((12, 3000), (192, 300)):
         rngs = [np.random.default_rng([d, seed, 1]) for seed in range(runs)]
-        ends = np.array([end_of_descent(target, student, delta, step_size, 8, d, rng) for rng in rngs])
+        few = 1200 // d  # so that their inputs stay in the cache
+        ends = np.vstack(
+            [
+                ends_of_descents(target, student, delta, step_size, 8, d, rngs[first : first + few])
+                for first in range(0, runs, few)
+            ]
+        )
         error = np.hypot(ends.std(axis=0) / runs**0.5, own)
         gaps[d] = np.abs(ends.mean(axis=0) - end_of_path(path)), error
     assert (gaps[12][0] > 5 * gaps[12][1]).any()  # at d = 12 the finite size is plain to see

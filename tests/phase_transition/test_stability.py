@@ -16,6 +16,7 @@ from firstlight.phase_transition import (
     onset,
 )
 from firstlight.phase_transition.theory.stability import stable_below
+from firstlight.phase_transition.theory.static import static_threshold
 
 STEP = "sign(abs(z1) - 1.4820733)"
 FLAT = np.ones((4, 1, 1)), np.full(4, 0.25)  # the curvature of a linear student, and shares
@@ -168,7 +169,21 @@ def test_noise_names_what_can_still_be_done(noise):
     assert np.isfinite(Problem(**small, spectrum=False).predict(draws=1 << 9).test_loss).all()
 
 
-def test_a_step_and_a_schedule_of_the_same_product_have_one_fate():
+@pytest.fixture
+def one_static_search(monkeypatch):
+    """Share the static equations, which know of no steps, between searches that differ in these alone."""
+    known = {}
+
+    def once(student, labels, floor, draws, seeds):
+        key = student, labels.name, floor, draws, *seeds
+        if key not in known:
+            known[key] = static_threshold(student, labels, floor, draws, seeds)
+        return known[key]
+
+    monkeypatch.setattr("firstlight.phase_transition.theory.delta_nn.static_threshold", once)
+
+
+def test_a_step_and_a_schedule_of_the_same_product_have_one_fate(one_static_search):
     base, factors = Student("tanh_squared", 1.0, 0.8), (1.0, 0.5, 4.0)
     limits = []
     for factor in factors:
