@@ -46,7 +46,7 @@ def environment(folder, package):
     python = folder / "bin" / "python"
     home = Path(run(str(python), "-c", "import sysconfig; print(sysconfig.get_path('purelib'))").strip())
     (home / "dependencies.pth").write_text(sysconfig.get_path("purelib"))
-    offline = ["--no-index", "--no-deps", "--no-build-isolation", "--ignore-installed"]
+    offline = ["--no-index", "--no-deps", "--no-build-isolation", "--ignore-installed", "--no-compile"]
     run(sys.executable, "-m", "pip", "--quiet", "--python", str(python), "install", *offline, str(package))
     return folder / "bin", home
 
