@@ -19,8 +19,9 @@ def hermite_values(degree: int, z: np.ndarray) -> Iterator[np.ndarray]:
     >>> [float(h) for h in hermite_values(3, np.array(2.0))]
     [1.0, 2.0, 3.0, 2.0]
     """
-    before, now = np.zeros_like(z), np.ones_like(z)
-    for j in range(degree + 1):
+    yield np.broadcast_to(np.ones((), z.dtype), z.shape)  # no memory is filled with ones
+    before, now = np.ones((), z.dtype), z
+    for j in range(1, degree + 1):
         yield now
         if j == degree:
             return
@@ -101,9 +102,12 @@ def coefficients_and_square(
         values = np.asarray(function(flat_mean[part, None] + flat_std[part, None] * z), float)
         w *= values
         values = np.broadcast_to(values, w.shape)  # a constant may be told by one number
-        for j, polynomial in enumerate(hermite_values(degree, z)):
-            result[part, j] = np.einsum("in,in->i", w, polynomial)
-        result[part, -1] = np.einsum("in,in->i", w, values)
+        polynomials = hermite_values(degree, z)
+        next(polynomials)  # one everywhere
+        result[part, 0] = w.sum(axis=-1)
+        for j, polynomial in enumerate(polynomials, 1):
+            result[part, j] = np.vecdot(w, polynomial)
+        result[part, -1] = np.vecdot(w, values)
     return result.reshape(*mean.shape, degree + 2)
 
 
