@@ -30,8 +30,8 @@ def correlation(q: np.ndarray, p: np.ndarray, c: np.ndarray) -> np.ndarray:
     [0.5, 0.0]
     """
     inverse, other = (np.divide(1.0, np.sqrt(v), out=np.zeros_like(v), where=v > 0) for v in (q, p))
-    rho = c * inverse
-    rho = rho * other
+    rho = c * np.maximum(inverse, other)  # nothing overflows, and (q, p) has the bits of (p, q)
+    rho = rho * np.minimum(inverse, other)
     return np.clip(rho, -1, 1)
 
 
