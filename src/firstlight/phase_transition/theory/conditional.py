@@ -7,7 +7,6 @@ are unbiased, and their scatter is the error bar.
 """
 
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -19,12 +18,13 @@ from firstlight.data.parser import Formula
 from firstlight.maths.rng import RNGLike, SeedLike, generator
 from firstlight.maths.sobol import sobol_normal
 from firstlight.phase_transition.theory.easy_nodes import NO_NODES, Nodes, Part, easy_nodes
-from firstlight.phase_transition.theory.level_sets import Slices, TooManyStretches, level_sets
+from firstlight.phase_transition.theory.knots import TooManyStretches
+from firstlight.phase_transition.theory.level_sets import BLUR_STEP, blurred, level_sets_of_lines
 from firstlight.phase_transition.theory.symmetry import leaves, rounding
 
 _REPLICATES = 8
 _VAGUE = 20  # nodes of an easy coordinate that is known vaguely
-_BLUR_STEP, _BLUR_REACH = 0.25, 8.0  # in standard deviations of the noise
+_LINES = 64  # that are looked at together: they have as many knots as one line without easy coordinates
 _FLAT, _COARSELY_FLAT = 1e-14, 1e-11  # labels that level off differ by less, which a coarse version shows
 
 
@@ -152,21 +152,35 @@ def _moments(
     log2, bins = (17 + (h > 2), 1024) if e == 0 else (13, 256)
     even = h == 1 and leaves(target, np.eye(target.directions) - 2 * hard @ hard.T)
 
-    def part_at(node: np.ndarray) -> Part:
+    # each coordinate of the points in one piece of memory
+    def sampled_at(at: np.ndarray) -> Part:
         def place(z: np.ndarray) -> np.ndarray:
-            z = np.abs(z) if even else z  # rounding must not tell ±z apart
-            return (hard @ z.T + (easy @ node)[:, None]).T  # each coordinate in one piece of memory
+            return (hard @ (np.abs(z) if even else z).T + at[:, None]).T
 
-        if h == 1:
-            flat = _FLAT if fineness >= 0 else _COARSELY_FLAT
-            with suppress(TooManyStretches):
-                return _on_a_line(target, place, slices, knots, flat, _BLUR_STEP / scale)
         return sampled(target, place, h, int(bins * scale**0.5), log2 + fineness, rng)
 
+    def on_lines(at: np.ndarray) -> list[Part]:
+        def place(z: np.ndarray, line: np.ndarray) -> np.ndarray:
+            z = np.abs(z) if even else z  # rounding must not tell ±z apart
+            return np.moveaxis(np.multiply.outer(hard[:, 0], z) + at[:, line], 0, -1)
+
+        flat = _FLAT if fineness >= 0 else _COARSELY_FLAT
+        try:
+            return _on_lines(target, place, at.shape[1], slices, knots, flat, BLUR_STEP / scale)
+        except TooManyStretches:
+            return [sampled_at(at[:, 0])] if at.shape[1] == 1 else [on_lines(one[:, None])[0] for one in at.T]
+
+    def parts_at(places: np.ndarray) -> list[Part]:
+        at = easy @ places.T
+        if h > 1:
+            return [sampled_at(one) for one in at.T]
+        groups = np.array_split(at, -(-len(places) // _LINES), axis=1)
+        return [part for group in groups for part in on_lines(group)]
+
     if nodes is None:
-        nodes, parts = easy_nodes(target, easy, hard, part_at, rng)
+        nodes, parts = easy_nodes(target, easy, hard, parts_at, rng)
     else:
-        parts = [part_at(node) for node in nodes.place]
+        parts = parts_at(nodes.place)
     parts = _alike(parts)
     sizes = [len(part[0]) for part in parts]
     return Moments(
@@ -188,57 +202,21 @@ def _alike(parts: list[Part]) -> list[Part]:
     ]
 
 
-def _on_a_line(
-    target: MultiIndex, place: Callable, slices: int, knots: int, flat: float, widest: float
-) -> Part:
-    cut = level_sets(
-        lambda z: target.law(place(z[:, None])),
+def _on_lines(
+    target: MultiIndex, place: Callable, lines: int, slices: int, knots: int, flat: float, widest: float
+) -> list[Part]:
+    cuts = level_sets_of_lines(
+        lambda z, line: target.law(place(z, line)),
+        lines,
         slices,
         knots,
-        lambda z: rounding(target, place(z[:, None])),
+        lambda z, line: rounding(target, place(z, line)),
         flat,
         widest * target.noise if target.noise else np.inf,
     )
     if target.noise:
-        cut = blurred(cut, target.noise)
-    return cut.y, cut.mass, cut.first[None, :, None], cut.second[None, :, None, None]
-
-
-def blurred(cut: Slices, noise: float) -> Slices:
-    """Add normal noise to the label: Bayes' rule over the slices, at evenly spaced labels.
-
-    Parameters
-    ----------
-    cut : Slices
-        The law without noise, in slices of a part of the noise.
-    noise : float
-        Standard deviation, positive. Where slices are wider than it, the noiseless moments remain.
-
-    Examples
-    --------
-    >>> noisy = blurred(level_sets(lambda z: z, 512), 1.0)  # y of variance 2: E[z² - 1 | y] = (y²/2 - 1)/2
-    >>> print(float((noisy.mass * noisy.second**2).sum()))
-    0.500
-    """
-    cut = Slices(*(part[np.argsort(cut.y)] for part in cut))
-    wide = cut.width > noise
-    y, _, mass, first, second = (part[~wide & (cut.mass > 1e-15)] for part in cut)
-    sums, step, reach = [np.zeros((4, 0))], _BLUR_STEP * noise, _BLUR_REACH * noise
-    for near in np.split(np.arange(y.size), np.flatnonzero(np.diff(y) > 2 * reach) + 1):
-        if not near.size:
-            continue
-        labels = np.arange(y[near[0]] - reach, y[near[-1]] + reach + step, step)
-        for some in np.array_split(labels, 1 + labels.size // 128):
-            part = slice(*np.searchsorted(y, [some[0] - reach, some[-1] + reach]))
-            weight = mass[part] * np.exp(-0.5 * ((some[:, None] - y[part]) / noise) ** 2)
-            sums.append(np.array([some, weight.sum(axis=1), weight @ first[part], weight @ second[part]]))
-    label, density, *moments = np.concatenate(sums, axis=1)
-    kept = density > 0
-    label, density = label[kept], density[kept]
-    share = density * (mass.sum() / density.sum()) if density.size else density
-    mean = [moment[kept] / density for moment in moments]
-    blurry = Slices(label, np.full(label.size, step), share, *mean)
-    return Slices(*(np.concatenate([one, part[wide]]) for one, part in zip(blurry, cut, strict=True)))
+        cuts = [blurred(cut, target.noise) for cut in cuts]
+    return [(cut.y, cut.mass, cut.first[None, :, None], cut.second[None, :, None, None]) for cut in cuts]
 
 
 def vaguely_known(

@@ -18,7 +18,7 @@ from firstlight.maths.sobol import sobol_normal
 from firstlight.phase_transition.theory.symmetry import rounding
 
 Part = tuple[np.ndarray, ...]  # labels, masses, first and second moments of slices
-PartAt = Callable[[np.ndarray], Part]
+PartsAt = Callable[[np.ndarray], list[Part]]  # at places (n, e)
 
 _END = 7.0  # the normal mass beyond is 3e-12
 _PROBES = 16  # values of the hard coordinates that are compared
@@ -58,7 +58,7 @@ NO_NODES = Nodes(np.zeros((1, 0)), np.ones(1))
 
 
 def easy_nodes(
-    target: MultiIndex, easy: np.ndarray, hard: np.ndarray, part_at: PartAt, rng: np.random.Generator
+    target: MultiIndex, easy: np.ndarray, hard: np.ndarray, parts_at: PartsAt, rng: np.random.Generator
 ) -> tuple[Nodes, list[Part]]:
     """Choose nodes, and return them with the slices there."""
     e = easy.shape[1]
@@ -67,11 +67,11 @@ def easy_nodes(
         return _depends(target, easy, hard, places)
 
     if e == 0:
-        return NO_NODES, [part_at(np.zeros(0))]
+        return NO_NODES, parts_at(np.zeros((1, 0)))
     if e == 1:
-        return _along_a_line(part_at, depends)
+        return _along_a_line(parts_at, depends)
     nodes = _in_space(depends, e, rng)
-    return nodes, [part_at(place) for place in nodes.place]
+    return nodes, parts_at(nodes.place)
 
 
 def _depends(target: MultiIndex, easy: np.ndarray, hard: np.ndarray, places: np.ndarray) -> np.ndarray:
@@ -108,12 +108,15 @@ class _Panel:
     # a cubic through every other node, at all nodes
     cubic = np.linalg.solve(np.vander(nodes[::2], 4).T, np.vander(nodes, 4).T).T
 
-    def __init__(self, low: float, high: float, part_at: PartAt) -> None:
+    def __init__(self, low: float, high: float) -> None:
         self.low, self.high = low, high
         self.z = 0.5 * (low + high) + 0.5 * (high - low) * self.nodes
         self.mass = 0.5 * (high - low) * self.weights * np.exp(-0.5 * self.z**2) / np.sqrt(2 * np.pi)
-        self.parts = [part_at(z[None]) for z in self.z]
-        signal = [_signal(part) for part in self.parts]
+
+    def fill(self, parts: list[Part]) -> None:
+        """Keep the slices at the nodes."""
+        self.parts = parts
+        signal = [_signal(part) for part in parts]
         self.signal, self.noise = np.array([t[0] for t in signal]), np.array([t[1] for t in signal])
 
     @property
@@ -123,20 +126,29 @@ class _Panel:
         noise = self.noise + np.abs(self.cubic) @ self.noise[::2]
         return float(self.mass @ np.maximum(miss - 3 * noise, 0.0))
 
-    def split(self, part_at: PartAt) -> list["_Panel"]:
+    def split(self, parts_at: PartsAt) -> list["_Panel"]:
         """Cut where the signal changes most between two nodes: at a jump, if there is one."""
         i = int(np.argmax(np.abs(np.diff(self.signal))))
-        at, _ = _jump(part_at, self.z[i : i + 2], self.signal[i : i + 2])
-        return [_Panel(self.low, at, part_at), _Panel(at, self.high, part_at)]
+        at, _ = _jump(parts_at, self.z[i : i + 2], self.signal[i : i + 2])
+        return _panels(np.array([self.low, at, self.high]), parts_at)
 
 
-def _jump(part_at: PartAt, ends: np.ndarray, signal: np.ndarray) -> tuple[float, bool]:
+def _panels(edges: np.ndarray, parts_at: PartsAt) -> list[_Panel]:
+    """Return the panels between these edges."""
+    panels = [_Panel(low, high) for low, high in pairwise(edges.tolist())]
+    parts = parts_at(np.concatenate([panel.z for panel in panels])[:, None])
+    for i, panel in enumerate(panels):
+        panel.fill(parts[i * _PANEL : (i + 1) * _PANEL])
+    return panels
+
+
+def _jump(parts_at: PartsAt, ends: np.ndarray, signal: np.ndarray) -> tuple[float, bool]:
     """Bisect towards a jump of the signal between two points; stop half-way down a slope."""
     (low, high), (at_low, at_high) = ends, signal
     size = abs(at_high - at_low)
     for _ in range(_BISECTIONS):
         middle = 0.5 * (low + high)
-        here = _signal(part_at(np.array([middle])))[0]
+        here = _signal(*parts_at(np.array([[middle]])))[0]
         if abs(here - at_low) < abs(here - at_high):
             low, at_low = middle, here
         else:
@@ -153,25 +165,25 @@ def _signal(part: Part) -> tuple[float, float]:
     return float(np.mean(signal)), float(np.std(signal)) / len(signal) ** 0.5
 
 
-def _along_a_line(slices: PartAt, depends: Callable) -> tuple[Nodes, list[Part]]:
+def _along_a_line(slices: PartsAt, depends: Callable) -> tuple[Nodes, list[Part]]:
     """Return nodes of one easy coordinate: panels, cut where the signal jumps."""
     asked = 0
 
-    def part_at(place: np.ndarray) -> Part:
+    def parts_at(places: np.ndarray) -> list[Part]:
         nonlocal asked
-        asked += 1
-        return slices(place)
+        asked += len(places)
+        return slices(places)
 
     flips = _flips(depends)
     edges = np.unique(np.concatenate([np.linspace(-_END, _END, _FIRST), flips]))
-    panels = [_Panel(low, high, part_at) for low, high in pairwise(edges)]
+    panels = _panels(edges, parts_at)
     seen = set(flips.tolist())
     while len(panels) < _PANELS and asked < _ASKED:
         total = sum(float(panel.mass @ panel.signal) for panel in panels)
         errors = np.array([panel.error for panel in panels])
         worst = int(np.argmax(errors))
         if errors[worst] > _ROUGH * total and panels[worst].high - panels[worst].low > 1e-6:
-            panels[worst : worst + 1] = panels[worst].split(part_at)
+            panels[worst : worst + 1] = panels[worst].split(parts_at)
             continue
         beside = [i for i in range(len(panels) - 1) if panels[i].high not in seen]
         changes = [_between(panels[i], panels[i + 1]) for i in beside]
@@ -181,11 +193,11 @@ def _along_a_line(slices: PartAt, depends: Callable) -> tuple[Nodes, list[Part]]
         left, right = panels[i : i + 2]
         seen.add(left.high)
         at, jumps = _jump(
-            part_at, np.array([left.z[-1], right.z[0]]), np.array([left.signal[-1], right.signal[0]])
+            parts_at, np.array([left.z[-1], right.z[0]]), np.array([left.signal[-1], right.signal[0]])
         )
         if jumps:
             seen.add(at)
-            panels[i : i + 2] = [_Panel(left.low, at, part_at), _Panel(at, right.high, part_at)]
+            panels[i : i + 2] = _panels(np.array([left.low, at, right.high]), parts_at)
     z, mass, signal = (np.concatenate([getattr(p, name) for p in panels]) for name in ("z", "mass", "signal"))
     error = sum(panel.error for panel in panels) / max(float(mass @ signal), 1e-300)
     error += _UNFINISHED * (asked >= _ASKED)

@@ -6,6 +6,7 @@ slice are exact, so a sum of squares of conditional means errs only by their var
 """
 
 from collections.abc import Callable
+from functools import partial
 from itertools import groupby
 from operator import itemgetter
 from typing import NamedTuple
@@ -13,23 +14,17 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import ndtr, ndtri
 
-Function = Callable[[np.ndarray], np.ndarray]
-Slack = Callable[[np.ndarray, np.ndarray], np.ndarray]  # errors of labels y at z
+from firstlight.phase_transition.theory.knots import Function as LineFunction
+from firstlight.phase_transition.theory.knots import directions, find_knots, spread
 
-_REACH = 9.0  # the normal mass beyond is 2e-19
-_SIXTEENTHS = np.linspace(0, 1, 17)
-_SECTIONS = 12  # by 16: narrow a grid step of 1e-3 to rounding
-_REFINEMENTS = 3  # each divides the steps beside turning points by 16
-_JUMPS = 4  # rounds of looking for jumps: so many, and more, may share a grid step
+Function = Callable[[np.ndarray], np.ndarray]
+
+_PROBES = ndtri((np.arange(1001) + 0.5) / 1001) + 0.1234e-3
+BLUR_STEP, _BLUR_REACH = 0.25, 8.0  # in standard deviations of the noise
 _SECANTS = 10  # towards each inverse
 _TOGETHER = 8192  # inverses that are looked for in the same calls
 _ENDS = 64  # of stretches: with more of them none is singled out
-_STRETCHES = 512  # within four standard deviations: more are better sampled
 _TINY = 1e-11  # the mass of stretches that are not inverted
-
-
-class TooManyStretches(ValueError):
-    """The label turns too often for level sets."""
 
 
 class Slices(NamedTuple):
@@ -75,128 +70,119 @@ def level_sets(
     >>> print(float((cut.mass * cut.second**2).sum()))  # E[(y - 1)²] of y = z²
     2.0000
     """
-    probe = function(ndtri((np.arange(1001) + 0.5) / 1001) + 0.1234e-3)
+    return level_sets_of_lines(
+        lambda z, line: function(z),
+        1,
+        slices,
+        knots,
+        None if rounding is None else lambda z, line: rounding(z),
+        flat,
+        widest,
+    )[0]
+
+
+def level_sets_of_lines(
+    function: LineFunction,
+    lines: int,
+    slices: int,
+    knots: int,
+    rounding: LineFunction | None,
+    flat: float,
+    widest: float,
+) -> list[Slices]:
+    """Return the slices of several functions φ(z, line) at once, which cost less than one after the other."""
+    probes = function(np.tile(_PROBES, (lines, 1)), np.arange(lines)[:, None])
+    centre, scale = np.array([_units(probe) for probe in probes]).T
+
+    def squashed(z: np.ndarray, line: np.ndarray) -> np.ndarray:
+        with np.errstate(over="ignore"):  # monotone, and poles are no longer steep
+            return np.arcsinh((function(z, line) - centre[line]) / scale[line])
+
+    def slack(z: np.ndarray, line: np.ndarray, y: np.ndarray) -> np.ndarray:
+        error = 4 * np.spacing(np.abs(centre[line] + scale[line] * np.sinh(y)))
+        error = error if rounding is None else np.maximum(error, rounding(z, line))
+        return np.maximum(flat * np.abs(y), error / (scale[line] * np.cosh(y)))
+
+    return [
+        _cut(partial(squashed, line=np.array([i])), *found, slices, centre[i], scale[i], widest)
+        for i, found in enumerate(find_knots(squashed, lines, knots, slack))
+    ]
+
+
+def blurred(cut: Slices, noise: float) -> Slices:
+    """Add normal noise to the label: Bayes' rule over the slices, at evenly spaced labels.
+
+    Parameters
+    ----------
+    cut : Slices
+        The law without noise, in slices of a part of the noise.
+    noise : float
+        Standard deviation, positive. Where slices are wider than it, the noiseless moments remain.
+
+    Examples
+    --------
+    >>> noisy = blurred(level_sets(lambda z: z, 512), 1.0)  # y of variance 2: E[z² - 1 | y] = (y²/2 - 1)/2
+    >>> print(float((noisy.mass * noisy.second**2).sum()))
+    0.500
+    """
+    cut = Slices(*(part[np.argsort(cut.y)] for part in cut))
+    wide = cut.width > noise
+    y, _, mass, first, second = (part[~wide & (cut.mass > 1e-15)] for part in cut)
+    sums, step, reach = [np.zeros((4, 0))], BLUR_STEP * noise, _BLUR_REACH * noise
+    for near in np.split(np.arange(y.size), np.flatnonzero(np.diff(y) > 2 * reach) + 1):
+        if not near.size:
+            continue
+        labels = np.arange(y[near[0]] - reach, y[near[-1]] + reach + step, step)
+        for some in np.array_split(labels, 1 + labels.size // 128):
+            part = slice(*np.searchsorted(y, [some[0] - reach, some[-1] + reach]))
+            weight = mass[part] * np.exp(-0.5 * ((some[:, None] - y[part]) / noise) ** 2)
+            sums.append(np.array([some, weight.sum(axis=1), weight @ first[part], weight @ second[part]]))
+    label, density, *moments = np.concatenate(sums, axis=1)
+    kept = density > 0
+    label, density = label[kept], density[kept]
+    share = density * (mass.sum() / density.sum()) if density.size else density
+    mean = [moment[kept] / density for moment in moments]
+    blurry = Slices(label, np.full(label.size, step), share, *mean)
+    return Slices(*(np.concatenate([one, part[wide]]) for one, part in zip(blurry, cut, strict=True)))
+
+
+def _units(probe: np.ndarray) -> tuple[float, float]:
+    """Return a label and a difference of labels, in which labels are measured."""
     low, centre, high = np.quantile(probe[np.isfinite(probe)], [0.25, 0.5, 0.75])
     centre = centre if high - low < 1e-3 * abs(centre) else 0.0  # small labels keep their digits
     sizes = np.abs(probe - centre)
     # last digits of a constant are no scale
     sizes = sizes[np.isfinite(sizes) & (sizes > 1e-12 * abs(centre))]
-    scale = float(np.median(sizes)) if sizes.size else 1.0
+    return centre, float(np.median(sizes)) if sizes.size else 1.0
 
-    def squashed(z: np.ndarray) -> np.ndarray:
-        with np.errstate(over="ignore"):
-            return np.arcsinh((function(z) - centre) / scale)  # monotone, and poles are no longer steep
 
-    def slack(z: np.ndarray, y: np.ndarray) -> np.ndarray:
-        error = 4 * np.spacing(np.abs(centre + scale * np.sinh(y)))
-        error = error if rounding is None else np.maximum(error, rounding(z))
-        return np.maximum(flat * np.abs(y), error / (scale * np.cosh(y)))
-
-    z, y, error = _knots(squashed, knots, slack)
-    spread = _spread(z, y)
-    direction = _directions(y, error).astype(int)
+def _cut(
+    function: Function,
+    z: np.ndarray,
+    y: np.ndarray,
+    error: np.ndarray,
+    slices: int,
+    centre: float,
+    scale: float,
+    widest: float,
+) -> Slices:
+    """Return the slices of a function with these knots, whose labels are arcsinh((label - centre)/scale)."""
+    size = spread(z, y)
+    direction = directions(y, error).astype(int)
     direction[np.diff(z) <= 0] = 2  # a jump: no mass
     pieces = _pieces(direction)
-    atoms = _atoms(z, y, [p for p in pieces if p[2] == 0], spread)
+    atoms = _atoms(z, y, [p for p in pieces if p[2] == 0], size)
     moving = [p for p in pieces if abs(p[2]) == 1]
-    edges = _edges(z, y, moving, slices, spread) if moving else np.zeros(1)
+    edges = _edges(z, y, moving, slices, size) if moving else np.zeros(1)
     if np.isfinite(widest):
         with np.errstate(over="ignore", invalid="ignore"):  # labels that overflow are not divided
             edges = _thinned(edges, np.ceil(np.diff(scale * np.sinh(edges)) / widest), 16 * slices)
-    rest = _slice(squashed, z, y, moving, edges)
+    rest = _slice(function, z, y, moving, edges)
     y, low, high, mass, first, second = (np.concatenate(parts) for parts in zip(atoms, rest, strict=True))
     kept = mass > 0
     y, low, high = (centre + scale * np.sinh(label[kept]) for label in (y, low, high))
     mass, first, second = mass[kept], first[kept], second[kept]
     return Slices(y, high - low, mass / mass.sum(), first / mass, second / mass)
-
-
-def _knots(function: Function, knots: int, slack: Slack) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Grid points, values and their errors, with two values at each jump."""
-
-    def looked_at(z: np.ndarray, *known: np.ndarray) -> list[np.ndarray]:
-        y = function(z)
-        found = [z, y, slack(z, np.where(np.isfinite(y), y, 0.0))]
-        found = [np.concatenate(pair) for pair in zip(known or np.zeros((3, 0)), found, strict=True)]
-        order = np.argsort(found[0], kind="stable")
-        return [part[order] for part in found]
-
-    # symmetric, off the round numbers
-    z, y, error = looked_at((np.arange(knots) - 0.5 * (knots - 1)) * (2 * _REACH / knots))
-    for _ in range(_REFINEMENTS):
-        turns = np.diff(_directions(y, error)) != 0
-        if np.count_nonzero(turns & (np.abs(z[1:-1]) < 4)) > _STRETCHES:
-            raise TooManyStretches
-        z, y, error = looked_at(_beside(z, np.flatnonzero(turns)), z, y, error)
-    z, y, error = looked_at(_vertices(z, y), z, y, error)
-    size = _spread(z, y)
-    low, high, least = z[:-1], z[1:], np.where(np.isfinite(y), error, np.nan)[:-1]
-    for _ in range(_JUMPS):
-        at, inside = _largest_jumps(function, low, high, np.maximum(1e-4 * size, least))
-        if not at.size:
-            break
-        aside = 1e-9 * (1 + np.abs(at))  # the limits, not the value that φ may take at the jump itself
-        before, after = np.split(function(np.concatenate([at - aside, at + aside])), 2)
-        real = np.abs(after - before) > slack(at - aside, before)  # and not of rounding
-        at, aside, inside, before, after = (part[real] for part in (at, aside, inside, before, after))
-        both, limits = np.concatenate([at, at]), np.concatenate([before, after])
-        z, y = np.concatenate([z, both]), np.concatenate([y, limits])
-        error = np.concatenate([error, slack(both, limits)])
-        # what is left of an interval on both sides of its jump may hold another
-        low, high = np.concatenate([low[inside], at + aside]), np.concatenate([at - aside, high[inside]])
-        low, high = low[low < high], high[low < high]
-        least = slack(low, function(low))
-    order = np.argsort(z, kind="stable")
-    order = order[np.isfinite(y[order])]
-    return z[order], y[order], error[order]
-
-
-def _largest_jumps(
-    function: Function, low: np.ndarray, high: np.ndarray, least: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return where φ jumps by more than `least` in each interval, at its largest jump, and in which ones."""
-    which = np.arange(low.size)
-    for _ in range(_SECTIONS):  # narrow every interval to its sixteenth that holds most of the change
-        grid = low[:, None] + (high - low)[:, None] * _SIXTEENTHS
-        values = function(grid.ravel()).reshape(grid.shape)
-        change = np.abs(np.diff(np.where(np.isfinite(values), values, 0.0), axis=1))
-        best = np.argmax(change, axis=1)
-        jump = np.flatnonzero(change[np.arange(best.size), best] > least[which])
-        low, high = grid[jump, best[jump]], grid[jump, best[jump] + 1]
-        which = which[jump]
-        if not which.size:
-            break
-    return low, which
-
-
-def _directions(y: np.ndarray, error: np.ndarray) -> np.ndarray:
-    """Return the sign of each step, 0 where it is within the error of its ends or φ overflows."""
-    step = np.diff(np.where(np.isfinite(y), y, 0.0))
-    return np.where(np.abs(step) <= np.maximum(error[1:], error[:-1]), 0, np.sign(step))
-
-
-def _beside(z: np.ndarray, turn: np.ndarray) -> np.ndarray:
-    """Return knots beside those where φ turns or bends off a plateau."""
-    segment = np.unique(np.concatenate([turn, turn + 1]))
-    share = np.arange(1, 16) / 16
-    return (z[segment, None] + (z[segment + 1] - z[segment])[:, None] * share).ravel()
-
-
-def _vertices(z: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """Return the vertices of parabolas through turning points: equal maxima must get equal ends."""
-    slope = np.diff(np.where(np.isfinite(y), y, 0.0)) / np.diff(z)
-    turn = np.flatnonzero(np.sign(slope[:-1]) * np.sign(slope[1:]) < 0)
-    bend = (slope[turn + 1] - slope[turn]) / (z[turn + 2] - z[turn])
-    return np.setdiff1d(0.5 * (z[turn] + z[turn + 1]) - 0.5 * slope[turn] / bend, z)
-
-
-def _spread(z: np.ndarray, y: np.ndarray) -> float:
-    """Return a size of φ's variation that poles do not spoil."""
-    y = np.where(np.isfinite(y), y, 0.0)
-    low, high = np.quantile(y[np.abs(z) < 4], [0.02, 0.98])
-    whole = float(np.ptp(y))
-    # a label may vary in the tails only
-    return (float(high - low) if high - low > 1e-9 * whole else whole) or 1.0
 
 
 def _pieces(direction: np.ndarray) -> list[tuple[int, int, int]]:
