@@ -169,13 +169,13 @@ class Search:
         return next(reversed(self.refusals.values()), "")
 
     def _predict(self, problem: Any) -> tuple[float, float]:
-        wanted = {self.objective, f"{self.objective}_sem", "converged"}
+        wanted = (self.objective, f"{self.objective}_sem", "converged")
 
         def predicted(*key: str | int) -> xr.Dataset:
             found = problem.predict(stream(self.seed, *key), **self.predict)
             if self.objective not in found:  # what is there is told by `_scalar`
                 return found
-            return converged_only(found[[name for name in found.data_vars if name in wanted]])
+            return converged_only(found[[name for name in wanted if name in found]])
 
         if not is_conditional(problem, self.predict):
             once = predicted("predict")
