@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -279,23 +279,28 @@ def known_signal(bulk: Bulk, point: Branch, latent: np.ndarray, force: np.ndarra
 
 def _between(B: np.ndarray, left: np.ndarray, right: np.ndarray, weight: np.ndarray) -> np.ndarray:
     """Return E[B ⊗ l rᵀ] as a matrix over (neuron, coordinate)."""
-    rows = [
-        [(left * (weight * B[:, a, b])[:, None]).T @ right for b in range(B.shape[2])]
-        for a in range(B.shape[1])
-    ]
-    return np.block(rows)
+    (_, rows, columns), p, q = B.shape, left.shape[1], right.shape[1]
+    matrix = np.empty((rows, p, columns, q))
+    for a in range(rows):
+        for b in range(columns):
+            matrix[a, :, b] = (left * (weight * B[:, a, b])[:, None]).T @ right
+    return matrix.reshape(rows * p, columns * q)
 
 
 def _outliers(
     bulk: Bulk, edge: Edge, S: Callable[[Branch], np.ndarray], ridge: float, side: str
 ) -> list[Outlier]:
     """Find the zeros of S's eigenvalues left of the edge: each eigenvalue grows along the branch."""
-    count = int((np.linalg.eigvalsh(S(edge.point)) < 0).sum())
+
+    @cache
+    def eigenvalues(p: float) -> np.ndarray:  # the root's search asks for its ends and its result again
+        return np.linalg.eigvalsh(S(bulk.reach(p, edge.point)))
+
     outliers = []
-    for rank in range(count):
+    for rank in range(int((eigenvalues(edge.point.p) < 0).sum())):
 
         def eigenvalue(p: float, rank: int = rank) -> float:
-            return float(np.linalg.eigvalsh(S(bulk.reach(p, edge.point)))[rank])
+            return float(eigenvalues(p)[rank])
 
         low, high = edge.point.p, 1.5 * edge.point.p
         while eigenvalue(high) < 0:
