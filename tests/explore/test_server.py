@@ -270,6 +270,27 @@ def test_a_run_whose_trials_fail_is_asked_about(tmp_path, monkeypatch):
     assert "broken" in told[-1]["asks"]
 
 
+def test_a_run_of_one_trial_an_arm_is_not_tried_out_first(tmp_path, monkeypatch):
+    """A dry run would do each of its trials five times."""
+    from firstlight.explore import jobs
+    from firstlight.explore.pages import page
+    from firstlight.study import trial
+
+    done, told = [], []
+    monkeypatch.setattr(trial.Task, "record", _counted(done, trial.Task.record))
+    values = page("early_alignment").clean({"width": 3, "horizon": 5})
+    jobs.run(told.append, "early_alignment", values, str(tmp_path / "s.sqlite"), False)
+    assert told[-1]["done"] == told[-1]["stored"] == told[0]["total"] == len(done) == 2
+
+
+def _counted(done, record):
+    def counting(task, **content):
+        done.append(task.arm)
+        return record(task, **content)
+
+    return counting
+
+
 def test_a_run_is_cancelled_and_resumed(server):
     asked = {**SMALL, "dimension": 60, "trials": 25}
     run = server.json("/api/runs", {"theory": "one_step", "values": asked})
