@@ -247,7 +247,8 @@ class _Pilot:
             return _refused("pilot", nu, why, **details)
         plateau = self.end(value)
         if plateau < self.level:
-            why = _unstable(self.law, self.student, self.training, value, self.steps) or _plateau(plateau)
+            why = _unstable(self.law, self.student, self.training, value, self.steps)
+            why = why or f"{_plateau(plateau)}; descents that pass the level do not stay there"
             return _refused("pilot", nu, why, **details)
         again = [
             self._solve(deltas, table[:, self.rng.integers(self.sets, size=self.sets)], needed)
