@@ -126,3 +126,15 @@ def test_a_missing_file():
     results = run("no-such-file.csv", "--labels", "y", "--classes", "1,2")
     assert results.exit_code == 2
     assert "no-such-file.csv" in results.output
+
+
+def test_a_file_sorted_by_class_favours_no_class_among_equally_near_rows(tmp_path):
+    """Columns of ±1 with no class in them: taken by order, 0.56 of the first and 0.39 of the second."""
+    shares = []
+    for seed in range(6):
+        rng, path = np.random.default_rng(seed), tmp_path / f"{seed}.npz"
+        np.savez(path, X=rng.choice([-1.0, 1.0], size=(320, 6)), y=np.arange(320) // 80)
+        results = run(str(path), "--labels", "y", "--classes", "0,1", "--json", "--seed", str(seed))
+        shares.append([row["recall"] for row in json.loads(results.output)["classes"]])
+    first, second = np.mean(shares, axis=0)
+    assert abs(first - second) < 0.15  # a mean's error is 0.025: four of a difference

@@ -3,11 +3,13 @@
 A query is answered without sorting neighbours: it succeeds when fewer than k samples of other classes are
 nearer than its nearest relative. So blocks of similarities only need maxima and counts, each pair is
 computed once for both its ends, and only what lies within rounding of a tie is computed again, pair by pair
-in double precision.
+in double precision. Equally near samples have no order: a query counts by the chance that a random order
+would answer it, so that it does not matter where a class stands in the input.
 """
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from math import comb
 from typing import Literal
 
 import numpy as np
@@ -30,7 +32,8 @@ class Recall(Shown):
     k : int
         How many neighbours are looked at.
     hits : ndarray, shape (n,)
-        1.0 or 0.0 for each sample as a query; NaN for the only member of a class, which has nobody to find.
+        1.0 or 0.0 for each sample as a query; between them where equally near samples decide; NaN for the
+        only member of a class, which has nobody to find.
     classes : ndarray, shape (C,)
         The distinct labels.
     by_class : ndarray, shape (C,)
@@ -90,13 +93,17 @@ def recall_at_k(
     Returns
     -------
     Recall
-        The sample itself is never a neighbour. Among equally near samples the one that comes first in the
-        input is the nearer; equal means equal in float64, computed from the two rows alone.
+        The sample itself is never a neighbour. Where equally near samples decide, a query counts by the
+        chance to succeed if they came in random order: for k = 1 the share of them that is of its class.
+        So the order of rows and of classes does not matter. Equal means equal in float64, computed from the
+        two rows alone.
 
     Examples
     --------
     >>> recall_at_k([[0.0], [1.0], [1.1], [9.0]], ["a", "a", "b", "b"], metric="euclidean").hits.tolist()
     [1.0, 0.0, 0.0, 1.0]
+    >>> recall_at_k([[0.0], [1.0], [-1.0]], ["a", "a", "b"], metric="euclidean").hits.tolist()  # a tie
+    [0.5, 1.0, nan]
     """
     check_count("k", k)
     check_choice("metric", metric, ("cosine", "euclidean", "inner"))
@@ -230,13 +237,23 @@ def _settle(data: Labelled, queries: np.ndarray, k: int, metric: Metric, memory:
             near = np.flatnonzero(np.abs(value - best) <= 4 * prepared.error[query])
             exact = _pairwise(data.features[near], data.features[query], metric)
             family = relative[near]
-            nearest = near[family][np.argmax(exact[family])]
             top = exact[family].max()
-            ahead = (exact > top) | ((exact == top) & (near < nearest))
             above = (value > best) & ~relative
-            above[near] = ahead & ~family
-            answers[place] = above.sum() < k
+            above[near] = (exact > top) & ~family
+            tied = exact == top
+            answers[place] = _chance(k - int(above.sum()), int((tied & ~family).sum()), int(tied.sum()))
     return answers
+
+
+def _chance(places: int, strangers: int, tied: int) -> float:
+    """Return the chance that one of some places goes to a relative, where strangers are among those tied.
+
+    Examples
+    --------
+    >>> _chance(1, 2, 3), _chance(2, 2, 3), _chance(3, 2, 3), _chance(0, 2, 3)
+    (0.333, 0.667, 1.0, 0.0)
+    """
+    return 1 - comb(strangers, places) / comb(tied, places) if 0 < places <= strangers else float(places > 0)
 
 
 def _pairwise(rows: np.ndarray, query: np.ndarray, metric: Metric) -> np.ndarray:

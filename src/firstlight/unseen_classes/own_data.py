@@ -36,17 +36,23 @@ class Halves:
 
     @classmethod
     def draw(cls, X: np.ndarray, y: np.ndarray, most: int, rng: np.random.Generator) -> "Halves":
-        """Cut each class at random into halves of at most `most` rows."""
+        """Cut each class at random into halves of at most `most` rows.
+
+        Queries of all classes are mixed: of equally near rows the theory takes the first.
+        """
         train, query = [], []
         for c in np.unique(y):
             order = rng.permutation(np.flatnonzero(y == c))[: 2 * most]
             train.append(order[: len(order) // 2])
             query.append(order[len(order) // 2 :])
-        return cls(X, y, np.concatenate(train), np.concatenate(query))
+        asked = np.concatenate(query)
+        return cls(X, y, np.concatenate(train), asked[mixing(y[asked], rng)])
 
     def halved(self) -> tuple["Halves", "Halves"]:
         """Return it twice, each with every other query: what is chosen with one is checked with the other."""
-        return replace(self, query=self.query[::2]), replace(self, query=self.query[1::2])
+        by_class = np.argsort(self.y[self.query], kind="stable")
+        first, second = (self.query[np.sort(by_class[start::2])] for start in (0, 1))
+        return replace(self, query=first), replace(self, query=second)
 
     def without(self, left_out: tuple[int, ...], trained: tuple[int, ...] | None = None) -> UnseenData:
         """Train on all other classes, or on those named; every row that is not trained on can be found.
@@ -59,6 +65,19 @@ class Halves:
             np.isin(self.y[self.query], wanted), self.y[self.query] + 1_000_000, self.y[self.query]
         )
         return standardised(UnseenData(self.X[rows], self.y[rows], self.X[self.query], named))
+
+
+def mixing(labels: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Return an order of rows that mixes the classes at random and keeps the order within each.
+
+    Examples
+    --------
+    >>> mixing(np.array([0, 0, 0, 1, 1, 1]), np.random.default_rng(0)).tolist()
+    [3, 0, 4, 5, 1, 2]
+    """
+    order = np.empty(len(labels), int)
+    order[np.argsort(rng.permutation(labels), kind="stable")] = np.argsort(labels, kind="stable")
+    return order
 
 
 @dataclass(frozen=True)
