@@ -136,6 +136,26 @@ def test_unknown_label_column_lists_what_there_is(folder):
         load(csv(folder, f"{many}\n{many}\n"))
 
 
+def test_columns_left_out_are_neither_the_labels_nor_all(folder):
+    path = csv(folder, "a,b,y\n1,2,u\n3,4,v\n")
+    for labels in (None, "y", -1):
+        with pytest.raises(ValueError, match=r"without = 'y': is the column of the labels.*\(labels\)"):
+            load(path, labels, without=["a", "y"])
+    with pytest.raises(ValueError, match=r"no column besides the labels and those left out \(without\)"):
+        load(path, without=["a", "b"])
+    assert same(load(path, "a", without=["y"]), [[2], [4]], [1, 3])
+    for other in (npz(folder, X=X, y=Y), npy(folder, X)):
+        with pytest.raises(ValueError, match=r"without = y: a .np[yz] file has no column names"):
+            load(other, without=["y"])
+
+
+def test_a_refusal_names_the_field_and_speaks_no_python(folder):
+    """The same words reach Python, the command line (--labels) and the page."""
+    with pytest.raises(ValueError, match=r"say which it is \(labels\); it has a, b") as caught:
+        load(csv(folder, "a,b\n1,2\n3,4\n"))
+    assert "labels=" not in str(caught.value)
+
+
 def test_npz_refusals(folder):
     with pytest.raises(ValueError, match="pickled objects"):
         load(npz(folder, X=np.array([[1, None]], dtype=object), y=Y))

@@ -31,7 +31,7 @@ def _read_npz(path: Path, labels: Which, without: Sequence[str]) -> _Parts:
         raise _numpy_refusal(error) from None
     arrays = {name: array for name, array in members.items() if isinstance(array, np.ndarray)}
     if not arrays:  # what is no array comes as bytes
-        raise Refusal(f"holds no arrays, only {_listed(list(members)) or 'nothing'}")
+        raise Refusal(f"holds no arrays, only {listed(list(members)) or 'nothing'}")
     vectors = [name for name in arrays if arrays[name].ndim == 1]
     label = _pick(labels, list(arrays), vectors, "array")
     rest = [name for name in arrays if name != label]
@@ -110,13 +110,17 @@ def _split(table: Any, labels: Which, without: Sequence[str]) -> _Parts:
     if not table.num_rows:
         raise Refusal("has no rows below the columns' names")
     if twice := [name for name, count in Counter(names).items() if count > 1]:
-        raise Refusal(f"column names must differ; more than one is called {_listed(twice)}")
+        raise Refusal(f"column names must differ; more than one is called {listed(twice)}")
     label = _pick(labels, names, [], "column")
     left_out = {_pick(name, names, [], "column", "without") for name in without}
+    if label in left_out:
+        raise Refusal(f"without = {label!r}: is the column of the labels; keep it, or name another (labels)")
     columns = {name: table.column(i).to_numpy() for i, name in enumerate(names) if name not in left_out}
     values = _texts(columns.pop(label))
     if not columns:
-        raise Refusal("has no column besides the labels")
+        raise Refusal(
+            f"has no column besides the labels{' and those left out (without)' if left_out else ''}"
+        )
     return _numbers(columns), list(columns), values, label
 
 
@@ -130,12 +134,12 @@ def _pick(labels: Which, names: list[str], fallback: list[str], kind: str, field
         alike = {name.strip().casefold(): name for name in names}
         close = difflib.get_close_matches(str(labels).strip().casefold(), alike, n=1)
         hint = f", did you mean {alike[close[0]]!r}?" if close else ""
-        raise Refusal(f"{field} = {labels!r}: there is no such {kind}{hint}; it has {_listed(names)}")
+        raise Refusal(f"{field} = {labels!r}: there is no such {kind}{hint}; it has {listed(names)}")
     candidates = [name for name in LABEL_NAMES if name in names] or (fallback if len(fallback) == 1 else [])
     if not candidates:
         raise Refusal(
-            f"no {kind} for the labels; name one {' or '.join(LABEL_NAMES)}, or give labels=...; "
-            f"it has {_listed(names)}"
+            f"no {kind} for the labels; name one {' or '.join(LABEL_NAMES)}, or say which it is (labels); "
+            f"it has {listed(names)}"
         )
     return candidates[0]
 
@@ -152,7 +156,7 @@ def _numbers(columns: dict[str, np.ndarray]) -> np.ndarray:
         raise Refusal(f"column {odd[0]!r}, row {row + 1}: the value is missing; fill it in, or leave out")
     raise Refusal(
         f"column {odd[0]!r}, row {row + 1}: {str(first[row])[:40]!r} is not a number; encode or leave out "
-        f"(without): {_listed(odd)}"
+        f"(without): {listed(odd)}"
     )
 
 
@@ -221,6 +225,13 @@ def _numpy_refusal(error: Exception) -> Refusal:
     )
 
 
-def _listed(names: list[str]) -> str:
+def listed(names: list[str]) -> str:
+    """Return names with commas between them: the first twenty, and how many there are.
+
+    Examples
+    --------
+    >>> listed([str(i) for i in range(30)])[-23:]
+    '18, 19, ... (30 in all)'
+    """
     shown = ", ".join(name[:40] for name in names[:20])
     return shown + (f", ... ({len(names)} in all)" if len(names) > 20 else "")
