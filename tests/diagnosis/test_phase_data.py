@@ -8,8 +8,9 @@ from sklearn.datasets import make_circles
 
 from firstlight.diagnosis import Clock, user_data
 from firstlight.diagnosis.result import drawn
-from firstlight.phase_transition.diagnosis import _advice, _predictions, diagnose
+from firstlight.phase_transition.diagnosis import _predictions, _says, diagnose
 from firstlight.phase_transition.experiment.learnt import overlap
+from firstlight.phase_transition.own_advice import advice, outstanding
 from firstlight.phase_transition.own_data import State, begin, visible_from
 from firstlight.phase_transition.theory.delta_data import inverse_delta
 from firstlight.phase_transition.theory.hidden import (
@@ -236,12 +237,12 @@ def test_too_few_rows_are_counted_in_words():
 
 
 def known(p_easy, p_hard, halves=(), **more):
-    """A state with signals of these p-values, and errors of a linear model and a network in halves."""
+    """A state with signals of these p-values (None: not looked for), and errors of both models in halves."""
     rng = np.random.default_rng(0)
     z = rng.normal(size=(200, 4))
     data = user_data(z, z[:, 0])
     signals = [
-        Found(np.eye(4)[:, [i]] if p <= 0.05 else np.zeros((4, 0)), (p,))
+        None if p is None else Found(np.eye(4)[:, [i]] if p <= 0.05 else np.zeros((4, 0)), (p,))
         for i, p in enumerate((p_easy, p_hard))
     ]
     errors = [{"linear": linear, "network": network} for linear, network in halves]
@@ -251,23 +252,53 @@ def known(p_easy, p_hard, halves=(), **more):
 @pytest.mark.parametrize(
     ("easy", "hard", "halves", "words"),
     [
-        (0.005, 0.005, 2, "A hidden direction shows; whether a network uses it was not measured"),
-        (
-            0.005,
-            0.005,
-            3,
-            "A linear model misses what is hidden: use a network, or squares and products of c",
-        ),
-        (0.005, 0.5, 2, "Begin with a linear model.*whether a network does better was not measured"),
+        (0.005, 0.005, 0, "A hidden direction shows; whether a network uses it was not measured"),
+        (0.005, 0.005, 2, "A hidden direction shows; .* uses it was measured on 2 of 3 halves, not enough"),
+        (0.005, 0.005, 3, "A linear model misses what is hidden: use a network, or the square of column 2"),
+        (0.005, 0.5, 0, "Begin with a linear model: it sees all that shows.*does better was not measured"),
+        (0.005, 0.5, 2, "Begin with a linear model.*does better was measured on 2 of 3 halves, not enough"),
         (0.005, 0.5, 3, "Use a network: the labels do not follow a line"),
+        (0.005, 0.03, 0, "Begin with a linear model: it sees all that shows.*but for a hint of a hidden dir"),
+        (0.005, None, 0, "Begin with a linear model; hidden directions were not looked for.*--seconds"),
         (0.03, 0.5, 0, "Only a hint of a signal"),
-        (0.5, 0.5, 0, "No signal was found"),
+        (0.03, None, 0, "Only a hint of a signal: .*; hidden directions were not looked for.*--seconds"),
+        (0.5, 0.03, 0, "Only a hint of a hidden direction: collect more rows"),
+        (0.5, 0.5, 0, "No signal was found.*; whether a network sees more was not measured"),
+        (0.5, None, 0, "No linear signal was found, and hidden ones were not looked for.*--seconds"),
     ],
 )
 def test_advice_waits_for_all_halves(easy, hard, halves, words):
     """Networks far better than lines, yet two halves of three are no reason to say so."""
     data, state = known(easy, hard, [(0.9, 0.3), (0.91, 0.31), (0.9, 0.3)][:halves])
-    assert re.match(words, _advice(data, state)[0])
+    assert re.match(words, advice(data, state)[0])
+
+
+def test_what_time_left_out_is_not_taken_for_what_rows_do_not_show():
+    """200 rows of four columns tell delta_alg (from 25 rows per column on); its time had not come."""
+    assert "Hidden ones were not looked for in the time given" in _says(known(0.5, None)[1])
+    said = _says(known(0.5, 0.005)[1])
+    assert "delta_alg) was not worked out in the time given" in said
+    assert "below 25 rows" not in said
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_columns_that_do_not_matter_are_not_named(seed):
+    """A direction is known up to noise: of one or two columns among twelve those are named, of many none."""
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=(300, 12)) * rng.uniform(0.1, 10, size=12)
+    z = x / x.std(axis=0)
+    noise = 0.1 * z @ rng.normal(size=12)
+    one, two = rng.choice(12, size=2, replace=False)
+    assert outstanding(x, z[:, one] + noise) == [one]
+    assert set(outstanding(x, z[:, one] - z[:, two] + noise)) == {one, two}
+    assert outstanding(x, z.sum(axis=1)) == []
+    assert outstanding(x, z[:, one] + 0.45 * (z.sum(axis=1) - z[:, one])) == []  # others matter more
+
+
+def test_a_direction_through_many_columns_is_called_so():
+    data, state = known(0.5, 0.005, [(0.9, 0.3), (0.91, 0.31), (0.9, 0.3)])
+    state.hard.directions[:] = 0.5
+    assert "a direction through many columns: use a network" in advice(data, state)[0]
 
 
 @pytest.mark.parametrize(("share", "words"), [(0.2, "Use a network: .* more than"), (0.8, "A linear model")])
@@ -275,15 +306,15 @@ def test_columns_are_named_only_if_the_network_uses_them(share, words):
     data, state = known(0.005, 0.005, [(0.9, 0.3), (0.91, 0.31), (0.9, 0.3)])
     for half in state.halves:
         half["hard network"] = share
-    assert re.match(words, _advice(data, state)[0])
+    assert re.match(words, advice(data, state)[0])
 
 
 def test_a_line_is_kept_if_networks_are_no_better():
     data, state = known(0.005, 0.5, [(0.5, 0.5), (0.5, 0.49), (0.5, 0.51)])
-    assert _advice(data, state)[0].startswith("Begin with a linear model: it sees all that shows")
+    assert advice(data, state)[0].startswith("Begin with a linear model: it sees all that shows")
     data, state = known(0.005, 0.5, [(0.5, 0.5), (0.5, 0.45), (0.5, 0.49)])
     assert re.search(
-        "; a network leads, but [0-9,]+ rows tell from chance only leads above ", _advice(data, state)[0]
+        "; a network leads, but [0-9,]+ rows tell from chance only leads above ", advice(data, state)[0]
     )
 
 

@@ -6,13 +6,23 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from firstlight.diagnosis import Clock, Figure, Finding, Prediction, Table, UserData
-from firstlight.diagnosis.words import counted, listed, number, with_error, wrong
+from firstlight.diagnosis.words import counted, number, with_error, wrong
 from firstlight.diagnosis.words import interval as bounds
+from firstlight.phase_transition.own_advice import (
+    HALVES,
+    MORE_TIME,
+    MOST_EASY,
+    T90,
+    advice,
+    correlations,
+    hidden_can_be_sought,
+    hidden_was_missed,
+    network_wins,
+    strength,
+)
 from firstlight.phase_transition.own_data import COLUMNS, State, begin, halve, mean_of_halves, visible_from
 from firstlight.phase_transition.theory.delta_data import LEAST, interval, inverse_delta
 from firstlight.phase_transition.theory.hidden import (
-    FOUND,
-    HINT,
     Found,
     complement,
     easy_directions,
@@ -25,10 +35,7 @@ if TYPE_CHECKING:
 
 _PERMUTATIONS = 199
 _LEAST_ROWS = 40
-_HALVES = 3
-_T90 = 2.92  # Student's t with two degrees of freedom: of three halves
 _LENGTHS = 1.5  # times as much as those of Gaussian rows: above, rows are not Gaussian
-_MOST_EASY = 3  # with more, too few rows are alike in all of them to permute labels among
 
 
 def diagnose(data: UserData, clock: Clock) -> Iterator[Finding]:
@@ -42,7 +49,7 @@ def diagnose(data: UserData, clock: Clock) -> Iterator[Finding]:
     state.easy = easy_directions(state.z, slices(state.y, classes), _PERMUTATIONS, rng, clock.check)
     yield _finding(data, state)
     known = state.easy.directions
-    if known.shape[1] <= _MOST_EASY and state.z.shape[1] - known.shape[1] >= 2:
+    if hidden_can_be_sought(state):
         state.hard = hard_directions(
             state.z, state.y, classes, known, _PERMUTATIONS, data.rng("phase", "hard"), clock.check
         )
@@ -55,7 +62,7 @@ def diagnose(data: UserData, clock: Clock) -> Iterator[Finding]:
         if state.hard.count:
             state.visible = visible_from(data, state, clock)
             yield _finding(data, state)
-    for half in range(_HALVES):
+    for half in range(HALVES):
         clock.check()
         halve(data, state, half, clock)
         yield _finding(data, state)
@@ -73,38 +80,36 @@ def _finding(data: UserData, state: State) -> Finding:
         f"{number(wide)} × as much as those of Gaussian rows."
     )
     return Finding(
-        speaks, why, _says(state), _measured(state), _advice(data, state), _predictions(state),
+        speaks, why, _says(state), _measured(state), advice(data, state), _predictions(state),
         _tables(data, state),
         Figure(state.picture, draw, _caption(state), 1 + (state.hard is not None)) if state.picture else None,
         _notes(data, state),
-        f"{len(state.halves)} of {_HALVES} halves",
+        f"{len(state.halves)} of {HALVES} halves",
     )  # fmt: skip
-
-
-def _strength(signal: Found) -> str:
-    return "found" if signal.p[0] <= FOUND else "a hint" if signal.p[0] <= HINT else "none"
 
 
 def _says(state: State) -> str:
     if state.easy is None:
         return ""
     p, count = state.easy.p[0], max(1, state.easy.count)
-    kind = _strength(state.easy)
+    kind = strength(state.easy)
     several = "one direction" if count == 1 else f"{count} directions"
     text = {
         "found": f"A linear signal in {several} (p = {p:.3f}).",
         "a hint": f"Only a hint of a linear signal (p = {p:.3f}).",
         "none": f"No linear signal (p = {p:.2f}).",
     }[kind]
-    if state.easy.directions.shape[1] > _MOST_EASY:
+    if state.easy.directions.shape[1] > MOST_EASY:
         return f"{text} Hidden ones are not looked for beside so many."
+    if hidden_was_missed(state):
+        return f"{text} Hidden ones were not looked for {MORE_TIME}."
     return text if state.hard is None else f"{text} {_hidden(state, state.hard)}"
 
 
 def _hidden(state: State, hard: Found) -> str:
     p, missed = hard.p[0], state.ratio / 5
-    kind = _strength(hard)
-    if kind == "none" and _network_wins(state):
+    kind = strength(hard)
+    if kind == "none" and network_wins(state):
         return (
             f"Beyond it no single direction shows (p = {p:.2f}), but a network does better: labels follow "
             "the rows' lengths, bends of what was found, or many directions at once, which no test here sees."
@@ -118,6 +123,8 @@ def _hidden(state: State, hard: Found) -> str:
         return f"Beyond it only a hint of a hidden direction (p = {p:.3f})."
     several = "one hidden direction shows" if hard.count == 1 else f"{hard.count} hidden directions show"
     text = f"Beyond it {several} in how the rows spread (p = {p:.3f})."
+    if state.delta is None and state.ratio >= LEAST:
+        return f"{text} From how many rows on (delta_alg) was not worked out {MORE_TIME}."
     if state.delta is None or not np.isfinite(state.delta[0]):
         few = f"below {LEAST:g} rows per column"
         reason = few if state.delta is None else "as parts of the rows disagree about it"
@@ -152,55 +159,6 @@ def _measured(state: State) -> str:
     return text
 
 
-def _network_wins(state: State) -> bool:
-    """Whether a network beats a linear model and the constant answer; False until all halves were asked."""
-    if len(state.halves) < _HALVES:
-        return False
-    rival, lead = _to_beat(state)
-    return mean_of_halves(state, "network")[0] + lead < rival
-
-
-def _to_beat(state: State) -> tuple[float, float]:
-    """Return the error that a network must beat, and the lead that chance gives once in twenty, at most."""
-    linear, network = (mean_of_halves(state, name) for name in ("linear", "network"))
-    constant = 1 - np.bincount(state.y).max() / len(state.y) if state.y.dtype.kind == "i" else 1.0
-    least = min(linear[0], constant)
-    chance = 0.1 if constant == 1 else 2.58 * np.sqrt(least * (1 - least) / len(state.y))  # of so many rows
-    return least, float(max(_T90 * np.hypot(network[1], linear[1]), chance))
-
-
-def _advice(data: UserData, state: State) -> tuple[str, ...]:
-    d = state.z.shape[1]
-    few = f"A hidden direction with threshold 1 would need about {5 * d:,} rows; you have {len(state.y):,}."
-    more = (few,) if state.ratio < 5 else ()
-    if state.hard is not None and state.hard.count:
-        if len(state.halves) < _HALVES:
-            return ("A hidden direction shows; whether a network uses it was not measured.",)
-        if not _network_wins(state):
-            return ("A hidden direction shows, but a network does not beat a linear model: begin with that.",)
-        names = listed([data.names[i] for i, _ in _columns(state, state.z @ state.hard.directions[:, 0])])
-        if mean_of_halves(state, "hard network")[0] < 0.5:
-            return (
-                "Use a network: a linear model misses what it sees. That is more than the direction that "
-                f"shows ({names}), such as the length of the rows.",
-            )
-        return (f"A linear model misses what is hidden: use a network, or squares and products of {names}.",)
-    if _network_wins(state):
-        return ("Use a network: the labels do not follow a line, and it does better than a linear model.",)
-    if state.easy is not None and state.easy.p[0] > FOUND:
-        found = "Only a hint of a signal" if state.easy.p[0] <= HINT else "No signal was found"
-        return (f"{found}: collect more rows or other columns.", *more)
-    seen = "" if state.hard is None else ": it sees all that shows at this number of rows"
-    if len(state.halves) < _HALVES:
-        beside = "; whether a network does better was not measured"
-    else:
-        (rival, sure), network = _to_beat(state), mean_of_halves(state, "network")[0]
-        told = f"{len(state.y):,} rows tell from chance only leads above"
-        told += f" {wrong(sure, np.nan, state.y.dtype.kind != 'i')}"
-        beside = f"; a network leads, but {told}" if network < rival else ""
-    return (f"Begin with a linear model{seen}{beside}.", *more)
-
-
 def _predictions(state: State) -> tuple[Prediction, ...]:
     predictions = []
     if state.delta is not None and np.isfinite(state.delta[0]):
@@ -219,10 +177,10 @@ def _predictions(state: State) -> tuple[Prediction, ...]:
         value, error = mean_of_halves(state, f"{name} statistic")
         measured, spread = mean_of_halves(state, f"{name} network")
         if np.isfinite(value) and np.isfinite(measured):
-            wide = 0.01 + (_T90 * error if np.isfinite(error) else 0.1)
+            wide = 0.01 + (T90 * error if np.isfinite(error) else 0.1)
             what = f"share of the {word} directions found again in other rows, by statistics and by a network"
             less = "a network trained by descent needs more rows than the best fast method"
-            if name == "hard" and not _network_wins(state):
+            if name == "hard" and not network_wins(state):
                 less = "the network does without them: it does not beat a linear model here"
             because = (
                 less if measured < value else "the network uses these rows better than the statistic does"
@@ -240,8 +198,7 @@ def _tables(data: UserData, state: State) -> tuple[Table, ...]:
     for kind, signal in (("linear", state.easy), ("hidden", state.hard)):
         for i, p in enumerate(signal.p if signal else ()):
             shown = signal.directions.shape[1] > i  # type: ignore[union-attr]
-            best = _columns(state, state.z @ signal.directions[:, i]) if shown else []  # type: ignore[union-attr]
-            goes = ", ".join(f"{data.names[c]} ({along:+.2f})" for c, along in best) or "–"
+            goes = _columns(data, state, state.z @ signal.directions[:, i]) if shown else "–"  # type: ignore[union-attr]
             rows.append((f"{kind} {i + 1}", f"{p:.3f}", goes))
     note = "p: share of permuted labels that show as much; the first above 0.05 ends the search."
     return (
@@ -249,15 +206,10 @@ def _tables(data: UserData, state: State) -> tuple[Table, ...]:
     )
 
 
-def _columns(state: State, score: np.ndarray) -> list[tuple[int, float]]:
-    """Return the columns that go most with a score, and their correlations."""
-    x = state.x - state.x.mean(axis=0)
-    along = (
-        x.T
-        @ (score - score.mean())
-        / (np.linalg.norm(x, axis=0) * np.linalg.norm(score - score.mean()) + 1e-300)
-    )
-    return [(int(i), float(along[i])) for i in np.argsort(-np.abs(along))[:3]]
+def _columns(data: UserData, state: State, score: np.ndarray) -> str:
+    """Write the three columns that go most with a score, and their correlations."""
+    along = correlations(state.x, score)
+    return ", ".join(f"{data.names[i]} ({along[i]:+.2f})" for i in np.argsort(-np.abs(along))[:3])
 
 
 def draw(data: Mapping[str, Any], canvas: "Canvas") -> None:
@@ -303,9 +255,9 @@ def _notes(data: UserData, state: State) -> tuple[str, ...]:
         )
     if state.easy is not None and state.z.shape[1] - state.easy.directions.shape[1] < 2:
         notes.append("Beside the linear signal too few columns are left to look for hidden directions.")
-    elif state.easy is not None and state.easy.directions.shape[1] > _MOST_EASY:
+    elif state.easy is not None and state.easy.directions.shape[1] > MOST_EASY:
         notes.append(
-            f"Hidden directions are not looked for beside more than {_MOST_EASY} linear ones: too few rows "
+            f"Hidden directions are not looked for beside more than {MOST_EASY} linear ones: too few rows "
             "are alike in all of them to tell the two apart."
         )
     if len(state.y) < len(data.y):
