@@ -138,3 +138,17 @@ def test_a_file_sorted_by_class_favours_no_class_among_equally_near_rows(tmp_pat
         shares.append([row["recall"] for row in json.loads(results.output)["classes"]])
     first, second = np.mean(shares, axis=0)
     assert abs(first - second) < 0.15  # a mean's error is 0.025: four of a difference
+
+
+def test_columns_are_left_out_as_its_refusal_says(tmp_path):
+    X = np.random.default_rng(0).normal(size=(40, 2))
+    path = tmp_path / "cars.csv"
+    lines = [f"{a},{b},Opel,2020-01-05,{i % 4}" for i, (a, b) in enumerate(X)]
+    path.write_text("\n".join(["a,b,make,sold,kind", *lines]))
+    options = ("--labels", "kind", "--classes", "0,1")
+    assert "leave out (without): make, sold" in run(str(path), *options).output
+    found = run(str(path), *options, "--without", "make", "--without", "sold", "--json")
+    np.savez(tmp_path / "cars.npz", X=X, kind=np.arange(40) % 4)
+    plain = run(str(tmp_path / "cars.npz"), *options, "--json")
+    assert found.exit_code == 0, found.output
+    assert json.loads(found.output) == json.loads(plain.output)

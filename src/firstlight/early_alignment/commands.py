@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from firstlight.early_alignment.theory.own_data import Course
 
 app = typer.Typer()
@@ -43,6 +45,9 @@ def animate(
 def align(
     file: Annotated[Path, typer.Argument(help="csv, tsv, npz or parquet with features and labels.")],
     labels: Annotated[str, typer.Option(help="Column (or array) of the labels.")],
+    without: Annotated[
+        list[str] | None, typer.Option(help="Leave this column out: texts, dates, identifiers. Repeatable.")
+    ] = None,
     positive: Annotated[str | None, typer.Option(help="One class; by default the second of two.")] = None,
     negative: Annotated[str | None, typer.Option(help="The other; by default the first of two.")] = None,
     most: Annotated[int, typer.Option(min=2, help="At most so many rows of a class.")] = 100,
@@ -60,11 +65,12 @@ def align(
     from firstlight.early_alignment.problem import Problem
     from firstlight.early_alignment.theory.own_data import course, pair_cosines
 
-    names = [str(name) for name in np.asarray(load(file, labels).classes).tolist()]
-    if (positive is None or negative is None) and len(names) != 2:
-        raise ValueError(f"positive, negative: name two of the {len(names)} classes: {', '.join(names[:20])}")
-    one, two = positive or names[1], negative or names[0]
-    problem = Problem.from_file(str(file), labels, one, two, most=most, centre=centre, width=width)
+    table = load(file, labels, without=without or ())
+    one, two = _two(table.classes, positive, negative)
+    names = np.array([str(name) for name in table.labels.tolist()])
+    chosen = [np.flatnonzero(names == name)[:most] for name in (two, one)]
+    signs = np.repeat([-1.0, 1.0], [len(part) for part in chosen])
+    problem = Problem.from_data(table.features[np.concatenate(chosen)], signs, centre=centre, width=width)
     X, y, W, v = problem.draw(seed)
     way = course(X, y, W, np.sign(v))
     rows, cosines = _neurons(way), pair_cosines(X, y)
@@ -85,6 +91,23 @@ def align(
         last = "-" if row["time"] is None else f"{row['time']:.4g}"
         ends = "".join(f"{row[key]:>10.3f}" for key in ("cosine_plus", "cosine_minus"))
         typer.echo(f"{row['neuron']:>6}{row['sign']:>6}{row['fate']:>14}{last:>12}{ends}")
+
+
+def _two(classes: "np.ndarray", positive: str | None, negative: str | None) -> tuple[str, str]:
+    """Return the names of the two classes, as they are written in the file."""
+    from firstlight.data.readers import listed
+    from firstlight.maths.refusals import unknown
+
+    names = [str(name) for name in classes.tolist()]
+    if (positive is None or negative is None) and len(names) != 2:
+        raise ValueError(f"positive, negative: name two of the {len(names)} classes: {listed(names)}")
+    for field, name in (("positive", positive), ("negative", negative)):
+        if name is not None and name not in names:
+            raise unknown(field, name, names)
+    if positive is not None and positive == negative:
+        raise ValueError(f"negative = {negative!r}: must differ from positive")
+    one = positive or next(name for name in reversed(names) if name != negative)
+    return one, negative or next(name for name in names if name != one)
 
 
 def _neurons(way: "Course") -> list[dict[str, Any]]:

@@ -2,6 +2,7 @@
 
 import csv
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -28,6 +29,9 @@ CAVEATS = (
 def unseen(
     file: Annotated[Path, typer.Argument(help="npz, npy, csv or parquet with features and labels.")],
     labels: Annotated[str, typer.Option(help="Column (or array) of the labels; in npy files its number.")],
+    without: Annotated[
+        list[str] | None, typer.Option(help="Leave this column out: texts, dates, identifiers. Repeatable.")
+    ] = None,
     classes: Annotated[
         str, typer.Option(help='Classes to train on, such as 3,8 or cat,"dog, small"; the rest is unseen.')
     ] = "",
@@ -58,7 +62,7 @@ def unseen(
     try:
         if bool(classes) == bool(choose_for):
             raise ValueError("one of --classes and --choose-for must be given")
-        rows = _read(file, labels, most, seed)
+        rows = _read(file, labels, without or (), most, seed)
         step = Step(strength=strength, activation=activation, metric=metric, width=2048)  # type: ignore[arg-type]
         trained: list[Any] = _parts(classes)
         if choose_for:
@@ -97,7 +101,9 @@ def _parts(text: str) -> list[str]:
     return [part.strip() for part in next(csv.reader([text], skipinitialspace=True), []) if part.strip()]
 
 
-def _read(file: Path, labels: str, most: int | None, seed: int) -> tuple["np.ndarray", "np.ndarray"]:
+def _read(
+    file: Path, labels: str, without: Sequence[str], most: int | None, seed: int
+) -> tuple["np.ndarray", "np.ndarray"]:
     """Read rows and labels of a file; keep at most so many samples of each class."""
     import numpy as np
 
@@ -106,7 +112,7 @@ def _read(file: Path, labels: str, most: int | None, seed: int) -> tuple["np.nda
 
     if most is not None:
         check_count("most", most, 2)
-    table = load(file, labels)
+    table = load(file, labels, without=without)
     rng = np.random.default_rng(seed)
     kept = [np.flatnonzero(table.labels == name) for name in np.unique(table.labels)]
     most = most or max(2, min(500, _ROWS // len(kept)))
