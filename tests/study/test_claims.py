@@ -488,6 +488,14 @@ def test_the_command_judges_one_theory(tmp_path, monkeypatch):
     monkeypatch.setattr(demo.Exponential, "simulate", None)
     done = CliRunner().invoke(main, ["claims", "--workers", "0", "--within", "5", *options[:2]])
     assert "unseen-classes/demo: left out, trials fail" in done.output
+    kept = files[1].read_text("utf-8")
+    wrong = CliRunner().invoke(main, ["claims", "--workers", "0", "--within", "5", *options])
+    assert wrong.exit_code == 2
+    assert "c.html: not written, as no claim was judged" in wrong.stderr
+    assert files[1].read_text("utf-8") == kept
+    wrong = CliRunner().invoke(main, ["claims", "--workers", "0", "--save", str(tmp_path), *options[:2]])
+    assert wrong.exit_code == 2
+    assert "must be a file, and is a folder" in wrong.stderr
     wrong = CliRunner().invoke(main, ["claims", "--theory", "alchemy", *options[:2]])
     assert wrong.exit_code == 2
     assert "theory 'alchemy': unknown" in wrong.output

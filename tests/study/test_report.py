@@ -1,5 +1,7 @@
 """The report says what could not be computed, and why, and goes on."""
 
+from dataclasses import replace
+
 import pytest
 from tiny import Tiny
 from typer.testing import CliRunner
@@ -55,3 +57,39 @@ def test_ctrl_c_in_a_report_says_how_to_resume(tmp_path, monkeypatch):
     assert said.exit_code == 130
     assert "every finished trial is kept. To resume" in said.stderr
     assert "firstlight report --to 'my page.html'" in said.stderr
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (("--scale", "ppaper"), "scale 'ppaper': unknown, did you mean 'paper'?"),
+        (("--workers", "-1"), "-1 is not in the range"),
+        (("--to", "."), "destination = .: must be a file, and is a folder"),
+    ],
+)
+def test_what_no_study_can_be_run_with_is_refused_before_anything_is_done(
+    tmp_path, monkeypatch, options, said
+):
+    def never(*arguments, **named):
+        raise AssertionError("something was done")
+
+    monkeypatch.setattr("firstlight.data.cache.folder_of", never)
+    monkeypatch.setattr("firstlight.show.report.chapter", never)
+    monkeypatch.setattr("firstlight.show.foundation.CHAPTERS", {})
+    page = tmp_path / "r.html"
+    page.write_text("a good report")
+    answer = CliRunner().invoke(app, ["report", "--to", str(page), *options], env={"COLUMNS": "200"})
+    assert answer.exit_code == 2
+    assert said in answer.stderr
+    assert page.read_text() == "a good report"
+
+
+def test_a_report_in_which_no_study_ran_is_not_written(tmp_path, monkeypatch):
+    monkeypatch.setattr("firstlight.show.foundation.CHAPTERS", {})
+    whole = Study("tiny/broken", "", Tiny, {"rate": [2.0]}, fixed={"broken_at": 2.0}, trials=1)
+    broken = replace(whole, arms={"simulation": whole.arms["simulation"]})
+    page = tmp_path / "r.html"
+    page.write_text("a good report")
+    with pytest.raises(RuntimeError, match=r"r.html: not written, as none of the 1 studies could be run"):
+        report([broken], store=tmp_path / "s.sqlite", destination=page, workers=0)
+    assert page.read_text() == "a good report"

@@ -38,6 +38,9 @@ def claims(
     from firstlight.study.run import run
     from firstlight.study.store import Store, StoreError
 
+    for path in (html, save):
+        if path is not None and path.is_dir():
+            raise ValueError(f"{path}: must be a file, and is a folder")
     table, judging = [], {one.name: one for one in claimed(theory, scale)}
     for name in study or ():
         if name not in judging:
@@ -53,6 +56,8 @@ def claims(
                 raise  # no other study could be kept either
             except Exception as error:  # images or an extra are missing, or a plug-in fails
                 typer.echo(f"{one.name}: not judged, {type(error).__name__}: {error}", err=True)
+    if not table and (html or save):
+        raise ValueError(f"{html or save}: not written, as no claim was judged")
     words = ["firstlight", "claims", *(["--theory", theory] if theory else [])]
     words += [word for name in study or () for word in ("--study", name)] + ["--scale", scale]
     words += [] if within is None else ["--within", f"{within:g}"]

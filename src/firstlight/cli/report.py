@@ -14,7 +14,7 @@ def report(
     scale: Annotated[str, typer.Option(help="quick or paper.")] = "quick",
     to: Annotated[Path, typer.Option(help="The HTML file to write.")] = Path("out/report.html"),
     store: Annotated[Path, typer.Option(help="The store of records.")] = Path("out/study.sqlite"),
-    workers: Annotated[int | None, typer.Option(help="Processes; by default one per core.")] = None,
+    workers: Annotated[int | None, typer.Option(min=0, help="Processes; by default one per core.")] = None,
     everything: Annotated[
         bool, typer.Option("--all", help="All studies, not only the featured ones.")
     ] = False,
@@ -26,6 +26,7 @@ def report(
     from rich.console import Console
     from rich.markup import escape
 
+    from firstlight.show.report import check
     from firstlight.show.report import report as write
     from firstlight.study.registry import featured, studies
 
@@ -35,9 +36,10 @@ def report(
         first_line = escape(verdict.partition("\n")[0])
         console.print(f"[bold]{title:<36}[/] {seconds:6.1f} s   {first_line}")
 
+    chosen = list(studies().values()) if everything else featured()
+    check(chosen, scale, to, workers)
     if not offline:
         _fetch_images(console.print)
-    chosen = list(studies().values()) if everything else featured()
     with resumable():
         path = write(chosen, scale=scale, store=store, destination=to, workers=workers, say=say)
     console.print(f"written: {path}")

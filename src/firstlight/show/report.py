@@ -9,7 +9,9 @@ from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from firstlight.maths.checks import check_count
 from firstlight.maths.files import replacing
+from firstlight.maths.refusals import unknown
 from firstlight.show import foundation
 from firstlight.show.chapter import Chapter, chapter
 from firstlight.show.claims import environment, parts
@@ -55,6 +57,13 @@ def report(
     Path
         `destination`.
 
+    Raises
+    ------
+    ValueError
+        By `check`, before anything is computed.
+    RuntimeError
+        None of the studies could be run; nothing is written.
+
     Examples
     --------
     >>> import tempfile
@@ -63,7 +72,8 @@ def report(
     >>> "Hermite spectra" in page and "data:image/png;base64," in page
     True
     """
-    chapters = []
+    check(studies, scale, destination, workers)
+    chapters, ran = [], not studies
     makers: dict[str, Callable[[], Chapter]] = {
         study.name: partial(chapter, study, scale, store, workers=workers) for study in studies
     }
@@ -72,6 +82,7 @@ def report(
         try:
             made = replace(make(), seconds=time.perf_counter() - start)
             made.image, made.numbers  # noqa: B018 - what cannot be drawn or told is caught here
+            ran = ran or title in makers
         except StoreError:
             raise  # no other study could be read or kept either
         except (FileNotFoundError, ImportError, RuntimeError) as error:
@@ -81,9 +92,31 @@ def report(
         chapters.append(made)
         say(title, agreement([made]) or made.verdict, made.seconds)
     path = Path(destination)
+    if not ran:
+        raise RuntimeError(f"{path}: not written, as none of the {len(studies)} studies could be run")
     with replacing(path) as part:
         part.write_text(render(chapters), encoding="utf-8")
     return path
+
+
+def check(
+    studies: "Sequence[Study]", scale: str, destination: str | Path, workers: int | None = None
+) -> None:
+    """Refuse what no study could be run with, or nothing written to.
+
+    Examples
+    --------
+    >>> check([], "ppaper", "report.html")
+    Traceback (most recent call last):
+    ValueError: scale 'ppaper': unknown (known: quick)
+    """
+    scales = {"quick", *(name for study in studies for name in study.scales)}
+    if scale not in scales:
+        raise unknown("scale", scale, scales)
+    if workers is not None:
+        check_count("workers", workers, 0)
+    if Path(destination).is_dir():
+        raise ValueError(f"destination = {destination}: must be a file, and is a folder")
 
 
 def render(chapters: Sequence[Chapter]) -> str:
