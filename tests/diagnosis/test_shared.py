@@ -212,6 +212,7 @@ def test_the_text_tells_what_is_off_and_why_something_was_not_checked(only):
     assert off.agrees is numpy.agrees is False
     only(a=lambda data, clock: finding(predictions=(numpy, Prediction("c", 1.0, because="no time"))))
     said = text(diagnose(X, Y))
+    assert "what: predicted [90 % interval]; measured ± standard error" in said
     assert "off: measured is 0.80 × predicted (tails)" in said
     assert "c: 1.00; not checked (no time)" in said
 

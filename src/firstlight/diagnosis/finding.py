@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
-from math import isfinite, isnan, nan
+from math import hypot, isfinite, isnan, nan
 from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
@@ -26,6 +26,9 @@ class Prediction:
         The measurement and its standard error; NaN: it was not checked.
     because : str
         Which assumption fails, where the two differ; why nothing was measured, where it was not.
+    common : float, default 0
+        Standard error that prediction and measurement share, as both are asked about the same unseen rows:
+        it is shown, for other rows would give another number, but does not excuse a gap between the two.
 
     Examples
     --------
@@ -41,6 +44,12 @@ class Prediction:
     measured: float = nan
     error: float = nan
     because: str = ""
+    common: float = 0.0
+
+    @property
+    def uncertainty(self) -> float:
+        """Standard error of the measurement, with what it shares with the prediction."""
+        return hypot(self.error if isfinite(self.error) else 0.0, self.common) if self.common else self.error
 
     @property
     def checked(self) -> bool:
@@ -161,7 +170,7 @@ class Finding:
         plain = {name: getattr(self, name) for name in texts}
         plain |= {name: list(getattr(self, name)) for name in ("advice", "notes")}
         plain["predictions"] = [
-            asdict(one) | {"gap": one.gap, "agrees": one.agrees, "verdict": one.verdict}
+            asdict(one) | {name: getattr(one, name) for name in ("uncertainty", "gap", "agrees", "verdict")}
             for one in self.predictions
         ]
         plain["tables"] = [asdict(table) for table in self.tables]

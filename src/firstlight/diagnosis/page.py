@@ -79,4 +79,4 @@ def _predicted(one: Prediction) -> str:
 
 
 def _measured(one: Prediction) -> str:
-    return with_error(one.measured, one.error) if one.checked else "not checked"
+    return with_error(one.measured, one.uncertainty) if one.checked else "not checked"

@@ -27,8 +27,10 @@ def _section(section: "Section") -> list[str]:
         return [f"{section.title}: {section.state}"]
     lines = [f"{section.title}. Does it speak about your data? {finding.speaks.upper()}"]
     lines += _wrapped([one for one in (finding.why, finding.says, finding.measured) if one], "  ")
+    if finding.predictions:
+        lines.append(f"    what: predicted [{finding.brackets}]; measured ± standard error")
     for one in finding.predictions:
-        measured = f"measured {with_error(one.measured, one.error)}" if one.checked else one.verdict
+        measured = f"measured {with_error(one.measured, one.uncertainty)}" if one.checked else one.verdict
         lines.append(f"    {one.what}: {number(one.predicted)}{interval(one.low, one.high)}; {measured}")
         if one.agrees is False:
             lines.append(f"      {one.verdict}")

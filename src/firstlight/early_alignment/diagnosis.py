@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from firstlight.diagnosis import Clock, Figure, Finding, Prediction, Table, UserData
-from firstlight.diagnosis.words import number
+from firstlight.diagnosis.words import number, with_error
 from firstlight.early_alignment.own_data import (
     LEAST,
     PAIRS,
@@ -105,13 +105,17 @@ def _says(main: Pair) -> str:
 def _measured(main: Pair) -> str:
     if not main.starts:
         return ""
-    predicted, measured = (100 * _mean(main, name)[0] for name in ("right", "right measured"))
-    if np.isnan(measured):
+    predicted, chance = (100 * _mean(main, name)[0] for name in ("right", "chance"))
+    right = _prediction(main, "right", "")
+    if not right.checked:
         return "Gradient descent was not run: no computer holds numbers as small as that start."
+    measured, error = 100 * right.measured, 100 * right.uncertainty
+    worth = "; " if measured > chance + 2 * error else ": no better than chance, as far as these tell; "
     return (
-        f"Gradient descent from there: {measured:.0f} % of the neurons' answers on unseen rows are right "
-        f"(predicted {predicted:.0f} %); nineteen neurons in twenty are within cosine "
-        f"{_mean(main, 'cosine')[0]:.4f} of where theory has them."
+        f"Gradient descent from there: {with_error(measured, error)} % of the neurons' answers on "
+        f"{len(main.asked[1])} unseen rows are right (predicted {predicted:.0f} %, by chance {chance:.0f} %)"
+        f"{worth}nineteen neurons in twenty are within cosine {_mean(main, 'cosine')[0]:.4f} of where theory "
+        "has them."
     )
 
 
@@ -155,8 +159,10 @@ def _prediction(pair: Pair, key: str, what: str) -> Prediction:
     because = "outputs are not negligible while neurons turn"
     if np.isnan(measured):
         because = unchecked
-    least = 1.0 if key == "rank" else 0.0
-    return Prediction(what, value, max(least, value - wide), value + wide, measured, error, because)
+    least, most = (1.0, np.inf) if key == "rank" else (0.0, 1.0)
+    low, high = max(least, value - wide), min(most, value + wide)
+    common = pair.rows_error(measured) if key == "right" else 0.0
+    return Prediction(what, value, low, high, measured, error, because, common)
 
 
 def _tables(data: UserData, pairs: list[Pair]) -> tuple[Table, ...]:

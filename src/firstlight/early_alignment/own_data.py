@@ -9,7 +9,14 @@ from firstlight.data.separable import own_points
 from firstlight.diagnosis import UserData
 from firstlight.early_alignment.definitions.alignment import cosines
 from firstlight.early_alignment.experiment.own_data import descend
-from firstlight.early_alignment.theory.own_data import Course, PairCosines, course, pair_cosines, right_active
+from firstlight.early_alignment.theory.own_data import (
+    Course,
+    PairCosines,
+    course,
+    pair_cosines,
+    right_active,
+    right_by_chance,
+)
 
 ROWS, WIDTH, PAIRS, LEAST = 50, 60, 3, 4
 RESTS = 12  # classes that are asked against all others
@@ -59,6 +66,20 @@ class Pair:
         """The better of the two."""
         return self.centred if self.centring else self.raw
 
+    @property
+    def asked(self) -> tuple[np.ndarray, np.ndarray]:
+        """The rows that neurons are asked about, the same for all starts, and their labels."""
+        return (self.unseen, self.unseen_y) if len(self.unseen) else (self.X, self.y)
+
+    def rows_error(self, share: float) -> float:
+        """Return the standard error of a share of right answers that comes from so few rows.
+
+        Neurons that turned alike answer a row alike, so that rows count, not neurons: at most √(p (1 - p)/n),
+        with half a row more for shares of all or none.
+        """
+        n = len(self.asked[1])
+        return float(np.sqrt(max(share * (1 - share), 0.0) / n + 0.25 / n**2))
+
 
 def hardest_pairs(data: UserData) -> list[Pair]:
     """Return the hardest pairs of classes; of three classes or more then large ones against the rest."""
@@ -104,10 +125,10 @@ def follow(data: UserData, pair: Pair, start: int) -> None:
     times = np.linspace(0, way.time, 13)
     expected, ends = way.directions(), way.ends()
     live = way.path.death_time > way.time
-    rows, labels = (pair.unseen, pair.unseen_y) if len(pair.unseen) else (pair.X, pair.y)
+    rows, labels = pair.asked
     values = {
         "time": way.time, "log_scale": way.log_scale, "right": right_active(expected, signs, rows, labels),
-        "dead": way.dead(), "rank": _rank(way),
+        "chance": right_by_chance(expected, signs, rows, labels), "dead": way.dead(), "rank": _rank(way),
     }  # fmt: skip
     pair.fates += _fates(way, pair)
     turned = {"theory": way.path.direction(times)}

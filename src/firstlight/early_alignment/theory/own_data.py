@@ -86,6 +86,22 @@ def right_active(directions: np.ndarray, signs: np.ndarray, X: np.ndarray, y: np
     return float(right[live].mean()) if live.any() else float("nan")
 
 
+def right_by_chance(directions: np.ndarray, signs: np.ndarray, X: np.ndarray, y: np.ndarray) -> float:
+    """Return what `right_active` is on average over all orders of the labels: if they do not follow the rows.
+
+    Examples
+    --------
+    >>> X, y = np.array([[1.0, 0.0], [1.0, 1.0], [1.0, 0.0]]), np.array([1, 1, -1])
+    >>> right_by_chance(np.eye(2), np.array([1, -1]), X, y)
+    0.611
+    """
+    active = (directions @ X.T > 0).mean(axis=1)
+    live = active > 0
+    own = (signs[:, None] == y).mean(axis=1)
+    right = active * own + (1 - active) * (1 - own)
+    return float(right[live].mean()) if live.any() else float("nan")
+
+
 @dataclass(frozen=True, eq=False)
 class Course:
     """Where the neurons of one start go, in the limit of a small start.
