@@ -63,7 +63,7 @@ def test_ctrl_c_in_a_report_says_how_to_resume(tmp_path, monkeypatch):
     ("options", "said"),
     [
         (("--scale", "ppaper"), "scale 'ppaper': unknown, did you mean 'paper'?"),
-        (("--workers", "-1"), "-1 is not in the range"),
+        (("--workers", "-1"), "Invalid value for '--workers'"),
         (("--to", "."), "destination = .: must be a file, and is a folder"),
     ],
 )
