@@ -210,7 +210,7 @@ def test_intervals_of_rank_correlations_cover():
     assert inside / trials > 0.95 - 3 * np.sqrt(0.95 * 0.05 / trials)
 
 
-FALL = Statement("times fall <with> the rate", rule="below 0")
+FALL = Statement("times fall <with> the rate", "erlang1909", rule="below 0")
 RISES = {"rate": Statement("times rise with the rate", rule="above 0")}
 
 
@@ -257,6 +257,11 @@ def test_the_report_puts_the_same_claim_together(tmp_path, monkeypatch):
     assert page.count("times fall &lt;with&gt; the rate") == 2 + 2
     assert page.index("What was published") < page.index('id="chapters"')
     assert "Spearman: -0." in page
+    answer = " ".join(page[page.index('<p class="answer">') : page.index("Every claim with")].split())
+    one = '<span class="word {}">{}</span>'.format
+    holds, fails = one("holds", "holds"), one("does-not-hold", "does not hold")
+    assert f"Of 2 published claims that were tested here, 2 {holds}." in answer
+    assert f"Of 2 claims of our own that were tested here, 2 {fails}." in answer
     assert "What was published" not in report([], destination=tmp_path / "none.html").read_text("utf-8")
 
 
@@ -480,6 +485,7 @@ def test_the_command_judges_one_theory(tmp_path, monkeypatch):
     assert [row.study for row in read(files[2])] == [study.name] * 2
     plain = CliRunner().invoke(main, ["claims", "--workers", "0", *options[:2]]).stdout
     assert "holds: times fall" in plain
+    assert plain.endswith("of 1 published claims: 1 holds\nof 1 claims of our own: 1 does not hold\n")
     assert "firstlight.study.run(study, scale='quick')" in plain  # as no command knows this study
     for minutes, kept in (("0", False), ("5", True)):
         done = CliRunner().invoke(main, ["claims", "--workers", "0", "--within", minutes, *options[:2]])

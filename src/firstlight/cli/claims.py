@@ -30,9 +30,9 @@ def claims(
     html: Annotated[Path | None, typer.Option(help="Also write the table as a page.")] = None,
     save: Annotated[Path | None, typer.Option(help="Also keep the table as a compact record.")] = None,
 ) -> None:
-    """Judge every published claim: compute what is missing, print number, interval and verdict of each."""
+    """Judge every published claim, and ours: compute what is missing, print numbers and verdict of each."""
     from firstlight.maths.refusals import unknown
-    from firstlight.show.claims import citation, page
+    from firstlight.show.claims import citation, page, tallies
     from firstlight.show.evidence import claimed, rows
     from firstlight.show.evidence import save as keep
     from firstlight.study.run import run
@@ -73,6 +73,9 @@ def claims(
         lines = [f"{row.verdict}: {row.claim.text}", citation(row), row.claim.evidence]
         lines += [f"{row.study}, {row.counted}: {row.sizes}", row.command]
         typer.echo("\n    ".join(line for line in lines if line))
+    for kind, tally in tallies(table).items():
+        counts = ", ".join(f"{count} {verdict}" for verdict, count in tally.items())
+        typer.echo(f"of {sum(tally.values())} {kind}: {counts}")
 
 
 def _short(study: "Study", scale: str, minutes: float, alone: bool) -> bool:

@@ -1,4 +1,4 @@
-"""The table of published claims as a page, and as Markdown for the documentation."""
+"""The table of claims as a page, and as Markdown for the documentation."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -37,7 +37,24 @@ def parts(rows: Sequence[Row]) -> dict[str, Any]:
         (_title(theory), [_shown(row) for row in members])
         for theory, members in groupby(rows, key=lambda row: row.theory)
     ]
-    return {"groups": groups, "tally": tally(rows)}
+    return {"groups": groups, "tallies": tallies(rows)}
+
+
+def tallies(rows: Sequence[Row]) -> dict[str, dict[str, int]]:
+    """Count the verdicts on published claims, and apart from them those on our own, if there are any.
+
+    Examples
+    --------
+    >>> from firstlight.study.claims import Estimate, Statement, judged
+    >>> said = [judged(Statement("x", source), [Estimate("x", 1, 0.5, 2)]) for source in ("min2024", "")]
+    >>> tallies([Row("t", "t/s", "quick", one, "", 3, 3, 0, "", 1, 0.0) for one in said])
+    {'published claims': {'holds': 1}, 'claims of our own': {'holds': 1}}
+    """
+    kinds = {
+        "published claims": [row for row in rows if row.published],
+        "claims of our own": [row for row in rows if not row.published],
+    }
+    return {kind: tally(members) for kind, members in kinds.items() if members}
 
 
 def tally(rows: Sequence[Row]) -> dict[str, int]:

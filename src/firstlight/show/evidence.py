@@ -1,4 +1,4 @@
-"""One table of all published claims: source, rule, numbers with intervals, sizes, verdict, command.
+"""One table of all claims, published or ours: source, rule, numbers with intervals, sizes, verdict, command.
 
 `rows` judges what a store holds; `save` and `read` keep the table as a compact file, which says of every row
 by which version of its theory it was made.
@@ -65,6 +65,11 @@ class Row:
         """The verdict in words; where it is undecided, what would decide."""
         outlook = self.claim.outlook(self.trials)
         return f"{self.claim.verdict}: {outlook}" if outlook else self.claim.verdict
+
+    @property
+    def published(self) -> bool:
+        """Whether somebody published it; what names no source is a claim of the theory's package itself."""
+        return bool(self.claim.statement.source)
 
     @property
     def counted(self) -> str:

@@ -10,7 +10,7 @@ export async function home(main, about) {
   const claims = h("tbody", {});
   const waiting = h("ul", {});
   const more = h("details", { hidden: true }, h("summary", {}), waiting);
-  const table = h("section", { class: "card claims" }, h("h2", {}, "Published claims, judged by the records at hand"),
+  const table = h("section", { class: "card claims" }, h("h2", {}, "Claims, published or ours, judged by the records at hand"),
     h("p", { class: "quiet" }, "Each has a stated rule. ", h("code", {}, "firstlight claims"), " computes what is missing and judges all."),
     h("table", { hidden: true }, h("thead", {}, h("tr", {}, ["verdict", "claim", "study"].map((one) => h("th", { scope: "col" }, one)))), claims), more);
   main.replaceChildren(h("article", { class: "home" },
@@ -34,7 +34,7 @@ export async function home(main, about) {
     table.querySelector("table").hidden = false;
     for (const claim of told.claims) {
       claims.append(h("tr", {}, h("td", {}, h("span", { class: `verdict ${claim.verdict.split(":")[0].replaceAll(" ", "-")}` }, claim.verdict)),
-        h("td", {}, claim.claim, h("small", { class: "quiet" }, claim.evidence)), h("td", {}, claim.study)));
+        h("td", {}, claim.claim, claim.source ? "" : " (ours)", h("small", { class: "quiet" }, claim.evidence)), h("td", {}, claim.study)));
     }
   }, undefined);
 }
