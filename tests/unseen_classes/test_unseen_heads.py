@@ -6,12 +6,12 @@ import pytest
 from firstlight import unseen_classes as uc
 from firstlight.maths.activations import activation
 from firstlight.unseen_classes.experiment.step import draw_network
-from firstlight.unseen_classes.theory.bulk import bulk_covariance, output_covariance
+from firstlight.unseen_classes.theory.bulk import bulk_covariance, joint_bulk, output_covariance
 from firstlight.unseen_classes.theory.heads import head_nodes, head_rule
 from firstlight.unseen_classes.theory.kernel import predicted_movement
 
 D, TAU, COUNT = 5, 0.8, 200_000
-GIVEN = np.random.default_rng(9).standard_t(6, size=(400, 3)) / np.sqrt(400)
+GIVEN = np.random.default_rng(9).standard_t(6, size=(100, 3)) / np.sqrt(100)
 
 
 @pytest.mark.parametrize("name", ["relu", "tanh"])
@@ -26,10 +26,9 @@ def test_kernels_equal_sampled_neurons(name, outputs, given):
     alpha = alpha if given else rng.choice([-1.0, 1.0], (COUNT, outputs))
     before = rng.normal(size=(COUNT, D)) @ x.T / np.sqrt(D)
     shift = TAU * alpha @ (x @ beta).T
-    bulk = root @ root.T if outputs == 1 or not given else None
-    if bulk is not None:
-        noise = rng.normal(size=(COUNT, outputs, D)) @ root.T / np.sqrt(outputs)
-        shift = shift + TAU * np.einsum("nc,ncd->nd", alpha, noise) @ x.T
+    bulk = root @ root.T
+    noise = rng.normal(size=(COUNT, outputs, D)) @ root.T / np.sqrt(outputs)
+    shift = shift + TAU * np.einsum("nc,ncd->nd", alpha, noise) @ x.T
     after = sigma(before + shift)
     slopes = alpha[:, :1] * sigma.derivative(before + shift)
     law = {"covariance": beta, "tau": TAU, "activation": sigma, "bulk": bulk, "head": head}
@@ -44,6 +43,49 @@ def test_kernels_equal_sampled_neurons(name, outputs, given):
     square = uc.spiked_kernel(x, None, **law)
     # 1e-5: the rule of the heads is chosen by the samples of the first side
     np.testing.assert_allclose(uc.spiked_kernel(x[:2], x[2:], **law), square[:2, 2:], atol=1e-5)
+
+
+@pytest.mark.parametrize("given", [False, True], ids=["rademacher", "given"])
+def test_the_bulk_is_that_of_a_neurons_own_heads(given):
+    # three outputs whose bulks are correlated: of a neuron whose heads agree it is another than of others
+    rng, sigma = np.random.default_rng(4), activation("sin")
+    x, train, r = rng.normal(size=(3, D)), 2 * rng.normal(size=(4, D)), np.eye(3)[[0, 1, 2, 2]] - 1 / 3
+    beta, blocks = uc.label_covariance(train, residual=r, activation=sigma), joint_bulk(train, r, sigma)
+    np.testing.assert_allclose(np.einsum("kkij->ij", blocks), bulk_covariance(train, r, sigma), rtol=1e-9)
+    heads = GIVEN[:40] * np.sqrt(len(GIVEN) / 40)
+    alpha = (
+        np.sqrt(40) * heads[rng.integers(40, size=COUNT)] if given else rng.choice([-1.0, 1.0], (COUNT, 3))
+    )
+    root = np.linalg.cholesky(blocks.transpose(0, 2, 1, 3).reshape(3 * D, 3 * D) + 1e-12 * np.eye(3 * D))
+    noise = (rng.normal(size=(COUNT, 3 * D)) @ root.T).reshape(COUNT, 3, D)
+    before = rng.normal(size=(COUNT, D)) @ x.T / np.sqrt(D)
+    after = sigma(before + TAU * np.einsum("nc,ncd->nd", alpha, beta.T + noise) @ x.T)
+    law = {"covariance": beta, "tau": TAU, "activation": sigma, "head": heads if given else "rademacher"}
+    law |= {"bulk": "full", "train": train, "residual": r}
+    for expected, sample in (
+        (uc.spiked_kernel(x, None, **law), after[:, :, None] * after[:, None, :]),
+        (predicted_movement(x, **law), (after - sigma(before)) ** 2),
+    ):
+        error = sample.std(axis=0) / np.sqrt(COUNT)
+        assert (np.abs(expected - sample.mean(axis=0)) < 5 * error + 1e-9).all()  # five standard errors
+
+
+@pytest.mark.parametrize(("name", "strength"), [("erf", 1.0), ("tanh", 4.0), ("sin", 16.0), ("relu", 16.0)])
+@pytest.mark.parametrize("bulk", ["full", "diagonal"])
+def test_two_outputs_with_signs_are_one_output_for_half_of_the_neurons(name, strength, bulk):
+    # softmax of two outputs: equal signs pull a neuron nowhere; of the others each moves like one of the
+    # logistic loss with 2τ, whose output before the step is √2 times as large
+    rng = np.random.default_rng(int(strength))
+    x, u = rng.normal(size=(14, 6)), rng.normal(size=(9, 6))
+    x[:7] += rng.normal(size=6)
+    data = uc.standardised(uc.UnseenData(x, np.arange(14) // 7, u, 5 + np.arange(9) // 3))
+    law = {"activation": name, "head": "rademacher", "bulk": bulk}
+    two = uc.Step(**law, loss="softmax", strength=strength, head_scale=0.3)
+    one = uc.Step(**law, loss="logistic", tau=2 * two.tau_of(data), head_scale=0.3 * np.sqrt(2))
+    two, one = uc.predict_classes(data, two), uc.predict_classes(data, one)
+    np.testing.assert_allclose(two.elasticity, one.elasticity / 2, rtol=1e-4)
+    half = (one.cohesion + one.cohesion_before) / 2
+    np.testing.assert_allclose(two.cohesion, half, atol=1e-4 * float(abs(one.cohesion).max()))  # series: 1e-5
 
 
 def test_gaussian_heads_given_one_by_one_are_the_gaussian_law():
@@ -121,6 +163,14 @@ def test_networks_with_other_heads_and_scales(change):
         (lambda: uc.Problem(head=[1.0, 2.0]), "one for each of 1024 neurons"),
         (lambda: uc.Problem(head=np.full(1024, np.nan)), "must be finite"),
         (lambda: bulk_covariance(np.eye(2), [1, -1], "relu", output=np.eye(3)), "output: shape"),
+        (
+            lambda: uc.spiked_kernel(np.eye(2), None, np.eye(2), 1.0, "relu", np.ones((3, 3, 2, 2))),
+            "bulk: of 3 outputs, but the covariance has 2",
+        ),
+        (
+            lambda: joint_bulk(np.eye(2), np.eye(2), "relu", output=np.eye(2), shares=np.eye(3)),
+            "shares: shape",
+        ),
         (lambda: output_covariance(np.eye(2), "relu", -1.0), "head_scale = -1.0"),
         (lambda: output_covariance(np.eye(2), "relu", 1.0, "hinge"), "loss = 'hinge'"),
     ],

@@ -9,7 +9,7 @@ import pytest
 from firstlight.maths.activations import activation
 from firstlight.unseen_classes.definitions.covariance import initial_residual, label_covariance, mean_slope
 from firstlight.unseen_classes.definitions.step import step_size_from_tau, tau_from_strength
-from firstlight.unseen_classes.theory.bulk import bulk_covariance
+from firstlight.unseen_classes.theory.bulk import bulk_covariance, joint_bulk, summed_bulk
 from firstlight.unseen_classes.theory.gram import dual_gram
 from firstlight.unseen_classes.theory.kernel import predicted_movement, spiked_kernel
 from firstlight.unseen_classes.theory.similarity import train_unseen_similarity
@@ -83,6 +83,29 @@ def test_bulk_is_the_covariance_of_what_neurons_add_to_the_spike(name):
     np.testing.assert_allclose(bulk_covariance(x, r, sigma, "diagonal"), alone, atol=1e-7)
     two = bulk_covariance(x, np.column_stack([r, 2 * r]), sigma)
     np.testing.assert_allclose(two, 5 * result, rtol=1e-10)
+
+
+@pytest.mark.parametrize("kind", ["full", "diagonal"])
+def test_joint_bulk_is_the_covariance_of_the_pulls_of_two_outputs(kind):
+    rng, sigma = np.random.default_rng(9), activation("sin")
+    x, r = 1.3 * rng.normal(size=(1 if kind == "diagonal" else 7, 3)), rng.normal(size=(7, 3))
+    r = r[: len(x)]
+    slopes = sigma.derivative(rng.normal(size=(100_000, 3)) @ x.T / np.sqrt(3)) / (len(x) * mean_slope(sigma))
+    pulls = np.einsum("ni,ik,id->nkd", slopes, r, x) - label_covariance(x, residual=r, activation=sigma).T
+    blocks, output = joint_bulk(x, r, sigma, kind), np.full((len(x), len(x)), 0.2)
+    for k, other in ((0, 0), (0, 2), (2, 1)):
+        products = pulls[:, k, :, None] * pulls[:, other, None, :]
+        error = 5 * products.std(axis=0) / np.sqrt(len(slopes))
+        assert (np.abs(products.mean(axis=0) - blocks[k, other]) < error).all()
+    heads = rng.normal(size=3)  # the sum over outputs with heads is the bulk of one output with residual r·α
+    for given in (None, output):
+        shares = np.eye(3) / 3
+        joint = joint_bulk(x, r, sigma, kind, output=given, shares=shares)
+        size = None if given is None else given * (heads @ shares @ heads)
+        one = bulk_covariance(x, r @ heads, sigma, kind, output=size)
+        np.testing.assert_allclose(np.einsum("k,l,klij->ij", heads, heads, joint), one, rtol=1e-9, atol=1e-12)
+        total = bulk_covariance(x, r, sigma, kind, output=given)
+        np.testing.assert_allclose(summed_bulk(joint, 3), total, rtol=1e-9, atol=1e-12)
 
 
 def test_residuals_and_covariances_of_the_losses():

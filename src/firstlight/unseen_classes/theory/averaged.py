@@ -5,6 +5,7 @@ and Mehler's series give their products.
 """
 
 from collections.abc import Iterator
+from functools import lru_cache
 
 import numpy as np
 from scipy.interpolate import CubicSpline
@@ -12,7 +13,7 @@ from scipy.special import roots_genlaguerre
 
 from firstlight.data.labelled import row_chunks
 from firstlight.maths.activations import Activation
-from firstlight.unseen_classes.theory.heads import Head, head_nodes
+from firstlight.unseen_classes.theory.heads import Head, bulk_weights, head_nodes
 
 _STEP, _EDGE = 0.02, 12.0  # He_k(z) φ(z)/√k! is below 1e-15 beyond; a kink costs a step squared over 12
 _DEGREE = 80
@@ -31,10 +32,14 @@ class Averaged:
     tau : float
     along : tuple of ndarray, shapes (a, C) and (b, C)
         Bᵀx of the samples of either side; the same object twice if they are the same.
-    norms, bulks : tuple of ndarray, shapes (a,) and (b,)
-        |x|²/d and xᵀMx.
-    overlap, bulk_overlap : ndarray, shape (a, b)
-        x·x'/d and xᵀMx'.
+    norms : tuple of ndarray, shapes (a,) and (b,)
+        |x|²/d.
+    bulks : tuple of ndarray, shapes (parts, a) and (parts, b)
+        xᵀMx of each part of the bulk; see `bulk_weights`.
+    overlap : ndarray, shape (a, b)
+        x·x'/d.
+    bulk_overlap : ndarray, shape (parts, a, b), or None
+        xᵀMx'.
     """
 
     def __init__(
@@ -44,18 +49,16 @@ class Averaged:
         self.activation, self.tau, self.along = activation, tau, along
         self.norms, self.bulks = norms, bulks
         self.overlap, self.bulk_overlap = overlap, bulk_overlap
-        nodes, self.weights = head_nodes(head, along[0].shape[1], _shift(tau, along[0], norms[0]))
-        self.nodes = nodes
-        # how much of the bulk a neuron has: α² of a single output; of several outputs their mean over neurons
-        size = (nodes**2).mean(axis=1)
-        self.shares = size if nodes.shape[1] == 1 else np.full(len(nodes), float(self.weights @ size))
+        self.nodes, self.weights = head_nodes(head, along[0].shape[1], _shift(tau, along[0], norms[0]))
 
     def kernel(self, slope: bool = False) -> np.ndarray:
         """E σ(z)σ(z') or, with `slope`, E[α² σ'(z)σ'(z')] of a single output; shape (a, b)."""
         total = np.zeros_like(self.overlap)
         for share, chosen in self._groups():
-            part = 0.0 if self.bulk_overlap is None else self.tau**2 * share * self.bulk_overlap
-            stds = [np.sqrt(q + self.tau**2 * share * v) for q, v in zip(self.norms, self.bulks, strict=True)]
+            part = 0.0 if self.bulk_overlap is None else np.tensordot(share, self.bulk_overlap, 1)
+            stds = [
+                np.sqrt(q + np.maximum(share @ v, 0)) for q, v in zip(self.norms, self.bulks, strict=True)
+            ]
             size = np.outer(*stds)
             rho = np.divide(self.overlap + part, size, out=np.zeros_like(size), where=size > 0)
             np.clip(rho, -1, 1, out=rho)
@@ -63,11 +66,12 @@ class Averaged:
                 total += self._series(rho, stds, chosen[nodes], slope)
         return total
 
-    def _groups(self) -> Iterator[tuple[float, np.ndarray]]:
-        """Nodes with the same share of the bulk: they have the same correlations."""
-        shares = self.shares if self.bulk_overlap is not None else np.zeros(len(self.nodes))
-        for share in np.unique(shares.round(12)):
-            yield float(share), np.flatnonzero(shares.round(12) == share)
+    def _groups(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """Nodes with the same shares of the bulk, times τ²: they have the same correlations."""
+        shares = bulk_weights(self.nodes, len(self.bulks[0])) * (self.bulk_overlap is not None)
+        different, place = np.unique(shares.round(12), axis=0, return_inverse=True)
+        for i, share in enumerate(different):
+            yield self.tau**2 * share, np.flatnonzero(place.ravel() == i)
 
     def _series(self, rho: np.ndarray, stds: list, chosen: np.ndarray, slope: bool) -> np.ndarray:
         weights = self.weights[chosen] * (self.nodes[chosen, 0] ** 2 if slope else 1.0)
@@ -93,12 +97,7 @@ def _coefficients(
     activation: Activation, mean: np.ndarray, std: np.ndarray, degree: int, slope: bool
 ) -> tuple[np.ndarray, np.ndarray]:
     """Normalised Hermite coefficients, shape (degree + 1,) + mean.shape, and the root of what they leave."""
-    z = np.arange(-_EDGE, _EDGE + _STEP / 2, _STEP)
-    basis = np.empty((len(z), degree + 2))  # He_k(z) φ(z) step/√k!, by its three-term recursion
-    basis[:, 0] = np.exp(-(z**2) / 2) / np.exp(-(z**2) / 2).sum()
-    basis[:, 1] = z * basis[:, 0]
-    for k in range(1, degree + 1):
-        basis[:, k + 1] = (z * basis[:, k] - np.sqrt(k) * basis[:, k - 1]) / np.sqrt(k + 1)
+    z, basis = _basis(degree)
     coefficients, square = np.empty((*mean.shape, degree + 2)), np.empty(mean.shape)
     for rows in row_chunks(len(mean), 8 * len(z) * mean.shape[1], _MEMORY):
         inputs = mean[rows, :, None] + std[rows, None, None] * z
@@ -114,6 +113,18 @@ def _coefficients(
     return np.ascontiguousarray(np.moveaxis(coefficients, -1, 0)), rest
 
 
+@lru_cache(maxsize=8)
+def _basis(degree: int) -> tuple[np.ndarray, np.ndarray]:
+    """Points z, and He_k(z) φ(z) step/√k! at them, by its three-term recursion, up to degree + 1."""
+    z = np.arange(-_EDGE, _EDGE + _STEP / 2, _STEP)
+    basis = np.empty((len(z), degree + 2))
+    basis[:, 0] = np.exp(-(z**2) / 2) / np.exp(-(z**2) / 2).sum()
+    basis[:, 1] = z * basis[:, 0]
+    for k in range(1, degree + 1):
+        basis[:, k + 1] = (z * basis[:, k] - np.sqrt(k) * basis[:, k - 1]) / np.sqrt(k + 1)
+    return z, basis
+
+
 def _shift(tau: float, along: np.ndarray, norms: np.ndarray) -> float:
     """Typical shift of a pre-activation, relative to its spread."""
     return float(tau * np.sqrt((along**2).sum(axis=1).mean() / max(norms.mean(), 1e-300)))
@@ -122,7 +133,9 @@ def _shift(tau: float, along: np.ndarray, norms: np.ndarray) -> float:
 def averaged_movement(
     activation: Activation, head: Head, tau: float, along: np.ndarray, norms: np.ndarray, bulk: np.ndarray
 ) -> np.ndarray:
-    """Movement E(σ(z0 + δ) - σ(z0))² of each sample, δ = τα(b + ε), ε ~ N(0, V), z0 ~ N(0, q).
+    """Movement E(σ(z0 + δ) - σ(z0))² of each sample, δ = τα·(b + ε), ε ~ N(0, V), z0 ~ N(0, q).
+
+    `bulk` has shape (parts, n) or, of one part, (n,): see `bulk_weights`.
 
     Examples
     --------
@@ -132,13 +145,12 @@ def averaged_movement(
     array([1.2500])
     """
     nodes, weights = head_nodes(head, along.shape[1], _shift(tau, along, norms))
-    share = (nodes**2).mean(axis=1)
-    if nodes.shape[1] > 1:
-        share = np.full(len(nodes), float(weights @ share))
+    parts = np.atleast_2d(bulk)
+    shares = bulk_weights(nodes, len(parts))
     noise, chance = _normal(6.0 if bulk.any() else 0.0)
     result = np.empty(len(norms))
-    for i, (b, q, v) in enumerate(zip(along, norms, bulk, strict=True)):
-        shift = tau * ((nodes @ b)[:, None] + np.outer(np.sqrt(share * v), noise))
+    for i, (b, q, v) in enumerate(zip(along, norms, parts.T, strict=True)):
+        shift = tau * ((nodes @ b)[:, None] + np.outer(np.sqrt(np.maximum(shares @ v, 0)), noise))
         moved = _movement(activation, float(np.sqrt(q)), shift)
         result[i] = weights @ (moved @ chance)
     return result

@@ -14,6 +14,31 @@ _REACH = 8.5  # the normal mass beyond is 2e-17
 _MOST = 8  # outputs with Rademacher heads: 256 sign patterns
 
 
+def is_gaussian(head: Head) -> bool:
+    """Say whether heads are normal: their average over neurons then is a closed dual.
+
+    Examples
+    --------
+    >>> is_gaussian("gaussian"), is_gaussian([1.0, -1.0])
+    (True, False)
+    """
+    return isinstance(head, str) and head == "gaussian"
+
+
+def own_bulks(head: Head, outputs: int) -> bool:
+    """Say whether a neuron's bulk has to be that of its own heads: of several outputs, but at most 8.
+
+    Gaussian heads need the sum over outputs only. Of more outputs than 8 no pull of a neuron is far from
+    that of others, and matrices for each pair of outputs would be large.
+
+    Examples
+    --------
+    >>> own_bulks("rademacher", 3), own_bulks("rademacher", 1), own_bulks("gaussian", 3)
+    (True, False, False)
+    """
+    return not is_gaussian(head) and 1 < outputs <= _MOST
+
+
 def head_rule(head: Head = "gaussian", scale: float = 1.0) -> tuple[np.ndarray, np.ndarray]:
     """Return nodes and weights of the law of α.
 
@@ -82,7 +107,30 @@ def head_nodes(head: Head, outputs: int, scale: float = 1.0) -> tuple[np.ndarray
     values = check_reals("head", head, f"(N, {outputs})")
     if values.ndim != 2 or values.shape[1] != outputs or not len(values) or not np.isfinite(values).all():
         raise ValueError(f"head: shape {values.shape}; given heads must be finite, of shape (N, {outputs})")
-    return values * np.sqrt(len(values)), np.full(len(values), 1 / len(values))
+    different, counts = np.unique(values, axis=0, return_counts=True)
+    return different * np.sqrt(len(values)), counts / len(values)
+
+
+def bulk_weights(nodes: np.ndarray, parts: int) -> np.ndarray:
+    """Return how much of each part of the bulk a neuron with given heads has, shape (m, parts).
+
+    Parameters
+    ----------
+    nodes : ndarray, shape (m, C)
+        Heads α.
+    parts : int
+        1: the outputs share the bulk alike and independently, the mean of α². Else one part for each pair of
+        outputs k <= l, in order: α_k α_l.
+
+    Examples
+    --------
+    >>> bulk_weights(np.array([[1.0, -1.0]]), 3).tolist(), bulk_weights(np.array([[1.0, -1.0]]), 1).tolist()
+    ([[1.0, -1.0, 1.0]], [[1.0]])
+    """
+    if parts == 1:
+        return (nodes**2).mean(axis=1, keepdims=True)
+    first, second = np.triu_indices(nodes.shape[1])
+    return nodes[:, first] * nodes[:, second]
 
 
 def _gaussian_rule(scale: float) -> tuple[np.ndarray, np.ndarray]:

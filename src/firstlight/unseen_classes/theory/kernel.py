@@ -8,12 +8,12 @@ from numpy.typing import ArrayLike
 
 from firstlight.maths.activations import Activation
 from firstlight.maths.activations import activation as as_activation
-from firstlight.maths.checks import check_array, check_columns, check_matrix, check_number
+from firstlight.maths.checks import check_columns, check_matrix, check_number
 from firstlight.maths.refusals import refusal
 from firstlight.unseen_classes.theory.averaged import Averaged, averaged_movement, gaussian_movement
-from firstlight.unseen_classes.theory.bulk import bulk_covariance
+from firstlight.unseen_classes.theory.bulk import bulk_covariance, joint_bulk, summed_bulk
 from firstlight.unseen_classes.theory.gram import dual_gram
-from firstlight.unseen_classes.theory.heads import Head
+from firstlight.unseen_classes.theory.heads import Head, is_gaussian, own_bulks
 
 BulkLike = Literal["diagonal", "full"] | np.ndarray | None
 
@@ -30,11 +30,14 @@ class SpikedMetric:
         Strength of the step, τ = η s c_1/√N.
     bulk : ndarray of shape (d, d), or None
         M, from `bulk_covariance`.
+    parts : ndarray of shape (parts, d, d), or None
+        M itself, or one symmetric matrix for each pair of outputs k <= l, from `joint_bulk`.
     """
 
     columns: np.ndarray
     tau: float
     bulk: np.ndarray | None
+    parts: np.ndarray | None = None
 
     def factors(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Left and right factors: the covariance of x and x' is left(x)·right(x')."""
@@ -60,6 +63,12 @@ class SpikedMetric:
         """Return xᵀMx, shape (n,)."""
         return np.zeros(len(x)) if self.bulk is None else np.einsum("ij,ij->i", x @ self.bulk, x)
 
+    def parts_own(self, x: np.ndarray) -> np.ndarray:
+        """Return xᵀMx of every part of the bulk, shape (parts, n)."""
+        if self.parts is None:
+            return np.zeros((1, len(x)))
+        return np.array([np.einsum("ij,ij->i", x @ part, x) for part in self.parts])
+
 
 def spiked_metric(
     covariance: ArrayLike,
@@ -69,15 +78,17 @@ def spiked_metric(
     bulk: BulkLike = None,
     train: ArrayLike | None = None,
     residual: ArrayLike | None = None,
+    head: Head = "gaussian",
 ) -> SpikedMetric:
-    """Check the pieces and put them together; `bulk` by name is computed from the training samples.
+    """Check the pieces and put them together; `bulk` by name is computed from the training samples, for heads
+    that are not Gaussian output by output.
 
     Examples
     --------
     >>> spiked_metric([1.0, 0.0], 0.5, 2, as_activation("relu")).added_own(np.eye(2)).tolist()
     [0.25, 0.0]
     """
-    tau = check_number("tau", tau, 0)
+    tau, columns = check_number("tau", tau, 0), check_columns("covariance", covariance, dimension)
     if not isinstance(bulk, str):
         for name, given in (("train", train), ("residual", residual)):
             if given is not None:
@@ -87,9 +98,19 @@ def spiked_metric(
             raise refusal("bulk", bulk, "be None, 'diagonal', 'full' or a matrix")
         if train is None or residual is None:
             raise ValueError(f"train, residual: needed for bulk = {bulk!r}")
-        bulk = bulk_covariance(train, residual, activation, bulk)
-    matrix = None if bulk is None else check_array("bulk", bulk, (dimension, dimension))
-    return SpikedMetric(check_columns("covariance", covariance, dimension), tau, matrix)
+        bulk_of = joint_bulk if own_bulks(head, columns.shape[1]) else bulk_covariance
+        bulk = bulk_of(train, residual, activation, bulk)
+    if bulk is None:
+        return SpikedMetric(columns, tau, None)
+    matrix = summed_bulk(bulk, dimension)
+    if np.ndim(bulk) != 4:
+        return SpikedMetric(columns, tau, matrix, matrix[None])
+    if len(bulk) != columns.shape[1]:
+        raise ValueError(f"bulk: of {len(bulk)} outputs, but the covariance has {columns.shape[1]}")
+    blocks = np.asarray(bulk, float)
+    first, second = np.triu_indices(len(blocks))
+    once = np.where(first == second, 0.5, 1.0)[:, None, None]
+    return SpikedMetric(columns, tau, matrix, once * (blocks[first, second] + blocks[second, first]))
 
 
 def spiked_kernel(
@@ -116,8 +137,10 @@ def spiked_kernel(
         Strength of the step, τ = η s c_1/√N; 0 gives the kernel before it. See `tau_from_strength`.
     activation : str or Activation
         σ.
-    bulk : None, "diagonal", "full" or array_like of shape (d, d)
-        Whether to count the rest of the gradient: see `bulk_covariance`, whose matrix may also be given.
+    bulk : None, "diagonal", "full" or array_like of shape (d, d) or (C, C, d, d)
+        Whether to count the rest of the gradient: see `bulk_covariance`, whose matrix may also be given. For
+        several outputs with heads that are not Gaussian give that of `joint_bulk`; a (d, d) matrix then is
+        taken as shared by the outputs alike and independently.
     train, residual : array_like, optional
         Training samples and r; for a bulk by name.
     head : {"gaussian", "rademacher"} or array_like of shape (N,) or (N, C), default "gaussian"
@@ -141,8 +164,8 @@ def spiked_kernel(
     if a.shape[1] != b.shape[1]:
         raise ValueError(f"Xb: {b.shape[1]} features, but Xa has {a.shape[1]}")
     sigma = as_activation(activation)
-    metric = spiked_metric(covariance, tau, a.shape[1], sigma, bulk, train, residual)
-    if not (isinstance(head, str) and head == "gaussian"):
+    metric = spiked_metric(covariance, tau, a.shape[1], sigma, bulk, train, residual, head)
+    if not is_gaussian(head):
         return averaged(sigma, metric, head, a, b).kernel()
     left, right = metric.factors(a)
     q = np.einsum("ij,ij->i", left, right)
@@ -159,8 +182,8 @@ def averaged(sigma: Activation, metric: SpikedMetric, head: Head, a: np.ndarray,
     sides = [a] if b is a else [a, b]
     along = [x @ metric.columns for x in sides]
     norms = [np.einsum("ij,ij->i", x, x) / x.shape[1] for x in sides]
-    bulks = [metric.bulk_own(x) for x in sides]
-    overlap = None if metric.bulk is None else (a @ metric.bulk) @ b.T
+    bulks = [metric.parts_own(x) for x in sides]
+    overlap = None if metric.parts is None else np.array([(a @ part) @ b.T for part in metric.parts])
     return Averaged(
         sigma, head, metric.tau, (along[0], along[-1]), (norms[0], norms[-1]), (bulks[0], bulks[-1]),
         a @ b.T / a.shape[1], overlap,
@@ -198,11 +221,11 @@ def predicted_movement(
     """
     samples = check_matrix("X", X).astype(float)
     sigma = as_activation(activation)
-    metric = spiked_metric(covariance, tau, samples.shape[1], sigma, bulk, train, residual)
+    metric = spiked_metric(covariance, tau, samples.shape[1], sigma, bulk, train, residual, head)
     before = np.einsum("ij,ij->i", samples, samples) / samples.shape[1]
-    if not (isinstance(head, str) and head == "gaussian"):
+    if not is_gaussian(head):
         return averaged_movement(
-            sigma, head, metric.tau, samples @ metric.columns, before, metric.bulk_own(samples)
+            sigma, head, metric.tau, samples @ metric.columns, before, metric.parts_own(samples)
         )
     along, outputs = samples @ metric.columns, max(int(np.linalg.matrix_rank(metric.columns)), 1)
     length, bulks = np.linalg.norm(along, axis=1), metric.bulk_own(samples)

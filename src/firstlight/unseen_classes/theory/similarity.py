@@ -5,7 +5,8 @@ import xarray as xr
 from numpy.typing import ArrayLike
 
 from firstlight.data.labelled import labelled
-from firstlight.maths.checks import check_array, check_columns
+from firstlight.maths.checks import check_columns
+from firstlight.unseen_classes.theory.bulk import summed_bulk
 
 
 def train_unseen_similarity(
@@ -21,8 +22,8 @@ def train_unseen_similarity(
         Samples of classes that were not trained on.
     labels : array_like, shape (n,)
         Their classes.
-    bulk : array_like, shape (d, d), optional
-        From `bulk_covariance`.
+    bulk : array_like, shape (d, d) or (C, C, d, d), optional
+        From `bulk_covariance` or `joint_bulk`.
 
     Returns
     -------
@@ -44,7 +45,7 @@ def train_unseen_similarity(
     data = labelled(X_unseen, labels, names=("X_unseen", "labels"))
     x, index, counts = data.features.astype(float), data.index, data.counts
     columns = check_columns("covariance", covariance, x.shape[1])
-    bulky = np.zeros_like(x) if bulk is None else x @ check_array("bulk", bulk, (x.shape[1], x.shape[1]))
+    bulky = np.zeros_like(x) if bulk is None else x @ summed_bulk(bulk, x.shape[1])
     along = x @ columns
     mean, centre = _class_mean(along, index, counts), _class_mean(x, index, counts)
     binary = columns.shape[1] == 1

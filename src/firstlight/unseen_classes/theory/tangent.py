@@ -10,7 +10,7 @@ from firstlight.maths.activations import activation as as_activation
 from firstlight.maths.checks import check_count, check_matrix, check_positive
 from firstlight.maths.refusals import check_choice
 from firstlight.unseen_classes.theory.gram import dual_gram
-from firstlight.unseen_classes.theory.heads import Head
+from firstlight.unseen_classes.theory.heads import Head, is_gaussian
 from firstlight.unseen_classes.theory.kernel import BulkLike, SpikedMetric, averaged, spiked_metric
 
 _STEP = 0.02  # of the strength u; the five-point rule then errs by about u⁴/30 of the fifth derivative: 1e-8
@@ -63,10 +63,10 @@ def tangent_kernel(
     if a.shape[1] != b.shape[1]:
         raise ValueError(f"Xb: {b.shape[1]} features, but Xa has {a.shape[1]}")
     sigma = as_activation(activation)
-    metric = spiked_metric(covariance, tau, a.shape[1], sigma, bulk, train, residual)
+    metric = spiked_metric(covariance, tau, a.shape[1], sigma, bulk, train, residual, head)
     if metric.columns.shape[1] > 1:
         raise ValueError(f"covariance: {metric.columns.shape[1]} outputs; the tangent kernel is that of one")
-    gaussian = isinstance(head, str) and head == "gaussian"
+    gaussian = is_gaussian(head)
     parts = _Parts(metric, a, b)
     average = None if gaussian else averaged(sigma, metric, head, a, b)
     total = np.zeros((len(a), len(b)))
