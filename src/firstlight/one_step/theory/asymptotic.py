@@ -132,7 +132,10 @@ def _of_one_draw(
             growth = np.max(before.effective_ridge / errors.effective_ridge)
             unfitted = unfitted * ridge / _FLOOR if growth < 1 + _LIMIT else unfitted
             settled &= growth < 1 + _LIMIT or growth > 10 * (1 - _LIMIT)
-        cells.append(_observables(law, inputs, errors, unfitted) | {"converged": bool(settled)})
+        observed = _observables(law, inputs, errors, unfitted)
+        if isinstance(law.labels, Classification):
+            observed["misclassification"] = _wrong(law, inputs, functional, errors, solved.value[1], m)
+        cells.append(observed | {"converged": bool(settled)})
     table = {name: np.array([cell[name] for cell in cells]) for name in cells[0]}
     shape = (len(sizes), len(ridges))
     return {name: value.reshape(shape + value.shape[1:]) for name, value in table.items()}
@@ -142,16 +145,22 @@ def _observables(law: ReducedLaw, inputs: Inputs, errors: Errors, unfitted: np.n
     """Average over the inputs; a training residual is the share `unfitted`, λ over u, of a test residual."""
     weights = inputs.weights
     by_class = np.bincount(inputs.classes, weights * errors.test) / law.weights
-    result = {
+    return {
         "test_error": weights @ errors.test,
         "train_error": weights @ (errors.test * unfitted**2),
         "test_error_by_class": by_class,
         "weight_norm": np.sqrt(errors.weight_square),
     }
-    if isinstance(law.labels, Classification):
-        centre = inputs.labels - errors.residual
-        spread = np.sqrt(np.maximum(errors.test - errors.residual**2, 0))
-        result["misclassification"] = weights @ wrong_side(
-            centre, spread, inputs.classes, np.array(law.labels.values)
-        )
-    return result
+
+
+def _wrong(
+    law: ReducedLaw, inputs: Inputs, functional: Functional, errors: Errors, r: np.ndarray, m: int
+) -> float:
+    """Return the 0/1 error; class counts do not vary, as they do for the equations (`misclassification`)."""
+    own = inputs.classes[:, None] == np.arange(len(law.weights))
+    pulls = own * (inputs.weights * errors.residual)[:, None] / law.weights
+    answers = functional.answers(errors.effective_ridge, r, pulls)  # to the share of each class
+    by_counts = (answers**2 @ law.weights - (answers @ law.weights) ** 2) / m
+    spread = np.sqrt(np.maximum(errors.test - errors.residual**2 - by_counts, 0))
+    values = np.array(law.labels.values)  # type: ignore[union-attr]
+    return float(inputs.weights @ wrong_side(inputs.labels - errors.residual, spread, inputs.classes, values))

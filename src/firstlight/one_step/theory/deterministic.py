@@ -30,6 +30,8 @@ class Equivalent:
         Mean of the read-out weights.
     converged : bool
         Whether the self-consistent equation was solved.
+    by_counts : ndarray, shape (C,), or None
+        The part of the scores' variance in each class that comes from class counts, if these vary.
     """
 
     test: float
@@ -38,6 +40,7 @@ class Equivalent:
     weight_square: float
     readout: np.ndarray
     converged: bool
+    by_counts: np.ndarray | None = None
 
 
 class Resolvent:
@@ -86,19 +89,31 @@ class Resolvent:
         turned, _, _ = lapack.dormqr("L", way, self._vectors, self._tau, columns[1:], lwork=work)
         return np.vstack([columns[:1], turned])
 
-    def _solve(self, shift: float) -> np.ndarray:
+    def _solve(self, shift: float, start: np.ndarray) -> np.ndarray:
         largest = float(self.values[-1])
         if self.values[0] + shift <= 1e-13 * largest:
             # singular: a token shift keeps out the rounding of b in directions that it has no part in
             shift = 1e-9 * largest
         if self._tau is None:
-            return self._start / (self._diagonal + shift)
-        return lapack.dptsv(self._diagonal + shift, self._off, self._start)[2]
+            return (start.T / (self._diagonal + shift)).T
+        return lapack.dptsv(self._diagonal + shift, self._off, start)[2]
 
     def __call__(self, shifts: np.ndarray) -> np.ndarray:
         """Return (Ω + κ)⁻¹ b for every κ, shape (shifts, k); at zero the solution of least norm."""
-        solutions = np.column_stack([self._solve(float(shift)) for shift in shifts])
-        return (self._vectors @ solutions if self._tau is None else self._reflect(solutions, "N")).T
+        return self._back([self._solve(float(shift), self._start) for shift in shifts])
+
+    def of(self, shifts: np.ndarray, columns: np.ndarray) -> np.ndarray:
+        """Return (Ω + κ)⁻¹ c for every κ and each of its own columns c: (shifts, C, k) to the same shape."""
+        flat = columns.reshape(-1, columns.shape[-1]).T
+        turned = self._vectors.T @ flat if self._tau is None else self._reflect(flat, "T")
+        starts = np.split(turned, len(shifts), axis=1)
+        solved = self._back([self._solve(float(k), start) for k, start in zip(shifts, starts, strict=True)])
+        return solved.reshape(columns.shape)
+
+    def _back(self, solutions: list[np.ndarray]) -> np.ndarray:
+        """Turn solutions back from the reduced form, into rows."""
+        columns = np.column_stack(solutions)
+        return (self._vectors @ columns if self._tau is None else self._reflect(columns, "N")).T
 
 
 def has_a_mean(amplification: float, m: int) -> bool:
@@ -152,7 +167,7 @@ def effective_ridge(values: np.ndarray, m: int, ridge: float) -> tuple[float, bo
 
 
 def pooled_equivalents(
-    moments: FeatureMoments, sizes: list[int], ridges: np.ndarray
+    moments: FeatureMoments, sizes: list[int], ridges: np.ndarray, counts: bool = False
 ) -> list[list[Equivalent]]:
     """Predict the read-out's errors for every sample size and ridge, from one factorisation.
 
@@ -164,6 +179,8 @@ def pooled_equivalents(
         m, numbers of training samples.
     ridges : ndarray
         λ, each at least 0.
+    counts : bool, default False
+        Whether to tell what comes from class counts, too.
 
     Returns
     -------
@@ -174,9 +191,14 @@ def pooled_equivalents(
     resolvent = Resolvent(omega, b)
     values = resolvent.values
     cells = [(m, *effective_ridge(values, m, float(ridge))) for m in sizes for ridge in ridges]
-    readouts = resolvent(np.array([kappa for _, kappa, _ in cells]))
+    kappas = np.array([kappa for _, kappa, _ in cells])
+    readouts = resolvent(kappas)
+    # how read-outs answer to the share of each class, the effective ridge held
+    answers = resolvent.of(kappas, moments.pulls(readouts)) if counts else [None] * len(cells)
     equivalents = []
-    for (m, kappa, converged), readout, by_class in zip(cells, readouts, moments.risk(readouts), strict=True):
+    for (m, kappa, converged), readout, by_class, answer in zip(
+        cells, readouts, moments.risk(readouts), answers, strict=True
+    ):
         shifted = np.where(values + kappa > 0, values + kappa, 1.0)
         share = values / shifted
         gamma = float((share**2).sum()) / m
@@ -188,5 +210,7 @@ def pooled_equivalents(
         kept = 1 - float(share.sum()) / m  # λ/κ, also where both vanish
         train = kept**2 * test if kept > 1e-12 else 0.0
         square = size + test * float((share / shifted).sum()) / m
-        equivalents.append(Equivalent(test, train, by_class + gamma * test, square, readout, converged))
+        by_class = by_class + gamma * test
+        by_counts = None if answer is None else moments.variance_by_counts(answer, m)
+        equivalents.append(Equivalent(test, train, by_class, square, readout, converged, by_counts))
     return [equivalents[start : start + len(ridges)] for start in range(0, len(equivalents), len(ridges))]

@@ -282,6 +282,15 @@ class Functional:
         weight_square = k.width / count * float(in_r @ answer)
         return Errors(test / in_g, u, residual, weight_square, float(k.weights @ (noisy / in_g)))
 
+    def answers(self, u: np.ndarray, r: np.ndarray, pulls: np.ndarray) -> np.ndarray:
+        """Return how much mean predictions at the nodes change by more weight on samples, u and r held.
+
+        `pulls`, shape (K, C), are changes of the nodes' weights times the residuals there.
+        """
+        (a,), _, (inverse,) = self.mean.middle(self.kernel.weights / u, r)
+        right = self.mean.right
+        return np.asarray(right.T @ (inverse @ (a @ (right @ (pulls / u[:, None])))))
+
 
 def spread(
     matrix: Callable[[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]],

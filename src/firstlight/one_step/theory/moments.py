@@ -47,6 +47,23 @@ class FeatureMoments:
         risk = self.label_square - 2 * readout @ self.cross.T + np.stack(quadratic, axis=-1)
         return np.maximum(risk, 0.0)  # of a perfect fit: rounding
 
+    def pulls(self, readout: np.ndarray) -> np.ndarray:
+        """Return E[φ (y - φᵀw) | c] for the read-outs w in the rows of `readout`: shape (L, C, k)."""
+        return np.stack(
+            [cross - readout @ omega for cross, omega in zip(self.cross, self.second, strict=True)], axis=1
+        )
+
+    def variance_by_counts(self, response: np.ndarray, m: int) -> np.ndarray:
+        """Return what scores φᵀw vary in each class by the counts of classes among m samples, shape (C,).
+
+        `response`, shape (C, k), holds the derivatives of w in the share of each class. Counts are those of
+        samples drawn one by one, as the equations take them; see `scores.misclassification`.
+        """
+        rho, mean = self.weights, self.weights @ response
+        seen = [np.einsum("ck,ck->c", response @ omega, response) @ rho for omega in self.second]
+        common = [mean @ omega @ mean for omega in self.second]
+        return np.maximum(np.subtract(seen, common), 0) / m
+
 
 def feature_moments(
     first_layer: np.ndarray, sigma: Activation, mixture: GaussianMixture, labels: Labels

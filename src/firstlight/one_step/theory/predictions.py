@@ -121,7 +121,7 @@ def deterministic(
     moments = feature_moments(first_layer, sigma, mixture, labels)
     table: list[list[Equivalent]]
     if equivalent == "one covariance":
-        table = pooled_equivalents(moments, sizes, ridges)
+        table = pooled_equivalents(moments, sizes, ridges, counts=isinstance(labels, Classification))
     else:
         table = [[classwise_equivalent(moments, m, float(ridge)) for ridge in ridges] for m in sizes]
 
@@ -141,7 +141,7 @@ def deterministic(
 
         def wrong(cell: Equivalent) -> float:
             centres = [part @ cell.readout for part in features]
-            return misclassification(mixture.weights, values, cell.by_class, centres)
+            return misclassification(mixture.weights, values, cell.by_class, centres, cell.by_counts)
 
         result["misclassification"] = np.array([[wrong(cell) for cell in row] for row in table])
         if not resolved:

@@ -39,11 +39,17 @@ def misclassification(
     values: np.ndarray,
     by_class: np.ndarray,
     centres: list[np.ndarray],
+    by_counts: np.ndarray | None = None,
 ) -> float:
     """Compute the 0/1 error when the score is normal given a class and a node κ.
 
     The score's variance is taken to be the same at all nodes of a class: what the class's mean squared error
     leaves once the squared distances of the centres from the label are taken out.
+
+    And what comes from the counts of classes. For the equations a training set is drawn sample by sample, so
+    that counts vary; ours are fixed, and the law of total variance takes that part out again. In squared
+    errors it is one part in m. In the 0/1 error it may be most of the variance: where features have a mean
+    and the ridge is large, a score is hardly more than the intercept, which is the difference of the counts.
 
     Parameters
     ----------
@@ -51,6 +57,8 @@ def misclassification(
         Class probabilities, label values and mean squared errors.
     centres : list of C ndarrays
         Mean scores at equally likely nodes of each class.
+    by_counts : ndarray, shape (C,), optional
+        The part of the variance that comes from counts, in each class.
 
     Returns
     -------
@@ -66,9 +74,9 @@ def misclassification(
     """
     if not np.isfinite(by_class).all():
         return float("nan")
-    total = 0.0
+    total, counted = 0.0, np.zeros(len(weights)) if by_counts is None else by_counts
     for c, centre in enumerate(centres):
-        spread = np.sqrt(max(float(by_class[c] - np.mean((values[c] - centre) ** 2)), 0.0))
+        spread = np.sqrt(max(float(by_class[c] - np.mean((values[c] - centre) ** 2) - counted[c]), 0.0))
         classes = np.full(centre.size, c)
         total += weights[c] * float(wrong_side(centre, np.full(centre.size, spread), classes, values).mean())
     return float(total)
