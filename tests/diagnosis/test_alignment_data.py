@@ -173,6 +173,7 @@ def test_of_three_classes_each_is_asked_against_the_rest():
     assert [row[0] for row in rows[3:]] == ["a against the rest", "b against the rest", "c against the rest"]
     assert len({row[0] for row in rows}) == 6
     found = [next(turns) for _ in range(4)][-1]  # three pairs, then one against the rest
+    assert found.progress == "4 of 12 starts"
     assert "against the rest" in found.predictions[-1].what
     assert found.predictions[-1].agrees
 

@@ -144,6 +144,8 @@ class Finding:
         How far the work has come, such as "9 of 15 splits".
     brackets : str
         What stands in brackets behind predictions.
+    last : bool
+        Whether nothing more is to come: it counts as done also if the time is up before anybody asks again.
     """
 
     speaks: Speaks
@@ -157,6 +159,7 @@ class Finding:
     notes: tuple[str, ...] = field(default_factory=tuple)
     progress: str = ""
     brackets: str = "90 % interval"
+    last: bool = False
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain lists, texts and numbers; the figure as its data.

@@ -51,6 +51,13 @@ class Section:
             return "done"
         return self.finding.progress or "begun"
 
+    @property
+    def unfinished(self) -> str:
+        """What is to be said if it did not come to its end; else nothing."""
+        if self.error or self.complete or self.finding is None:
+            return self.state if self.error else ""
+        return f"not finished; so far: {self.finding.progress}" if self.finding.progress else "not finished"
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Diagnosis:

@@ -77,6 +77,8 @@ def diagnose(
         stopped = f"stopped after {clock.spent:.0f} s"
     except KeyboardInterrupt:
         stopped = f"interrupted after {clock.spent:.0f} s"
+    if all(one.complete for one in sections.values()):
+        stopped = ""
     return Diagnosis(data, tuple(sections.values()), seconds=clock.spent, stopped=stopped)
 
 
@@ -99,7 +101,8 @@ def _turns(data: UserData, clock: Clock, sections: dict[str, Section]) -> Iterat
                     sections[name] = replace(sections[name], complete=True)
                     del waiting[name]
                 else:
-                    sections[name] = replace(sections[name], finding=finding)
+                    done = finding.last or finding.speaks == "no"  # who does not speak has no more to say
+                    sections[name] = replace(sections[name], finding=finding, complete=done)
             except OutOfTime:
                 raise
             except Exception as error:  # one theory's failure, ours or a plug-in's, must not take the page

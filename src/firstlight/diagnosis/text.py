@@ -35,7 +35,7 @@ def _section(section: "Section") -> list[str]:
         if one.agrees is False:
             lines.append(f"      {one.verdict}")
     lines += _wrapped(finding.advice, "  -> ")
-    return lines + ([] if section.complete else [f"  ({section.state})"])
+    return lines + ([f"  ({section.unfinished})"] if section.unfinished else [])
 
 
 def _wrapped(texts: "tuple[str, ...] | list[str]", first: str) -> list[str]:

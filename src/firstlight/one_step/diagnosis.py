@@ -42,15 +42,15 @@ def diagnose(data: UserData, clock: Clock) -> Iterator[Finding]:
     for network in networks(main):
         repeats = REPEATS if network == main.usual else 1
         for place, _ in enumerate(main.ask(network, repeats), 1):
-            if clock.over or place % FOLDS == 0:
+            if (over := clock.over) or place % FOLDS == 0:
                 yield _finding(data, questions)
-            if clock.over:
+            if over:
                 return
     for question in questions[1:]:
-        for _ in question.ask(question.usual, REPEATS):
-            if clock.over:
-                return
+        over = any(clock.over for _ in question.ask(question.usual, REPEATS))  # any ends at the first
         yield _finding(data, questions)
+        if over:
+            return
 
 
 def _questions(data: UserData) -> list[Question]:
@@ -77,6 +77,7 @@ def _finding(data: UserData, questions: list[Question]) -> Finding:
         speaks, why, _says(main, answer), _measured(main, answer, best),
         _advice(main, answer, best, data.uneven), _predictions(questions, best), _tables(questions, best),
         figure(main), _notes(data, questions), f"{total} of {planned} splits",
+        last=total == planned,
     )  # fmt: skip
 
 

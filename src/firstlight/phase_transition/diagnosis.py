@@ -1,6 +1,7 @@
 """What the phase transition says about a user's data: which directions show, and how many rows they take."""
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -65,7 +66,7 @@ def diagnose(data: UserData, clock: Clock) -> Iterator[Finding]:
     for half in range(HALVES):
         clock.check()
         halve(data, state, half, clock)
-        yield _finding(data, state)
+        yield replace(_finding(data, state), last=half == HALVES - 1)
 
 
 def _finding(data: UserData, state: State) -> Finding:
@@ -84,8 +85,12 @@ def _finding(data: UserData, state: State) -> Finding:
         _tables(data, state),
         Figure(state.picture, draw, _caption(state), 1 + (state.hard is not None)) if state.picture else None,
         _notes(data, state),
-        f"{len(state.halves)} of {HALVES} halves",
+        f"{_tests(state)}, {len(state.halves)} of {HALVES} halves",
     )  # fmt: skip
+
+
+def _tests(state: State) -> str:
+    return "the linear test" if state.hard is None else "tests of linear and hidden directions"
 
 
 def _says(state: State) -> str:
