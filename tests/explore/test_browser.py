@@ -328,14 +328,17 @@ def test_training_classes_of_ones_own_file_are_chosen(browser, server, tmp_path)
         for i in range(100)
     ]
     (tmp_path / "trees.csv").write_text("\n".join(lines))
-    with opened(browser, server, "/theory/unseen_classes?source=file") as page:
+    with opened(browser, server, "/theory/unseen_classes") as page:
+        page.wait_for_selector(".run .state:has-text(' records')")
+        page.select_option("#control-source", "file")
         page.wait_for_selector(".error:has-text('your file')")  # which must be chosen first
+        assert page.inner_text(".run .state") == ""  # of no file, no records are counted
         page.fill("[aria-label='column of the labels']", "tree")
         page.set_input_files("#control-file", tmp_path / "trees.csv")
+        said = page.locator('[data-control="file"] [role=status]')
+        said.filter(has_text="100 rows, 3 columns; train on").wait_for()
         whole = settled(page)["file"]["table"]
         left_out = page.locator("[aria-label='columns to leave out, by name']")
-        said = page.locator('[data-control="file"] [role=status]')
-        assert said.inner_text() == "100 rows, 3 columns; train on"
         left_out.fill("c")
         left_out.press("Enter")
         said.filter(has_text="100 rows, 2 columns; train on").wait_for()

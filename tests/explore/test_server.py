@@ -20,6 +20,8 @@ import pytest
 
 import firstlight
 from firstlight.explore import pages
+from firstlight.show import interactive
+from firstlight.show.pictures import Picture, Trace
 from firstlight.study import registry
 
 PAGES = [theory.name for theory in registry.theories().values() if theory.page is not None]
@@ -41,6 +43,23 @@ def test_the_first_page_and_its_parts_are_there(server):
     found = server.json("/api/theories")
     assert found["version"] == firstlight.__version__
     assert {one["name"] for one in found["theories"]} == set(registry.theories())
+
+
+def test_an_address_that_is_none_gets_a_page_that_says_so(server):
+    for path in ("/foo", "/theories", "/data/mine"):
+        status, body = server.ask(path)
+        assert status == 404
+        assert b"/static/app.js" in body
+    status, body = server.ask("/api/foo")
+    assert status == 404
+    assert json.loads(body) == {"error": "/api/foo: there is nothing here"}
+
+
+def test_names_of_digits_are_names_and_not_numbers():
+    bars = Trace(name="theory", x=["2", "3", "10"], y=[0.1, 0.2, 0.3], kind="bars")
+    drawn = interactive.figure(Picture(x="unseen class", y="Recall@1", traces=[bars]))
+    assert drawn["layout"]["xaxis"]["type"] == "category"
+    assert drawn["layout"]["yaxis"]["type"] == "-"
 
 
 def test_a_page_that_fails_takes_no_other_with_it(monkeypatch):

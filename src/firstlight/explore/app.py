@@ -149,12 +149,19 @@ def application(store: str) -> Starlette:
         Route("/api/runs/{number:int}/events", _events),
         Mount("/static", StaticFiles(directory=STATIC)),
     ]
-    handlers: Any = {ValueError: _refused, JobFailed: _refused, WorkerDied: _refused}
+    handlers: Any = {ValueError: _refused, JobFailed: _refused, WorkerDied: _refused, 404: _nowhere}
     return Starlette(routes=routes, lifespan=lifespan, exception_handlers=handlers)
 
 
 async def _refused(request: Request, error: Exception) -> Response:
     return JSONResponse({"error": str(error)[:2000]}, 400)
+
+
+async def _nowhere(request: Request, error: Exception) -> Response:
+    """Answer with a page, which says that it is none, where a page may have been meant."""
+    if (path := request.url.path).startswith(("/api/", "/static/", "/vendor/")):
+        return JSONResponse({"error": f"{path[:200]}: there is nothing here"}, 404)
+    return FileResponse(STATIC / "index.html", 404, headers={"cache-control": "no-cache"})
 
 
 async def _shell(request: Request) -> Response:

@@ -112,6 +112,8 @@ def _axis(picture: Picture, name: Literal["x", "y"], colours: dict[str, str]) ->
         "gridcolor": colours["grid"], "linecolor": colours["grid"], "ticks": "", "automargin": True,
         "tickfont": {"color": colours["quiet"], "size": 12},
     }  # fmt: skip
+    if any(isinstance(value, str) for one in picture.traces for value in getattr(one, name)):
+        made["type"] = "category"  # names, also where all of them are digits
     if not title:  # nothing is measured along it
         made |= {"showticklabels": False, "showgrid": False}
     if log:

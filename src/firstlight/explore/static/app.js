@@ -12,6 +12,7 @@ async function start() {
     const path = location.pathname;
     if (path === "/") await (await import("./home.js")).home(main, about);
     else if (path === "/data") await (await import("./data.js")).data(main);
+    else if (!path.startsWith("/theory/")) throw new Error(`There is no page ${path}.`);
     else await (await import("./theory.js")).theory(main, decodeURIComponent(path.split("/")[2]), about);
   } catch (error) {
     main.replaceChildren(h("p", { class: "error", role: "alert" }, error.message), h("p", {}, h("a", { href: "/" }, "To the first page")));

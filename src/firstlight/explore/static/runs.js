@@ -95,6 +95,13 @@ export class RunBox {
     this.button.textContent = begun ? "Go on with the run" : this.described.run;
   }
 
+  unknown() {
+    if (this.active) return;
+    this.name(false);
+    this.element.dataset.state = "none";
+    this.state.textContent = "";
+  }
+
   stored(stored, records) {
     if (this.active) return;
     this.name(stored > 0 && stored < records);

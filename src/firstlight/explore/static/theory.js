@@ -99,6 +99,7 @@ class TheoryPage {
     this.wanted = false;
     const missing = this.controls.missing();
     if (missing) {
+      this.abort = null; // no answer is waited for
       this.fail(new Error(`Choose ${missing.label} first.`));
       this.answered({ shown: new Set() });
       return;
@@ -153,14 +154,16 @@ class TheoryPage {
     if (told.assumptions) this.assume((answer.assumptions = told.assumptions));
     if (told.points) {
       this.runs.stored(told.stored, told.records);
+      answer.counted = true;
       if (!this.runs.active) this.measured(told.points);
     }
   }
 
   // what no answer came for belongs to other values
-  answered({ shown, assumptions }) {
+  answered({ shown, assumptions, counted }) {
     for (const [name, figure] of this.figures) figure.element.classList.toggle("stale", !shown.has(name));
     if (!assumptions) this.assume([]);
+    if (!counted) this.runs.unknown();
   }
 
   // the time that the plane shows, if it was moved
