@@ -21,12 +21,13 @@ from firstlight.one_step.own_curves import (
     smallest_target,
     targets_table,
 )
-from firstlight.one_step.own_data import FOLDS, REPEATS, Answer, Question
+from firstlight.one_step.own_data import FOLDS, REPEATS, Answer, Question, tails
 
 _ROWS = 1500  # of one question
 _PAIRS = 3
 _LEAST = 10  # rows of a class
 _TAILS = 0.2  # of all variance, in one row of a hundred
+_FEW = 0.1  # columns per row from which covariances are known to a third at best, √(d/n)
 _HELPS = 0.95  # times the error with twice as many rows
 _RARE = 0.25  # share of the smaller class below which it is hardly ever answered
 
@@ -96,6 +97,10 @@ def _speaks(main: Question, answer: Answer) -> tuple[Any, str]:
     )
     if np.isnan(answer.factor):
         shape = "rows of the same means and covariances would all be answered right"
+    tried = _prediction("", answer, main)
+    if answer.gaussian_enough and tried.agrees is False:
+        off = tried.verdict.removeprefix("off: ")
+        return "in part", f"The prediction fails: {off}; {shape} ({size})."
     if answer.gaussian_enough:
         return "yes", f"Gaussian enough: {shape} ({size})."
     return "in part", f"Not quite Gaussian: {shape} ({size})."
@@ -111,8 +116,19 @@ def _heavy(main: Question) -> str:
     return ""
 
 
+def _told(main: Question, answer: Answer) -> bool:
+    """Whether the interval leaves out anything between no error and that of always the same answer."""
+    return answer.low > 0 or answer.high < main.guess
+
+
 def _says(main: Question, answer: Answer) -> str:
     network, unit = main.usual, main.regression
+    if not _told(main, answer):
+        done = f"{answer.splits} of {FOLDS * REPEATS} splits"
+        return (
+            f"{'' if unit else main.name + ': '}Nothing can be told after {done}: the 90 % interval of the "
+            "error on unseen rows reaches from none to that of always the same answer."
+        )
     about = f"After one step, {network.samples} training rows and {network.width} neurons leave an error of"
     low, high = (share(value, unit).split()[0] for value in (answer.low, answer.high))
     shown = f"{share(answer.predicted, unit)} (90 % interval {low} to {high}) on unseen rows"
@@ -126,11 +142,12 @@ def _measured(main: Question, answer: Answer, best: Best | None) -> str:
     unit = main.regression
     row = wrong(answer.measured, answer.error, unit)
     same = f"always the same answer: {share(main.guess, unit)}"
-    text = f"One-step networks, really trained: {row} over {answer.splits} splits; {same}."
+    text = f"One-step networks, really trained: {row} over {counted(answer.splits, 'split')}; {same}."
     if best:
         text += (
-            f" The step and ridge that theory calls best give {share(best.answer.measured, unit)}; the best "
-            f"of {len(STEPS) * len(RIDGES)} that were measured give {share(best.lowest, unit)}."
+            f" On the first {best.answer.splits} of them these have {share(best.usual, unit)}, the step and "
+            f"ridge that theory calls best {share(best.answer.measured, unit)}, and the best of "
+            f"{len(STEPS) * len(RIDGES)} that were measured {share(best.lowest, unit)}."
         )
     return text
 
@@ -139,11 +156,13 @@ def _advice(main: Question, answer: Answer, best: Best | None, uneven: bool) -> 
     curve, unit = learning_curve(main), main.regression
     advice = ["Columns of large scale hide the others: --standardise."] if uneven else []
     if _heavy(main):
-        which = "columns" if main.tails > _TAILS else "a number"
-        advice.append(f"Take logarithms of {which} with heavy tails, or clip them.")
+        advice.append(_tame(main))
     if answer.high >= main.guess:
         measured = [answer, *(one for _, one in curve[-1:]), *([best.answer] if best else [])]
         lowest = min(measured, key=lambda one: one.measured)
+        if not _better(main, lowest) and answer.splits < FOLDS:
+            done = f"{answer.splits} of the {FOLDS} splits that hold out every row once"
+            return (*advice, f"Only {done} were done: give it more time, with a larger --seconds.")
         if not _better(main, lowest):
             return (*advice, _useless(main))
         said = "Theory's interval reaches what always the same answer has; trained networks do better"
@@ -161,6 +180,21 @@ def _advice(main: Question, answer: Answer, best: Best | None, uneven: bool) -> 
     return tuple(advice)
 
 
+def _tame(main: Question) -> str:
+    """Say what to do about heavy tails: only positive numbers have logarithms."""
+    if main.tails <= _TAILS:
+        if main.y.min() > 0:
+            return "Take the logarithm of the number to predict, or clip it: it has heavy tails."
+        return "Clip the number to predict: it has heavy tails, and not all are positive, as logarithms need."
+    heavy = [column for column in main.X.T if tails(column[:, None]) > _TAILS] or list(main.X.T)
+    positive = sum(column.min() > 0 for column in heavy)
+    if positive == len(heavy):
+        return "Take logarithms of columns with heavy tails, or clip them."
+    if positive:
+        return "Clip columns with heavy tails, or take logarithms of those that are positive throughout."
+    return "Clip columns with heavy tails; they are not positive throughout, as logarithms need."
+
+
 def _setting(main: Question, best: Best) -> str:
     """Advise theory's best step and ridge, if networks that were trained with them are better."""
     usual = f"a step of {main.usual.step_size:g} and a ridge of {main.usual.ridges[0]:g}"
@@ -172,11 +206,12 @@ def _setting(main: Question, best: Best) -> str:
     )
     beyond = f" The best may lie beyond: that is the {best.edges} tried." if best.edges else ""
     here, there = (share(value, main.regression) for value in (best.answer.measured, best.usual))
+    gain = wrong(best.gain, best.error, main.regression)
+    same = f"on the same {best.answer.splits} splits"
     if best.gain > 2 * best.error:
-        return f"Take {taken}: {here} measured, instead of {there} with {usual}.{beyond}"
-    return (
-        f"Keep {usual}: theory would take {taken}, but what networks gain is chance: {here} against {there}."
-    )
+        return f"Take {taken}: {same} it gains {gain} over {usual} ({here} against {there} measured).{beyond}"
+    lost = "networks gain nothing by it" if best.gain <= 0 else f"what networks gain, {gain}, is chance"
+    return f"Keep {usual}: theory would take {taken}, but {lost} ({here} against {there} {same})."
 
 
 def _useless(main: Question) -> str:
@@ -196,7 +231,7 @@ def _better(main: Question, answer: Answer) -> bool:
     error = (
         answer.error * np.sqrt(answer.splits / FOLDS)  # repeats ask the same rows
         if main.regression
-        else np.sqrt(guess * (1 - guess) / len(main.y))
+        else np.sqrt(guess * (1 - guess) / (len(main.y) * min(1, answer.splits / FOLDS)))  # rows asked so far
     )
     return bool(answer.measured + 3 * error < guess)
 
@@ -209,8 +244,12 @@ def _prediction(what: str, answer: Answer, question: Question) -> Prediction:
         because = f"rows are not Gaussian, a factor {answer.factor:.2f} in error"
     elif question.X.shape[1] > 0.4 * len(question.y):
         because = "too few rows for the covariance of so many columns"
+    elif question.X.shape[1] > _FEW * len(question.y) and answer.measured > answer.predicted:
+        because = "moments estimated from few rows are taken as exact"  # which makes errors look smaller
+    elif question.regression:
+        because = "the features of these rows are taken as Gaussian"
     else:
-        because = "moments estimated from few rows are taken as exact"
+        because = "rows of a class are not Gaussian"
     return Prediction(what, answer.predicted, answer.low, answer.high, answer.measured, answer.error, because)
 
 
@@ -224,7 +263,7 @@ def _predictions(questions: list[Question], best: Best | None) -> tuple[Predicti
     predictions = [
         _prediction(f"{_asked(kind, q)}, {q.usual.samples} training rows", q.answer(q.usual), q)
         for q in questions
-        if q.folds.get(q.usual)
+        if q.folds.get(q.usual) and _told(q, q.answer(q.usual))
     ]
     predictions += [
         _prediction(f"{kind}, {size} training rows", answer, main)

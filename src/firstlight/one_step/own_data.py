@@ -106,12 +106,12 @@ class Question:
     @property
     def tails(self) -> float:
         """Share of all variance that one row in a hundred carries: 0.01 to 0.1 if rows are near Gaussian."""
-        return _tails(self.X)
+        return tails(self.X)
 
     @property
     def label_tails(self) -> float:
         """The same of a number to predict; of classes 0."""
-        return _tails(self.y[:, None]) if self.regression else 0.0
+        return tails(self.y[:, None]) if self.regression else 0.0
 
     def splits(self, repeat: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """Yield rows to fit and rows held out, every row held out once."""
@@ -184,7 +184,14 @@ class Question:
         return replace(self, X=self.X[kept], y=self.y[kept], folds={})
 
 
-def _tails(rows: np.ndarray) -> float:
+def tails(rows: np.ndarray) -> float:
+    """Return the share of all variance that one row in a hundred carries.
+
+    Examples
+    --------
+    >>> tails(np.array([[-1.0], [1.0]] * 99 + [[-9.0], [9.0]]))
+    0.450
+    """
     square = np.sort(((rows - rows.mean(axis=0)) ** 2).sum(axis=1))
     return float(square[-max(1, round(len(square) / 100)) :].sum() / square.sum())
 
