@@ -10,6 +10,7 @@ from firstlight.cli import app
 from firstlight.diagnosis import Clock, Prediction, user_data
 from firstlight.diagnosis.run import diagnose
 from firstlight.one_step.diagnosis import diagnose as one_step
+from firstlight.phase_transition.diagnosis import diagnose as hidden_directions
 
 PAGE = (Path(__file__).parents[2] / "docs" / "your_data.md").read_text("utf-8")
 
@@ -26,6 +27,8 @@ def said(folder):
     yield from user_data(x, np.arange(60) % 12).notes
     short = diagnose(x, x[:, 0] > 0, seconds=1e-9)
     yield from (short.stopped, *(section.state for section in short.sections))
+    yield from (section.unfinished for section in short.sections)
+    yield from next(hidden_directions(user_data(x, np.arange(60) % 2), Clock(1e9))).advice
     *_, last = (
         one for _, one in zip(range(6), one_step(user_data(x, x[:, 0] > 0), Clock(1e9)), strict=False)
     )
@@ -37,5 +40,5 @@ def test_the_page_quotes_the_program(tmp_path):
     table = PAGE.split("| you see | do |")[1].split("\n\n")[0]
     quotes = re.findall(r'"([^"]+)"', table)
     words = re.sub(r"\s+", " ", " ".join(said(tmp_path)))
-    assert len(quotes) == 11
+    assert len(quotes) == 13
     assert [one for one in quotes if one not in words] == []
