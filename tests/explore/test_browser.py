@@ -10,7 +10,10 @@ from urllib.parse import parse_qs, urlencode, urlparse
 
 import pytest
 
+from firstlight.show.claims import page as claims_page
+from firstlight.show.evidence import Row
 from firstlight.study import registry
+from firstlight.study.claims import Estimate, Statement, judged
 
 THEORIES = [theory.name for theory in registry.theories().values() if theory.page is not None]
 PATIENCE = 60_000  # milliseconds; a machine that does other things is slow
@@ -353,6 +356,23 @@ def test_training_classes_of_ones_own_file_are_chosen(browser, server, tmp_path)
         rows = [row.inner_text().split("\t") for row in page.locator('[data-panel="recall"] tbody tr').all()]
         known = {row[1] for row in rows if row[2] not in ("", "–")}
         assert known == {"elm", "fir"}
+
+
+def test_no_heading_of_the_claims_breaks_within_a_word(browser):
+    """Words of the cells may break: without room they left `verdi|ct` above a short verdict."""
+    long = Statement("one two " * 40, "source", "place " * 9, "number " * 30, "rule " * 30)
+    claim = judged(long, [Estimate("share " * 20, 1, 0.5, 2)] * 3)
+    tab(browser).set_content(
+        claims_page([Row("t", "t/s", "quick", claim, "d = 9, " * 9, 3, 3, 0, "", 1, 0.0)])
+    )
+    lines = """() => {
+      const range = document.createRange();
+      range.selectNodeContents(document.querySelector("th"));
+      return range.getClientRects().length;
+    }"""
+    for width in (1280, 800):
+        tab(browser).set_viewport_size({"width": width, "height": 900})
+        assert tab(browser).evaluate(lines) == 1
 
 
 _DROP = """([name, text]) => {
