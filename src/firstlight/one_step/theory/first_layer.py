@@ -10,9 +10,10 @@ from firstlight.maths.feature_moments import Tabulated
 from firstlight.maths.workers import Workers, blocks
 from firstlight.one_step.definitions import Draws, Setting, Streams
 from firstlight.one_step.theory.neurons import second_layer_of
-from firstlight.one_step.theory.reduced import balanced_normal
+from firstlight.one_step.theory.reduced import balanced_normal, completed_basis, strong_columns
 
 _ROWS = 500  # neurons that a thread works on at once
+_TOKEN = 1e-6  # spread of a pre-activation that the strong coordinates decide: tables need a positive width
 
 
 def sampled_first_layer(
@@ -134,20 +135,31 @@ def mean_features(
             sigma.moments(mean, np.sqrt(s), 0)[None, :, 0] / root
             for mean, s in zip(means, squares, strict=True)
         ], True
-    columns = [law.directions for law in laws] + ([] if mixture.means is None else [mixture.means.T])
-    update = update / max(1.0, 1e-6 * float(np.linalg.norm(update)))  # a long one would hide the others
-    left, size, _ = np.linalg.svd(np.column_stack([*columns, update]), full_matrices=False)
-    basis = left[:, size > 1e-10 * size.max()]
+    basis = strong_basis(first_layer, update, laws, mixture.means)
     inside = first_layer @ basis
-    outside = np.sqrt(np.maximum((first_layer**2).sum(axis=1) - (inside**2).sum(axis=1), 1e-12))
+    outside = np.sqrt(np.maximum((first_layer**2).sum(axis=1) - (inside**2).sum(axis=1), 0.0))
     result, resolved = [], True
     for law, centre in zip(laws, mixture.project(basis.T), strict=True):
         values, vectors = np.linalg.eigh(law.quadratic(basis.T))
         normals = balanced_normal(basis.shape[1], count, rng)
         field = (centre + (normals * np.sqrt(values)) @ vectors.T) @ inside.T
-        std = np.sqrt(law.scale) * outside
+        std = np.maximum(np.sqrt(law.scale) * outside, _TOKEN)
         reach = float(np.abs(field).max()) + 1e-9
         table = Tabulated(sigma, (-reach, reach), (float(std.min()), float(std.max())))
         result.append(table(field, std)[0] / root)
         resolved &= table.usable
     return result, resolved
+
+
+def strong_basis(
+    first_layer: np.ndarray, update: np.ndarray, laws: list[Spiked], means: np.ndarray | None
+) -> np.ndarray:
+    """Return an orthonormal basis of the span of spikes, means and the step's leading direction."""
+    columns, sizes = strong_columns(laws, means)
+    update = update / max(1.0, 1e-6 * float(np.linalg.norm(update)))  # a long one would hide the others
+    vectors = np.column_stack([*columns, update])
+    left, size, _ = np.linalg.svd(vectors, full_matrices=False)
+    basis = left[:, size > 1e-10 * size.max()]
+    spread = np.sqrt(max(law.scale for law in laws))
+    pull = spread * float(np.abs(first_layer @ update).max()) / max(float(np.linalg.norm(update)), 1e-300)
+    return completed_basis(basis, vectors, np.append(sizes, pull))

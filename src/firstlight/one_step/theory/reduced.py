@@ -13,6 +13,8 @@ from firstlight.data.mixture import GaussianMixture, Spiked
 from firstlight.maths.sobol import sobol_normal
 
 _MANY = 4096  # nodes per class for averages that are taken once
+_NEGLIGIBLE = 1e-5  # in standard deviations of the inputs
+_ROUNDING = 1e-13  # what a vector of length one may have outside a span that holds it
 
 
 def balanced_normal(dim: int, count: int, rng: np.random.Generator) -> np.ndarray:
@@ -112,6 +114,65 @@ class ReducedLaw:
         return tuple(np.concatenate(column) for column in zip(*parts, strict=True))
 
 
+def strong_columns(laws: list[Spiked], means: np.ndarray | None) -> tuple[list[np.ndarray], np.ndarray]:
+    """Return the spikes of each class and the means as columns, and how many standard deviations each is."""
+    columns = [law.directions for law in laws]
+    sizes = [np.sqrt(np.abs(law.strengths)) for law in laws]
+    if means is not None:
+        columns.append(means.T)
+        sizes.append(np.linalg.norm(means, axis=1) / np.sqrt(min(law.scale for law in laws)))
+    return columns, np.concatenate(sizes)
+
+
+def leading_basis(vectors: np.ndarray) -> np.ndarray:
+    """Return an orthonormal basis, shape (n, r), of the span of the longer ones of these columns.
+
+    Axes point along their principal directions, the longest last.
+    """
+    _, power = np.frexp(np.abs(vectors).max(initial=0.0))
+    vectors = np.ldexp(vectors, -power)  # exact, and squares stay in the range of numbers
+    size, rotation = np.linalg.eigh(vectors.T @ vectors)
+    kept = size > 1e-10 * max(float(size.max(initial=0.0)), 1e-300)
+    basis, triangle = np.linalg.qr(vectors @ rotation[:, kept])
+    return basis * np.copysign(1.0, np.diag(triangle))
+
+
+def completed_basis(basis: np.ndarray, vectors: np.ndarray, sizes: np.ndarray) -> np.ndarray:
+    """Add to an orthonormal basis what columns have outside its span, however short they are.
+
+    Which directions matter must not depend on the units of the inputs: those of a mean and of a label's
+    direction are not the same, and a spike has none.
+
+    Parameters
+    ----------
+    basis : ndarray, shape (n, r)
+    vectors : ndarray, shape (n, count)
+        Their directions count, not their lengths; a zero has none.
+    sizes : ndarray, shape (count,)
+        How much each vector does, in standard deviations of the inputs. A part that does less than 1e-5 is
+        left out, such as a mean that is zero up to rounding.
+
+    Examples
+    --------
+    >>> short = np.array([[1.0, 0.0], [0.0, 1e-200]])
+    >>> completed_basis(np.eye(2)[:, :1], short, np.ones(2)).tolist()
+    [[1.0, 0.0], [0.0, 1.0]]
+    """
+    longest = np.abs(vectors).max(axis=0, initial=0.0)
+    units = vectors / np.where(longest > 0, longest, 1.0)
+    units = units / np.maximum(np.linalg.norm(units, axis=0), 1.0)
+    while basis.shape[1] < len(basis):
+        outside = units - basis @ (basis.T @ units)
+        outside -= basis @ (basis.T @ outside)  # once more: the first time leaves rounding of the whole
+        shares = np.linalg.norm(outside, axis=0)
+        counts = np.minimum(shares * sizes / _NEGLIGIBLE, shares / _ROUNDING)
+        if not np.any(counts > 1):
+            break
+        most = int(np.argmax(counts))
+        basis = np.column_stack([basis, outside[:, most] / shares[most]])
+    return basis
+
+
 def reduced_law(mixture: GaussianMixture, labels: Labels) -> ReducedLaw:
     """Restrict a mixture of spiked covariances and its labels to the directions that matter.
 
@@ -137,15 +198,13 @@ def reduced_law(mixture: GaussianMixture, labels: Labels) -> ReducedLaw:
         raise ValueError(
             "covariances: this prediction needs identity-plus-spikes covariances, not dense ones"
         )
-    columns = [law.directions for law in laws]
-    if mixture.means is not None:
-        columns.append(mixture.means.T)
+    columns, sizes = strong_columns(laws, mixture.means)
     if isinstance(labels, Regression):
         columns.append(labels.direction[:, None])
+        sizes = np.append(sizes, 1.0)
     vectors = np.hstack(columns)
-    size, rotation = np.linalg.eigh(vectors.T @ vectors)
-    kept = size > 1e-10 * max(float(size.max(initial=0.0)), 1e-300)
-    coordinates = np.sqrt(size[kept])[:, None] * rotation[:, kept].T  # (r, columns)
+    basis = completed_basis(leading_basis(vectors), vectors, sizes)
+    coordinates = basis.T @ vectors
     ends = np.cumsum([column.shape[1] for column in columns])
     pieces = np.split(coordinates, ends[:-1], axis=1)
     rank = len(coordinates)
