@@ -8,7 +8,9 @@ import pytest
 from firstlight.data.labels import Classification, Regression
 from firstlight.data.mixture import GaussianMixture, Spiked
 from firstlight.one_step import Problem
+from firstlight.one_step.theory.classwise import solve_classwise
 from firstlight.one_step.theory.first_layer import strong_basis
+from firstlight.one_step.theory.moments import FeatureMoments
 from firstlight.one_step.theory.reduced import reduced_law
 
 UNITS = (1e-8, 1e-5, 1e-2, 30.0, 1e4, 1e8)
@@ -116,3 +118,24 @@ def test_predictions_without_a_network_do_not_depend_on_units(task):
             # axes of another order have other nodes: the error that both tell, to four standard deviations
             told = np.hypot(float(expected[f"{name}_sem"]), float(result[f"{name}_sem"]))
             assert abs(float(result[name]) - float(expected[name])) < 4 * told
+
+
+def test_moments_whose_noise_outweighs_the_ridge_have_no_solution():
+    # ten features that are one and the same, integrated to 1e-9: some eigenvalues are below zero
+    noise = np.random.default_rng(0).normal(size=(10, 10))
+    omega = np.full((10, 10), 0.05) + 5e-11 * (noise + noise.T)
+    moments = FeatureMoments(np.full(2, 0.5), [omega, 2 * omega], np.full((2, 10), 0.1), np.ones(2))
+    solved = solve_classwise(moments, 30, 0.0)
+    assert not solved.converged
+    assert np.isnan(solved.readout).all()
+    assert solve_classwise(moments, 30, 1e-3).converged
+
+
+def test_dependent_features_without_a_ridge_are_no_crash():
+    none = np.zeros((1, 0))
+    mixture = GaussianMixture([0.5, 0.5], None, [Spiked([], none, 1.0), Spiked([], none, 4.0)])
+    labels = Regression(np.ones(1), "tanh")
+    problem = Problem(mixture, labels, width=10, samples=30, activation="step", ridge=0.0, step_size=0.0)
+    result = problem.predict(0)
+    assert not bool(result.converged)
+    assert np.isnan(float(result.test_error))

@@ -81,7 +81,20 @@ def solve_classwise(moments: FeatureMoments, m: int, ridge: float) -> Classwise:
     Returns
     -------
     Classwise
+        Made of NaN, and not converged, where features depend on each other and the ridge is so small that
+        the noise of their integration, which has eigenvalues below zero, outweighs it.
     """
+    try:
+        return _solved(moments, m, ridge)
+    except np.linalg.LinAlgError:  # from noise: what is inverted has no eigenvalue below one
+        classes, k = moments.cross.shape
+        unknown = np.full((k, k), np.nan)
+        carry = np.full((classes, classes), np.nan)
+        return Classwise(moments, m, ridge, carry[0], unknown, [unknown] * classes, carry, False)
+
+
+def _solved(moments: FeatureMoments, m: int, ridge: float) -> Classwise:
+    """Solve the equations of `solve_classwise` by Newton's method."""
     rho, k, classes = moments.weights, len(moments.cross[0]), len(moments.weights)
     traces = np.array([np.trace(omega) for omega in moments.second])
     ridge = max(ridge, 1e-10 * float(rho @ traces) / k)
