@@ -6,9 +6,10 @@ import pytest
 from firstlight import unseen_classes as uc
 from firstlight.maths.activations import activation
 from firstlight.unseen_classes.experiment.step import draw_network
-from firstlight.unseen_classes.theory.bulk import bulk_covariance, joint_bulk, output_covariance
+from firstlight.unseen_classes.theory.bulk import bulk_covariance, joint_bulk, output_covariance, step_bulk
 from firstlight.unseen_classes.theory.heads import head_nodes, head_rule
 from firstlight.unseen_classes.theory.kernel import predicted_movement
+from firstlight.unseen_classes.theory.mixture import gaussian_bulk_gap
 
 D, TAU, COUNT = 5, 0.8, 200_000
 GIVEN = np.random.default_rng(9).standard_t(6, size=(100, 3)) / np.sqrt(100)
@@ -95,6 +96,32 @@ def test_gaussian_heads_given_one_by_one_are_the_gaussian_law():
     for name in ("shifted_relu", "erf"):
         law, given = (uc.spiked_kernel(x, None, beta, TAU, name, head=h) for h in ("gaussian", heads))
         assert np.abs(law - given).max() < 0.03 * np.abs(law).max()  # √(2/40000) = 0.7 %, four of them
+
+
+@pytest.mark.parametrize(
+    ("sigma", "strength", "loss", "holds"),
+    [("sin", 16.0, "square", False), ("sin", 16.0, "softmax", False), ("sin", 0.5, "square", True),
+     ("sin", 400.0, "square", False),
+     ("erf", 16.0, "square", True)],
+)  # fmt: skip
+def test_told_where_the_bulk_is_not_normal_over_neurons(sigma, strength, loss, holds):
+    # a sine turns back and forth within a strong step: neurons with small or large α are not the average one
+    law = {"activation": sigma, "strength": strength, "loss": loss}
+    problem = uc.Problem(dimension=24, samples=24, unseen_samples=6, cosines=(0.0, 1.0), **law)
+    [said] = [one for one in problem.assumptions() if "normal over neurons" in one.name]
+    assert (said.verdict == "holds") == holds, said
+    data, rng = problem.sample(np.random.default_rng(0)), np.random.default_rng(1)
+    for change in ({"bulk": "none"}, {"head": "rademacher"}):
+        assert gaussian_bulk_gap(data, uc.Step(**law, **change)) == 0
+    if loss == "square":  # the same by drawn neurons
+        x, step, count = data.unseen[6:], uc.Step(**law), 50_000
+        root = np.linalg.cholesky(step_bulk(step, data))
+        pull = rng.normal(size=(count, 1)) * (step.covariance(data) + rng.normal(size=(count, 24)) @ root.T)
+        start = rng.normal(size=(count, 24)) / np.sqrt(24)
+        features = step.sigma((start + step.tau_of(data) * pull) @ x.T)
+        drawn = (features.T @ features / count)[~np.eye(6, dtype=bool)].mean()
+        law_itself = float(uc.predict_classes(data, step).cohesion[1])
+        assert (abs(drawn / law_itself - 1) < 0.05) == holds
 
 
 def test_rules_keep_the_moments_of_what_was_given():

@@ -13,6 +13,9 @@ from firstlight.study.problem import Assumption, Cost
 from firstlight.unseen_classes.classes import predict_classes, simulate_classes
 from firstlight.unseen_classes.definitions.covariance import label_covariance
 from firstlight.unseen_classes.definitions.step import Step
+from firstlight.unseen_classes.theory.mixture import gaussian_bulk_gap
+
+_GAP = 0.05  # of the largest cohesion
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -60,6 +63,7 @@ class UnseenProblem(Step):
         output = self.output_scale * np.sqrt(float(self.sigma.second_moment(np.sqrt(norm))))
         beta = label_covariance(data.train, data.train_labels)
         noise = np.sqrt(d / len(data.train))
+        gap = gaussian_bulk_gap(data, self)
         return (
             _verdict("inputs of norm √d", 0.5 <= norm <= 2, f"mean |x|²/d = {norm:.3g}"),
             _verdict("balanced training classes", balance >= 0.8, f"smallest / largest = {balance:.2f}"),
@@ -70,6 +74,10 @@ class UnseenProblem(Step):
             _verdict(
                 "class means differ", np.linalg.norm(beta) > 1.2 * noise * np.sqrt(norm),
                 f"|β| = {np.linalg.norm(beta):.3g}, of noise alone {noise * np.sqrt(norm):.3g}",
+            ),
+            _verdict(
+                "rest of the gradient normal over neurons", gap <= _GAP,
+                f"heads one by one change cohesions by {gap:.2g} of the largest",
             ),
         )  # fmt: skip
 

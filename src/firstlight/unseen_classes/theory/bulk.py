@@ -13,7 +13,7 @@ from firstlight.maths.refusals import check_choice
 from firstlight.unseen_classes.definitions.covariance import Loss, mean_slope, slope
 from firstlight.unseen_classes.definitions.step import Step
 from firstlight.unseen_classes.theory.gram import dual_gram
-from firstlight.unseen_classes.theory.heads import own_bulks
+from firstlight.unseen_classes.theory.heads import Head, own_bulks
 
 Bulk = Literal["diagonal", "full"]
 
@@ -141,10 +141,11 @@ class _Slopes:
         return (pulls.T @ weighted).reshape(outputs, d, outputs, d).transpose(0, 2, 1, 3)
 
 
-def step_bulk(step: Step, data: UnseenData) -> np.ndarray | None:
+def step_bulk(step: Step, data: UnseenData, head: Head | None = None) -> np.ndarray | None:
     """Return the covariance M of the bulk of a step on given samples, if the step asks to count it.
 
-    It has shape (d, d), or (C, C, d, d) where heads differ in their bulk: see `joint_bulk`, `own_bulks`.
+    It has shape (d, d), or (C, C, d, d) where `head` (default: the step's) is such that neurons differ in
+    their bulk: see `joint_bulk`, `own_bulks`.
 
     Examples
     --------
@@ -158,7 +159,7 @@ def step_bulk(step: Step, data: UnseenData) -> np.ndarray | None:
     r = step.residual(data)
     outputs = 1 if r.ndim == 1 else r.shape[1]
     output = output_covariance(data.train, step.sigma, step.output_scale, step.loss, outputs)
-    if not own_bulks(step.head, outputs):
+    if not own_bulks(step.head if head is None else head, outputs):
         return bulk_covariance(data.train, r, step.sigma, step.bulk, output=output)
     shares = output_shares(step.loss, outputs)
     return joint_bulk(data.train, r, step.sigma, step.bulk, output=output, shares=shares)

@@ -150,7 +150,8 @@ def spiked_kernel(
     Returns
     -------
     ndarray, shape (a, b)
-        With Gaussian heads a closed dual, in which the bulk is taken as Gaussian over neurons. Other heads
+        With Gaussian heads a closed dual, in which the bulk is taken as Gaussian over neurons: wrong where σ
+        turns back and forth within the step, see `gaussian_bulk_gap`. Other heads
         are summed one by one, the bulk given the head, by a series that is good to about 1e-5.
 
     Examples
