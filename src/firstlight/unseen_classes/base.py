@@ -63,7 +63,6 @@ class UnseenProblem(Step):
         output = self.output_scale * np.sqrt(float(self.sigma.second_moment(np.sqrt(norm))))
         beta = label_covariance(data.train, data.train_labels)
         noise = np.sqrt(d / len(data.train))
-        gap = gaussian_bulk_gap(data, self)
         return (
             _verdict("inputs of norm √d", 0.5 <= norm <= 2, f"mean |x|²/d = {norm:.3g}"),
             _verdict("balanced training classes", balance >= 0.8, f"smallest / largest = {balance:.2f}"),
@@ -75,10 +74,7 @@ class UnseenProblem(Step):
                 "class means differ", np.linalg.norm(beta) > 1.2 * noise * np.sqrt(norm),
                 f"|β| = {np.linalg.norm(beta):.3g}, of noise alone {noise * np.sqrt(norm):.3g}",
             ),
-            _verdict(
-                "rest of the gradient normal over neurons", gap <= _GAP,
-                f"heads one by one change cohesions by {gap:.2g} of the largest",
-            ),
+            _normal_rest(data, self),
         )  # fmt: skip
 
     def cost(self, kind: str, **options: object) -> Cost:
@@ -91,6 +87,16 @@ class UnseenProblem(Step):
         return Cost(
             work + 4.0 * m * d * self.width + 4.0 * m * m * self.width, 8.0 * self.width * (3 * m + n + d)
         )
+
+
+def _normal_rest(data: UnseenData, step: Step) -> Assumption:
+    """Say whether the rest of the gradient may be taken as normal; not where theory refuses the step."""
+    name = "rest of the gradient normal over neurons"
+    try:
+        gap = gaussian_bulk_gap(data, step)
+    except ValueError as refused:
+        return _verdict(name, False, f"cannot be told: {refused}")
+    return _verdict(name, gap <= _GAP, f"heads one by one change cohesions by {gap:.2g} of the largest")
 
 
 def _verdict(name: str, holds: bool, detail: str) -> Assumption:

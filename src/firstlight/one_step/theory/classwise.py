@@ -57,6 +57,11 @@ class Classwise:
         """Mean of the read-out weights, shape (k,)."""
         return self.resolvent @ ((self.moments.weights / self.effective) @ self.moments.cross)
 
+    @property
+    def response(self) -> np.ndarray:
+        """Derivatives of the read-out in the share of each class, effective ridges held, shape (C, k)."""
+        return (self.moments.pulls(self.readout[None])[0] / self.effective[:, None]) @ self.resolvent
+
     def carried(self, risk: np.ndarray) -> np.ndarray:
         """Return R = (I - T)^(-1) e: errors e of the mean read-out, with its fluctuations."""
         return np.linalg.solve(np.eye(len(risk)) - self.carry, risk)
@@ -122,7 +127,8 @@ def classwise_equivalent(moments: FeatureMoments, m: int, ridge: float) -> Equiv
     square = float(readout @ readout) + float((rho * by_class / u) @ (spread / u)) / m
     test, train = float(rho @ by_class), float(rho @ (by_class * (solved.ridge / u) ** 2))
     bounded = has_a_mean(float(rho @ solved.carried(np.ones(len(rho)))), m)
-    return Equivalent(test, train, by_class, square, readout, solved.converged and bounded)
+    by_counts = moments.variance_by_counts(solved.response, m)
+    return Equivalent(test, train, by_class, square, readout, solved.converged and bounded, by_counts)
 
 
 def _resolvent(
