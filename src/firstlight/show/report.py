@@ -59,8 +59,6 @@ def report(
 
     Raises
     ------
-    ValueError
-        By `check`, before anything is computed.
     RuntimeError
         None of the studies could be run; nothing is written.
 
