@@ -11,6 +11,7 @@ from firstlight.one_step import Problem
 from firstlight.one_step.theory.classwise import solve_classwise
 from firstlight.one_step.theory.first_layer import strong_basis
 from firstlight.one_step.theory.moments import FeatureMoments
+from firstlight.one_step.theory.predictions import choose_equivalent
 from firstlight.one_step.theory.reduced import reduced_law
 
 UNITS = (1e-8, 1e-5, 1e-2, 30.0, 1e4, 1e8)
@@ -139,3 +140,10 @@ def test_dependent_features_without_a_ridge_are_no_crash():
     result = problem.predict(0)
     assert not bool(result.converged)
     assert np.isnan(float(result.test_error))
+
+
+@pytest.mark.parametrize("unit", [1.0, *UNITS])
+@pytest.mark.parametrize(("ratio", "expected"), [(1.0, "one covariance"), (4.0, "class-wise")])
+def test_which_equations_serve_does_not_depend_on_units(unit, ratio, expected):
+    laws = [Spiked([], np.zeros((4, 0)), unit**2 * scale) for scale in (1.0, ratio)]
+    assert choose_equivalent(GaussianMixture([0.5, 0.5], None, laws)) == expected

@@ -59,7 +59,7 @@ def choose_equivalent(mixture: GaussianMixture) -> Choice:
     if mixture.classes == 1:
         return "one covariance"
     laws = [law for law in mixture.covariances if isinstance(law, Spiked)]
-    scales = {round(law.scale, 9) for law in laws}
+    scales = {round(law.scale / laws[0].scale, 9) for law in laws}
     if len(laws) < mixture.classes or len(scales) > 1:
         return "class-wise"
     sizes = _effective_sizes(laws, mixture.weights)
