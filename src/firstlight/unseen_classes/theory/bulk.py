@@ -221,6 +221,6 @@ def summed_bulk(bulk: ArrayLike, dimension: int) -> np.ndarray:
     >>> summed_bulk(np.ones((2, 2, 1, 1)), 1).tolist()
     [[2.0]]
     """
-    if np.ndim(bulk) != 4:
+    if getattr(bulk, "ndim", 2) != 4:  # blocks are arrays, of `joint_bulk`
         return check_array("bulk", bulk, (dimension, dimension))
     return np.einsum("kkij->ij", check_array("bulk", bulk, ("C", "C", dimension, dimension)))

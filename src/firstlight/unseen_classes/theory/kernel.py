@@ -103,7 +103,7 @@ def spiked_metric(
     if bulk is None:
         return SpikedMetric(columns, tau, None)
     matrix = summed_bulk(bulk, dimension)
-    if np.ndim(bulk) != 4:
+    if getattr(bulk, "ndim", 2) != 4:  # blocks are arrays, of `joint_bulk`
         return SpikedMetric(columns, tau, matrix, matrix[None])
     if len(bulk) != columns.shape[1]:
         raise ValueError(f"bulk: of {len(bulk)} outputs, but the covariance has {columns.shape[1]}")
