@@ -90,8 +90,10 @@ def smaller(rows: Sequence[Row]) -> list[tuple[Row, Row]]:
 
 def _summary(rows: Sequence[Row]) -> str:
     claims = spoken(rows)
+    own = sum(not row.published for row in claims)
     return (
-        f"{len(claims)} claims, each of one study. By the largest scale alone at which they were judged:\n"
+        f"{len(claims)} claims, each of one study, {own} of them ours. "
+        "By the largest scale alone at which they were judged:\n"
         f"{_counted(largest(rows))}.\n\nBy the largest scale that decides, a smaller one for "
         f"{len(smaller(rows))} of them, named below:\n{_counted(claims)}.\n\n"
         "The tables below have one line for each claim, with the numbers of the scale that decides.\n"
