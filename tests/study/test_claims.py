@@ -260,8 +260,8 @@ def test_the_report_puts_the_same_claim_together(tmp_path, monkeypatch):
     answer = " ".join(page[page.index('<p class="answer">') : page.index("Every claim with")].split())
     one = '<span class="word {}">{}</span>'.format
     holds, fails = one("holds", "holds"), one("does-not-hold", "does not hold")
-    assert f"Of 2 published claims that were tested here, 2 {holds}." in answer
-    assert f"Of 2 claims of our own that were tested here, 2 {fails}." in answer
+    assert f"Published claims that were tested here: 2 {holds}." in answer
+    assert f"Claims of our own that were tested here: 2 {fails}." in answer
     assert "What was published" not in report([], destination=tmp_path / "none.html").read_text("utf-8")
 
 
@@ -485,7 +485,7 @@ def test_the_command_judges_one_theory(tmp_path, monkeypatch):
     assert [row.study for row in read(files[2])] == [study.name] * 2
     plain = CliRunner().invoke(main, ["claims", "--workers", "0", *options[:2]]).stdout
     assert "holds: times fall" in plain
-    assert plain.endswith("of 1 published claims: 1 holds\nof 1 claims of our own: 1 does not hold\n")
+    assert plain.endswith("published claims: 1 holds\nclaims of our own: 1 does not hold\n")
     assert "firstlight.study.run(study, scale='quick')" in plain  # as no command knows this study
     for minutes, kept in (("0", False), ("5", True)):
         done = CliRunner().invoke(main, ["claims", "--workers", "0", "--within", minutes, *options[:2]])

@@ -75,7 +75,7 @@ def claims(
         typer.echo("\n    ".join(line for line in lines if line))
     for kind, tally in tallies(table).items():
         counts = ", ".join(f"{count} {verdict}" for verdict, count in tally.items())
-        typer.echo(f"of {sum(tally.values())} {kind}: {counts}")
+        typer.echo(f"{kind}: {counts}")
 
 
 def _short(study: "Study", scale: str, minutes: float, alone: bool) -> bool:
