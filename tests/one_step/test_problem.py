@@ -240,6 +240,20 @@ def test_assumptions_carry_numbers():
     assert Problem.scaled(**SMALL).assumptions()[-1].verdict == "fails"  # degree 8 still has a ratio of 0.3
 
 
+@pytest.mark.parametrize("length", [1e-6, 1e-5, 1e-3, 1e3])
+def test_two_far_and_tight_classes_have_no_degree_that_serves(length):
+    """Means up to 1e7 standard deviations apart; the eighth power of that squared is no number."""
+    X = np.array([[0.0, 1.0], [1.0, 0.0], [-1.0, 0.5], [0.3, -1.0]]) * length + [
+        [0, 0],
+        [30, 30],
+        [0, 0],
+        [30, 30],
+    ]
+    problem = Problem.from_data(X, np.array([0, 1, 0, 1]), width=8, samples=1, spikes=1, activation="step")
+    told = {one.name: one for one in problem.assumptions()}  # without a warning
+    assert told["a polynomial surrogate exists at this size"].verdict == "fails"
+
+
 def test_cost_grows_with_the_sizes():
     small, large = (
         Problem.scaled(**SMALL),

@@ -399,3 +399,10 @@ def test_a_network_whose_neurons_are_all_silent_is_refused_by_its_width():
         except ValueError as error:
             told.add(str(error).partition(" the step")[0])
     assert told == {"numbers", "width = 1: no neuron answers any unseen sample before"}
+
+
+@pytest.mark.parametrize("seed", [0, 10, 16, 36])  # at these less than three classes can be ranked
+def test_a_set_whose_classes_cannot_be_ranked_has_no_ranks(seed):
+    found = uc.SetsProblem(activation="sigmoid", sets="0,1,2", per_class=2, width=8).simulate(seed)
+    assert np.isnan(found.spearman_by_set.sel(relation="similarity_alignment")).all()
+    assert np.isfinite(found.mean_recall)

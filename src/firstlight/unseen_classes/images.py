@@ -187,13 +187,13 @@ class SetsProblem(_Images):
     def _over_sets(
         self, rng: RNGLike | SeedLike, kind: Callable[[UnseenData, np.random.Generator], xr.Dataset]
     ) -> xr.Dataset:
-        tables = []
+        tables, names = [], [*RELATIONS, *_BASELINES]
         for stream, classes in zip(generator(rng).spawn(len(self._sets)), self._sets, strict=True):
             one = kind(self._draw(stream, classes), stream).drop_dims("other")
+            one = one.assign({name: np.nan for name in names if name not in one})  # too few classes
             every = np.union1d(one["class"].values, np.array([int(name) for name in classes]))
             tables.append(one.reindex({"class": every}))
         together = xr.concat(tables, xr.Variable("train", [",".join(one) for one in self._sets]))
-        names = [*RELATIONS, *_BASELINES]
         ranks = together[names].to_dataarray("relation").transpose("train", "relation")
         unseen = together["alignment"].notnull()
         ends = np.array([over_classes(ranks.sel(relation=name), unseen, -1, 1) for name in names])

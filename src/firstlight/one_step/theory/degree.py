@@ -109,6 +109,7 @@ def measured_degrees(
     along = (kappa @ step.signal) ** 2 + ((kappa @ step.spread) ** 2).sum(axis=1)
     inside = np.einsum("ij,ij->i", kappa, kappa) / law.trace
     variance = (inside + pull * (along + scale * step.noise**2)) / b**2
+    variance = np.minimum(variance, 1e280 ** (1 / largest))  # larger ones say the same: no degree serves
     left = float(sigma.second_moment(b))
     ratios = []
     for j in range(largest + 1):
