@@ -156,7 +156,7 @@ def _trace(
             again["first"] += len(traced["data"])
             for name in ("numbers", "data"):
                 traced[name] = np.concatenate([traced[name], again[name]])
-            for name in ("first", "count", "status", "fate"):
+            for name in ("first", "count", "status", "fate", "rows", "centres"):
                 traced[name][left] = again[name]
             left = left[again["status"] == FULL]
     return traced
@@ -200,18 +200,19 @@ def _run(
     numbers, data = np.empty((h, room, 5)), np.empty((h, room), np.int64)
     count, status, fate = (np.empty(h, np.int64) for _ in range(3))
     active, frozen = np.empty((h, len(y)), bool), np.empty(h, bool)
+    rows, centres = rows.copy(), np.empty_like(rows)
 
     def walk(part: slice) -> None:
-        W = rows[part].copy()
-        Q, C, B, active[part], frozen[part] = _begin(X, y, W)
+        Q, centres[part], B, active[part], frozen[part] = _begin(X, y, rows[part])
         written = (array[part] for array in (numbers, data, count, status, fate))
-        kernel(X, gram, y, W, Q, C, B, second[part], speed, until, *written)
+        kernel(X, gram, y, rows[part], Q, centres[part], B, second[part], speed, until, *written)
 
     step = max(-(-h // (8 * workers.count)), -(-_BLOCK // len(y)))
     workers.map(walk, [slice(k, k + step) for k in range(0, h, step)])
     return {
         "numbers": numbers.reshape(-1, 5), "data": data.reshape(-1), "first": room * np.arange(h),
         "count": count, "status": status, "fate": fate, "active": active, "frozen": frozen,
+        "rows": rows, "centres": centres,
     }  # fmt: skip
 
 
@@ -267,6 +268,9 @@ def _assemble(
         )
     if runaway.any():
         notes.append(f"{runaway.sum()} neurons had more events than the limit; their paths are incomplete")
+    final = traced["data"][traced["first"] + np.maximum(traced["count"] - 1, 0)]
+    known = (traced["count"] > 0) & (final >= 0) & (fate != 2) & ~runaway
+    known &= traced["rows"].shape == start.shape  # others are rotated into the span of the data
     return AlignmentPath(
         X=X, y=y, start=start, second=second, gain=speed, until=until, fate=fate,
         entry_time=np.where(np.abs(fate) == 1, last, np.inf),
@@ -276,4 +280,5 @@ def _assemble(
         _at_rest=np.isin(status, (DEAD, STILL, VANISHED)),
         _active=traced["active"], _numbers=traced["numbers"], _data=traced["data"],
         _first=traced["first"], _count=traced["count"],
+        _ends=(traced["rows"], traced["centres"], known),
     )  # fmt: skip

@@ -57,6 +57,7 @@ class AlignmentPath(Shown):
     _data: np.ndarray
     _first: np.ndarray  # a neuron's first row, and how many there are; rows between are void
     _count: np.ndarray
+    _ends: tuple[np.ndarray, np.ndarray, np.ndarray]  # rows, centres after the last event; whose are known
 
     def __repr__(self) -> str:
         """Say in one line how many neurons there are, and where they end."""
@@ -217,10 +218,12 @@ class AlignmentPath(Shown):
             np.empty(times.shape),
             np.empty(times.shape),
         )
-        c = (self._active * self.y) @ self.X
         records = self._numbers, self._data, self._first, self._count
-        given = self.X, self.y, self.start, self.second, self._active, records, self._at_rest, self.gain
-        replay(*given, times, u, growth, ratio, c)
+        c = np.empty_like(self.start)
+        walked = ~self._ends[2] | (times[0] < last_times(self._numbers, self._first, self._count))
+        c[walked] = (self._active[walked] * self.y) @ self.X
+        given = self.X, self.y, self.start, self.second, self._active, records, self._ends, self._at_rest
+        replay(*given, self.gain, times, u, growth, ratio, c)
         growth[self._vanished & (times >= self.death_time)] = -np.inf
         return u, growth, ratio, c
 

@@ -14,13 +14,15 @@ from firstlight.early_alignment.theory.kernel.state import (
 
 
 @compiled
-def replay(X, y, start, second, active, records, at_rest, gain, times, u, growth, ratio, c):  # type: ignore[no-untyped-def]
+def replay(X, y, start, second, active, records, ends, at_rest, gain, times, u, growth, ratio, c):  # type: ignore[no-untyped-def]
     """Write unit rows u, log ‖w(t)‖/‖w(0)‖ and v/‖w‖ of each neuron at its times, which increase.
 
     `times` is T × h, like `growth` and `ratio`; u is T × h × D. `c` holds the centres at the start, and is
-    left with those of the last leg; a neuron `at_rest` stops at its last event.
+    left with those of the last leg; a neuron `at_rest` stops at its last event. `ends` are rows and centres
+    after the last event, and whose are known: these need not be walked to.
     """
     numbers, which, first, count = records
+    rows, centres, known = ends
     level, w = np.empty(len(y)), np.empty(X.shape[1])
     for j in range(len(second)):
         for d in range(len(w)):  # one by one: an array at once takes seconds to compile
@@ -28,8 +30,14 @@ def replay(X, y, start, second, active, records, at_rest, gain, times, u, growth
         for i in range(len(level)):
             level[i] = active[j, i]
         v, log_norm, since, r, sliding = second[j], 0.0, 0.0, first[j], NONE
+        last = first[j] + count[j] - 1
         for k in range(len(times)):
-            while r < first[j] + count[j] and numbers[r, 0] <= times[k, j]:
+            if known[j] and r <= last and numbers[last, 0] <= times[k, j]:
+                since, log_norm, v = numbers[last, 0], numbers[last, 1], numbers[last, 3]
+                r, sliding = last + 1, NONE
+                for d in range(len(w)):
+                    w[d], c[j, d] = rows[j, d], centres[j, d]
+            while r <= last and numbers[r, 0] <= times[k, j]:
                 if sliding and numbers[r, 2] != 0 and v * dot(w, c[j]) < 0:
                     project(X, level, sliding, w, c[j])
                 since, v, shrink = numbers[r, 0], numbers[r, 3], np.exp(log_norm - numbers[r, 1])
@@ -46,7 +54,7 @@ def replay(X, y, start, second, active, records, at_rest, gain, times, u, growth
                 r += 1
             if sliding:
                 project(X, level, sliding, w, c[j])
-            gone = at_rest[j] and r == first[j] + count[j]
+            gone = at_rest[j] and r > last
             elapsed = 0.0 if gone else gain * (times[k, j] - since)
             imbalance = (second[j] ** 2 - 1) * np.exp(-2 * log_norm)
             grown, ratio[k, j] = _on_line(w, c[j], v, imbalance, elapsed, u[k, j])

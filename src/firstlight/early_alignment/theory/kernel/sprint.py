@@ -68,6 +68,10 @@ def sprint(data, neuron, near, move, v, imbalance, gain, until, time, log_norm, 
     length = np.sqrt(dot(w, w))
     for d in range(len(w)):
         w[d] /= length
+    if flips:  # the last event is told in the unit that w has now
+        numbers[count - 1, 1] += np.log(length)
+        numbers[count - 1, 2] /= length
+        numbers[count - 1, 3] /= length
     if len(data.gram) and flips < len(w):
         _catch_up(neuron.q, neuron.b, data.gram, near, flips, move, walked, 1 / length)
     else:

@@ -47,10 +47,11 @@ from firstlight.early_alignment.theory.kernel.state import (
 def trace(X, gram, y, W, Q, C, B, second, gain, until, numbers, which, counts, status, fate):  # type: ignore[no-untyped-def]
     """Walk the neurons; write the events, their number, how the walk ended, and where.
 
-    Rows of W are unit vectors w, of Q and B their Xw and Xc, of C their c; they are worked on in place. Row r
-    of ``numbers[j]`` is (time, log of a unit of length, advance along c since the event before and v after
-    it, both in that unit, new level) and ``which[j, r]`` the datum; several rows at one time are one event.
-    The datum is -1 where none changes, and c is formed anew.
+    Rows of W are unit vectors w, of Q and B their Xw and Xc, of C their c; they are worked on in place, and
+    w and c are left as they are after the last event. Row r of ``numbers[j]`` is (time, log of a unit of
+    length, advance along c since the event before and v after it, both in that unit, new level) and
+    ``which[j, r]`` the datum; several rows at one time are one event. The unit after the last event is ‖w‖.
+    The datum is -1 where none changes, and c is formed anew, or w comes through 0, which it is left before.
     """
     _trace(X, gram, y, W, Q, C, B, second, gain, until, numbers, which, counts, status, fate, True)
 
