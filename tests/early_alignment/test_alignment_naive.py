@@ -111,6 +111,7 @@ def test_a_list_of_times_is_those_times_one_by_one():
         for part, alone in zip(together, path.state(t), strict=True):
             assert np.array_equal(part[k], alone)
     assert np.array_equal(path.direction(times), together[0])
+    assert [part.shape for part in path.state([])] == [(0, 7, 5), (0, 7), (0, 7)]
     with pytest.raises(ValueError, match="t = "):
         path.direction(np.array([0.0, -1.0]))
 

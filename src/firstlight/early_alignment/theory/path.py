@@ -219,8 +219,9 @@ class AlignmentPath(Shown):
             np.empty(times.shape),
         )
         records = self._numbers, self._data, self._first, self._count
-        c = np.empty_like(self.start)
-        walked = ~self._ends[2] | (times[0] < last_times(self._numbers, self._first, self._count))
+        c = np.zeros_like(self.start)
+        last = last_times(self._numbers, self._first, self._count)
+        walked = ~self._ends[2] | (times < last).any(axis=0)
         c[walked] = (self._active[walked] * self.y) @ self.X
         given = self.X, self.y, self.start, self.second, self._active, records, self._ends, self._at_rest
         replay(*given, self.gain, times, u, growth, ratio, c)
