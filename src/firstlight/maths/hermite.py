@@ -1,12 +1,11 @@
 """Hermite polynomials, Hermite coefficients under any normal law, and Mehler's expansion."""
 
 from collections.abc import Iterator
-from functools import lru_cache
 
 import numpy as np
 from scipy.special import gammaln
 
-from firstlight.maths.quadrature import REACH, Function, Kinks, rule
+from firstlight.maths.quadrature import REACH, Function, Kinks, rules_in_parts
 
 _CHUNK = 1 << 15  # nodes held at once: all polynomials are formed within the processor's cache
 
@@ -28,12 +27,6 @@ def hermite_values(degree: int, z: np.ndarray) -> Iterator[np.ndarray]:
         later = z * now
         later -= j * before
         before, now = now, later
-
-
-@lru_cache
-def _nodes(kinks: int, reach: float) -> int:
-    """Count the nodes of a rule that is cut at so many kinks, wherever they are."""
-    return rule(0.0, 1.0, [0.0] * kinks, reach=reach)[0].size
 
 
 def hermite_coefficients(
@@ -95,10 +88,7 @@ def coefficients_and_square(
     flat_mean, flat_std = mean.ravel(), std.ravel()
     result = np.empty((flat_mean.size, degree + 2))
     reach = REACH + 2 * np.sqrt(degree)  # He_j is of order one times its norm up to 2 sqrt(j)
-    step = max(1, _CHUNK // _nodes(len(kinks), reach))
-    for start in range(0, flat_mean.size, step):
-        part = slice(start, start + step)
-        z, w = rule(flat_mean[part], flat_std[part], kinks, reach=reach)
+    for part, z, w in rules_in_parts(flat_mean, flat_std, kinks, reach=reach, nodes=_CHUNK):
         values = np.asarray(function(flat_mean[part, None] + flat_std[part, None] * z), float)
         w *= values
         values = np.broadcast_to(values, w.shape)  # a constant may be told by one number

@@ -7,7 +7,7 @@ quasi-random nodes (`sobol`).
 """
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 
 import numpy as np
@@ -21,6 +21,7 @@ _BENDS = (-30.0, -12.0, -5.0, -2.0, 0.0, 2.0, 5.0, 12.0, 30.0)  # where an activ
 _BLUR = (-8.0, -4.0, -2.0, 0.0, 2.0, 4.0, 8.0)  # pieces around a kink that a later integration has blurred
 _ORDER = {1: 20, 2: 16, 3: 10}  # Gauss-Legendre points per piece, by dimension
 CHUNK = 1 << 21  # nodes held at once
+_LAWS = 1 << 12  # laws on a line whose ranges are cut at once
 
 
 class QuadratureWarning(UserWarning):
@@ -66,28 +67,42 @@ def panels(edges: np.ndarray, order: int) -> tuple[np.ndarray, np.ndarray]:
     >>> float(w.sum()), float(w @ z**2)
     (1.000, 1.000)
     """
-    half = 0.5 * np.diff(edges, axis=-1)[..., None]
-    middle = 0.5 * (edges[..., 1:] + edges[..., :-1])[..., None]
+    halves = 0.5 * np.diff(edges, axis=-1)
+    middles = 0.5 * (edges[..., 1:] + edges[..., :-1])
     nodes, weights = legendre(order)
     flat = (*edges.shape[:-1], (edges.shape[-1] - 1) * order)
-    z = (middle + half * nodes).reshape(flat)
+    # products of matrices: NumPy's own loops over the few nodes of a piece take several times as long
+    pieces = np.stack([middles.ravel(), halves.ravel()], axis=-1)
+    z = (pieces @ [np.ones(order), nodes]).reshape(flat)
     density = z * z
     density *= -0.5
     np.exp(density, out=density)
-    density *= (half * (weights / np.sqrt(2 * np.pi))).reshape(flat)
+    density *= (pieces @ [np.zeros(order), weights / np.sqrt(2 * np.pi)]).reshape(flat)
     return z, density
+
+
+@lru_cache
+def _grid(reach: float) -> np.ndarray:
+    return np.linspace(-reach, reach, int(np.ceil(2 * reach / _SPACING)) + 1)
 
 
 def _pieces(marks: Sequence[np.ndarray], shape: tuple[int, ...], reach: float, order: int) -> tuple:
     """Nodes and weights (standard normal, shape + (pieces * order,)) with the range cut at the marks."""
     marks = [mark for mark in marks if (np.abs(mark) < reach).any()]  # beyond, pieces would be empty
-    grid = np.linspace(-reach, reach, int(np.ceil(2 * reach / _SPACING)) + 1)
+    grid = _grid(reach)
     cuts = np.empty((*shape, grid.size + len(marks)))
     cuts[..., : grid.size] = grid
     for place, mark in enumerate(marks, grid.size):
         cuts[..., place] = mark
+    return panels(_in_order(cuts, reach), order)
+
+
+def _in_order(cuts: np.ndarray, reach: float) -> np.ndarray:
+    """Sort the cuts of each range, in place; those beyond its ends, or nowhere, are at an end."""
     cuts[~np.isfinite(cuts)] = reach
-    return panels(np.sort(np.clip(cuts, -reach, reach, out=cuts), axis=-1), order)
+    np.clip(cuts, -reach, reach, out=cuts)
+    cuts.sort(axis=-1)
+    return cuts
 
 
 def _product_rule(
@@ -171,6 +186,43 @@ def rule(
     _check_law(mean, std)
     z, w = _product_rule(mean[..., None], std[..., None, None], [kinks], order, reach)
     return z[0], w
+
+
+def rules_in_parts(
+    mean: np.ndarray, std: np.ndarray, kinks: Kinks, *, reach: float, nodes: int
+) -> Iterator[tuple[slice, np.ndarray, np.ndarray]]:
+    """Yield what `rule` returns for many laws, a few laws at a time: which ones, their z and their w.
+
+    Parameters
+    ----------
+    mean, std : ndarray, shape (n,)
+        The laws.
+    kinks, reach
+        As of `rule`.
+    nodes : int
+        About how many nodes there are at a time, over all laws of a part.
+
+    Examples
+    --------
+    >>> parts = rules_in_parts(np.zeros(5), np.ones(5), [], reach=10.0, nodes=1000)
+    >>> [(part.start, z.shape, float(w.sum())) for part, z, w in parts]
+    [(0, (2, 200), 2.000), (2, (2, 200), 2.000), (4, (1, 200), 1.000)]
+    """
+    _check_law(mean, std)
+    grid, marks = _grid(reach), np.array([*_BENDS, *kinks])
+    for start in range(0, mean.size, _LAWS):  # cut together, which takes few calls
+        laws = slice(start, min(start + _LAWS, mean.size))
+        cuts = np.empty((laws.stop - start, grid.size + marks.size))
+        cuts[:, : grid.size] = grid
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            cuts[:, grid.size :] = (marks - mean[laws, None]) / std[laws, None]
+        cuts = _in_order(cuts, reach)
+        step = max(1, nodes // (_ORDER[1] * (cuts.shape[1] - 1)))
+        for first in range(0, len(cuts), step):
+            some = cuts[first : first + step]
+            needed = np.append((some[:, 1:] > some[:, :-1]).any(axis=0), True)  # no piece is empty for all
+            part = slice(start + first, start + first + len(some))
+            yield part, *panels(some[:, needed], _ORDER[1])
 
 
 def expectation(
