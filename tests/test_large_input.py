@@ -19,7 +19,7 @@ from firstlight.measure.hessian import extreme_eigenpairs
 from firstlight.measure.spectral import spectral_estimator
 from firstlight.one_step import Problem as OneStep
 from firstlight.unseen_classes import Step, analysis
-from firstlight.unseen_classes.theory.retrieval import rivals_ahead
+from firstlight.unseen_classes.theory.retrieval import rivals_of
 
 
 def test_npz_members_that_are_no_arrays(tmp_path):
@@ -56,17 +56,20 @@ def test_rivals_are_counted_as_one_would_by_hand(metric, seed):
     x, index = rng.integers(-1, 2, (14, 2)).astype(float), rng.permutation(np.repeat(range(3), [6, 5, 3]))
     gram = x @ x.T
     square = np.diag(gram)
-    result = rivals_ahead(gram, np.arange(14), index, square, metric)
+    result = rivals_of(gram, np.arange(14), index, square, metric)
     for i in range(14):
         if metric == "cosine":
             near = [gram[i, j] / (np.sqrt(square[j]) or 1.0) for j in range(14)]
         else:
             near = [2 * gram[i, j] - square[j] if metric == "euclidean" else gram[i, j] for j in range(14)]
-        order = sorted(
-            (j for j in range(14) if j != i), key=lambda j: -near[j]
-        )  # stable: the first stays first
-        best = next(place for place, j in enumerate(order) if index[j] == index[i])
-        assert result[i].tolist() == np.bincount(index[order[:best]], minlength=3).tolist()
+        others = [j for j in range(14) if j != i]
+        best = max(near[j] for j in others if index[j] == index[i])
+        same = [j for j in others if np.isclose(near[j], best, rtol=0, atol=1e-12)]
+        ahead = [index[j] for j in others if near[j] > best and j not in same]
+        tied = [index[j] for j in same if index[j] != index[i]]
+        assert result.ahead[i].tolist() == np.bincount(ahead, minlength=3).tolist()
+        assert result.tied[i].tolist() == np.bincount(tied, minlength=3).tolist()
+        assert result.family[i] == len(same) - len(tied)
 
 
 @pytest.mark.parametrize(("metric", "head"), [("cosine", "gaussian"), ("euclidean", "rademacher")])

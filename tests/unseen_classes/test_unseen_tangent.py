@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from firstlight.maths.activations import activation
+from firstlight.measure.retrieval import recall_at_k
 from firstlight.unseen_classes.theory.kernel import spiked_kernel
 from firstlight.unseen_classes.theory.operator_norm import spiked_operator_norm
 from firstlight.unseen_classes.theory.retrieval import predict_recall_at_k, recall_from_gram
@@ -77,9 +78,31 @@ def test_predicted_recall_equals_sorting(metric, k):
     assert float(recall.recall_by_class.sel({"class": 2})) == pytest.approx(np.mean(np.array(hits)[y == 2]))
 
 
-def test_ties_in_a_gram():
-    gram = np.ones((4, 4))  # all equally near: the first other sample wins
-    assert recall_from_gram(gram, [0, 1, 0, 1]).hits.values.tolist() == [0, 0, 1, 0]
+@pytest.mark.parametrize("metric", ["cosine", "inner", "euclidean"])
+@pytest.mark.parametrize("seed", range(4))
+def test_equally_near_samples_share_an_answer(metric, seed):
+    """As the measure does, which has its own way: rows of signs and zeros, so that most queries are tied."""
+    rng = np.random.default_rng(seed)
+    x, y = rng.integers(-1, 2, (40, 3)).astype(float), rng.integers(0, 4, 40)
+    for k in (1, 2, 5):
+        recall = recall_from_gram(x @ x.T, y, k, metric)
+        np.testing.assert_allclose(recall.hits, recall_at_k(x, y, k, metric).hits, rtol=1e-14)
+        order = rng.permutation(40)
+        again = recall_from_gram(x[order] @ x[order].T, (7 - y)[order], k, metric)
+        np.testing.assert_allclose(again.hits, recall.hits[order], rtol=1e-14)
+    # a kernel of rows that occur several times rounds each its own way
+    gram = spiked_kernel(x, None, np.ones(3), 0.5, "relu", 0.1 * np.eye(3))
+    order = rng.permutation(40)
+    again = spiked_kernel(x[order], None, np.ones(3), 0.5, "relu", 0.1 * np.eye(3))
+    hits = recall_from_gram(gram, y, 1, metric).hits
+    np.testing.assert_allclose(recall_from_gram(again, y[order], 1, metric).hits, hits[order], rtol=1e-14)
+
+
+def test_a_tie_is_no_wider_than_rounding():
+    """Distances of 1e-5 of the norms are 1e-10 of their squares, a thousand times the rounding allowed."""
+    x = np.array([[1.0, 0.0], [1.0, 1e-5], [1.0, -2e-5], [1.0, 3e-5]])
+    for metric in ("cosine", "euclidean"):
+        assert recall_from_gram(x @ x.T, [0, 0, 1, 1], 1, metric).hits.values.tolist() == [1, 1, 0, 0]
 
 
 @pytest.mark.parametrize("mean", [0.0, 0.5, 2.0, 10.0])

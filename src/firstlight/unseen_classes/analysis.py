@@ -19,7 +19,7 @@ from firstlight.maths.refusals import check_instance
 from firstlight.unseen_classes.definitions.step import Step
 from firstlight.unseen_classes.theory.bulk import step_bulk
 from firstlight.unseen_classes.theory.kernel import predicted_movement, spiked_kernel
-from firstlight.unseen_classes.theory.retrieval import Metric, check_retrieval, rivals_ahead
+from firstlight.unseen_classes.theory.retrieval import check_retrieval, rivals_of
 from firstlight.unseen_classes.theory.similarity import train_unseen_similarity
 
 if TYPE_CHECKING:
@@ -94,10 +94,10 @@ def analyse(data: UnseenData, step: Step, *, level: float = 0.95) -> Analysis:
         kernel = partial(
             spiked_kernel, covariance=beta, tau=size, activation=sigma, bulk=part, head=step.head
         )
-        rivals, cosines, within, across = _neighbourhood(kernel, data.unseen, members, step.metric, level)
+        chance, among_two, cosines, within, across = _neighbourhood(kernel, data.unseen, members, step, level)
         asked = counts[index] > 1  # the only member of a class has nobody to find
-        hit = np.where(asked, rivals.sum(axis=1) < step.neighbours, 0.0)
-        near = _pair_recall(rivals < step.neighbours, index, asked, pairs)
+        hit = np.where(asked, chance, 0.0)
+        near = _pair_recall(among_two, index, asked, pairs)
         results[f"pair_recall{name}"] = ("pair", near)
         results[f"mean_recall{name}"] = hit.sum() / asked.sum()
         by_class = np.where(counts > 1, np.bincount(index, hit) / counts, np.nan)
@@ -145,12 +145,12 @@ def _similarity_bounds(along: np.ndarray, members: list[np.ndarray], level: floa
 
 
 def _neighbourhood(
-    kernel: Callable[..., np.ndarray], x: np.ndarray, members: list[np.ndarray], metric: Metric, level: float
-) -> tuple[np.ndarray, np.ndarray, np.ndarray, dict[tuple[int, int], np.ndarray]]:
+    kernel: Callable[..., np.ndarray], x: np.ndarray, members: list[np.ndarray], step: Step, level: float
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, dict[tuple[int, int], np.ndarray]]:
     """Walk through a kernel by rows of whole classes, so that memory grows as the samples, not their square.
 
-    Returns rivals ahead (n, C), mean cosines of class pairs (C, C), and bounds of these means within classes
-    (C, 2) and across two (by pair).
+    Returns each sample's chance to find a relative (n,), the same among its class and one other (n, C), mean
+    cosines of class pairs (C, C), and bounds of these means within classes (C, 2) and across two (by pair).
     """
     n, classes = len(x), range(len(members))
     counts = np.array([len(m) for m in members])
@@ -164,13 +164,16 @@ def _neighbourhood(
     check_retrieval(square, counts)
     size = np.sqrt(np.maximum(square, 0))
     size[size == 0] = 1.0
-    rivals, sums = np.zeros((n, len(counts))), np.zeros((len(counts), len(counts)))
+    chance, among_two = np.zeros(n), np.zeros((n, len(counts)))
+    sums = np.zeros((len(counts), len(counts)))
     within, across = np.full((len(counts), 2), np.nan), {}
     for group in groups:
         rows = np.sort(np.concatenate([members[c] for c in group]))
         inner = kernel(x[rows], x) if whole is None else whole
         asked = counts[index[rows]] > 1
-        rivals[rows[asked]] = rivals_ahead(inner[asked], rows[asked], index, square, metric)
+        asking = rows[asked]
+        rivals = rivals_of(inner[asked], asking, index, square, step.metric)
+        chance[asking], among_two[asking] = rivals.hits(step.neighbours), rivals.hits_of_two(step.neighbours)
         inner /= np.outer(size[rows], size)
         for a in group:
             mine = inner[index[rows] == a]
@@ -183,7 +186,7 @@ def _neighbourhood(
                     across[a, b] = across_bounds(block, level)
     number = np.outer(counts, counts) - np.diag(counts)
     means = np.divide(sums, number, out=np.full(sums.shape, np.nan), where=number > 0)
-    return rivals, means, within, across
+    return chance, among_two, means, within, across
 
 
 def _groups(counts: np.ndarray, n: int) -> list[list[int]]:

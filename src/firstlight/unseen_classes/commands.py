@@ -56,7 +56,6 @@ def unseen(
     from firstlight.data.unseen import split_classes, standardised
     from firstlight.unseen_classes import Step, choose_classes, simulate_classes
     from firstlight.unseen_classes.analysis import analyse
-    from firstlight.unseen_classes.own_data import mixing
 
     choice = None
     try:
@@ -68,8 +67,7 @@ def unseen(
         if choose_for:
             choice = choose_classes(*rows, _parts(choose_for), step=step, check=check, rng=seed)
             trained = list(choice.classes)
-        mixed = mixing(rows[1], np.random.default_rng(seed))  # equally near rows: no class comes first
-        data = standardised(split_classes(rows[0][mixed], rows[1][mixed], trained))
+        data = standardised(split_classes(*rows, trained))
         results = analyse(data, step)
         measured = simulate_classes(data, step, np.random.default_rng(seed)) if check else None
         if figure is not None:

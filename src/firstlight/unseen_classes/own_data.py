@@ -36,17 +36,13 @@ class Halves:
 
     @classmethod
     def draw(cls, X: np.ndarray, y: np.ndarray, most: int, rng: np.random.Generator) -> "Halves":
-        """Cut each class at random into halves of at most `most` rows.
-
-        Queries of all classes are mixed: of equally near rows the theory takes the first.
-        """
+        """Cut each class at random into halves of at most `most` rows."""
         train, query = [], []
         for c in np.unique(y):
             order = rng.permutation(np.flatnonzero(y == c))[: 2 * most]
             train.append(order[: len(order) // 2])
             query.append(order[len(order) // 2 :])
-        asked = np.concatenate(query)
-        return cls(X, y, np.concatenate(train), asked[mixing(y[asked], rng)])
+        return cls(X, y, np.concatenate(train), np.concatenate(query))
 
     def halved(self) -> tuple["Halves", "Halves"]:
         """Return it twice, each with every other query: what is chosen with one is checked with the other."""
@@ -65,19 +61,6 @@ class Halves:
             np.isin(self.y[self.query], wanted), self.y[self.query] + 1_000_000, self.y[self.query]
         )
         return standardised(UnseenData(self.X[rows], self.y[rows], self.X[self.query], named))
-
-
-def mixing(labels: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """Return an order of rows that mixes the classes at random and keeps the order within each.
-
-    Examples
-    --------
-    >>> mixing(np.array([0, 0, 0, 1, 1, 1]), np.random.default_rng(0)).tolist()
-    [3, 0, 4, 5, 1, 2]
-    """
-    order = np.empty(len(labels), int)
-    order[np.argsort(rng.permutation(labels), kind="stable")] = np.argsort(labels, kind="stable")
-    return order
 
 
 @dataclass(frozen=True)

@@ -1,5 +1,6 @@
 """Recall@k predicted without a network: nearest neighbours under the predicted kernel."""
 
+from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
@@ -14,6 +15,7 @@ from firstlight.unseen_classes.theory.heads import Head
 from firstlight.unseen_classes.theory.kernel import BulkLike, spiked_kernel
 
 Metric = Literal["cosine", "euclidean", "inner"]
+_ROUNDING = 1e-13  # of the sizes: what sums of some hundred products may round by, so that equals differ
 
 
 def predict_recall_at_k(
@@ -47,8 +49,9 @@ def predict_recall_at_k(
     Returns
     -------
     Dataset
-        ``recall`` over all queries, ``recall_by_class``, ``hits`` by sample (NaN for the only member of a
-        class) and ``excluded``, how many samples have no other of their class.
+        ``recall`` over all queries, ``recall_by_class``, ``hits`` by sample (between 0 and 1 where equally
+        near samples decide: the chance in a random order; NaN for the only member of a class) and
+        ``excluded``, how many samples have no other of their class.
 
     Examples
     --------
@@ -88,7 +91,7 @@ def recall_from_gram(gram: ArrayLike, labels: ArrayLike, k: int = 1, metric: Met
     hits = np.full(len(inner), np.nan)
     for rows in row_chunks(len(inner), 40.0 * len(inner)):
         asked = np.flatnonzero(data.counts[index[rows]] > 1) + rows.start
-        hits[asked] = rivals_ahead(inner[asked], asked, index, np.diag(inner), metric).sum(axis=1) < k
+        hits[asked] = rivals_of(inner[asked], asked, index, np.diag(inner), metric).hits(k)
     alone = np.isnan(hits)
     hits_of_class = np.bincount(index, np.where(alone, 0, hits))
     return xr.Dataset(
@@ -110,10 +113,51 @@ def check_retrieval(square: np.ndarray, counts: np.ndarray) -> None:
         raise ValueError("gram: all features are zero, so no sample is nearer than another")
 
 
-def rivals_ahead(
+@dataclass(frozen=True, eq=False)
+class Rivals:
+    """Who stands in the way of queries that look for their nearest relative.
+
+    Attributes
+    ----------
+    ahead, tied : ndarray, shape (r, classes)
+        Samples of each other class that are nearer than it, and as near.
+    family : ndarray, shape (r,)
+        Relatives that are as near: at least one.
+    """
+
+    ahead: np.ndarray
+    tied: np.ndarray
+    family: np.ndarray
+
+    def hits(self, k: int) -> np.ndarray:
+        """Return the chance of each query, shape (r,), to find a relative among its k nearest samples."""
+        return found(k - self.ahead.sum(axis=1), self.tied.sum(axis=1), self.family)
+
+    def hits_of_two(self, k: int) -> np.ndarray:
+        """Return the same among samples of its own class and one other alone, shape (r, classes)."""
+        return found(k - self.ahead, self.tied, self.family[:, None])
+
+
+def found(places: np.ndarray, strangers: np.ndarray, family: np.ndarray) -> np.ndarray:
+    """Return the chance that a relative gets one of some places, dealt out at random among those tied.
+
+    Examples
+    --------
+    >>> found(np.array([0, 1, 2, 3]), np.full(4, 2), np.ones(4)).tolist()
+    [0.0, 0.333, 0.667, 1.0]
+    """
+    missed, dealt = np.ones(np.broadcast_shapes(places.shape, family.shape)), 0
+    while (open_ := (places > dealt) & (missed > 0)).any():  # no tie: one pass
+        share = np.maximum(strangers - dealt, 0) / np.maximum(strangers + family - dealt, 1)
+        missed = np.where(open_, missed * share, missed)
+        dealt += 1
+    return 1 - missed
+
+
+def rivals_of(
     inner: np.ndarray, rows: np.ndarray, index: np.ndarray, square: np.ndarray, metric: Metric
-) -> np.ndarray:
-    """Count, by class, the samples of other classes that are nearer than the nearest of one's own.
+) -> Rivals:
+    """Count, by class, the samples of others that are nearer than the nearest of one's own, and as near.
 
     Parameters
     ----------
@@ -127,28 +171,30 @@ def rivals_ahead(
         Squared norms.
     metric : {"cosine", "euclidean", "inner"}
 
-    Returns
-    -------
-    ndarray, shape (r, classes)
-        Of equally near samples the first comes first.
-
     Examples
     --------
-    >>> gram = np.array([[1, 0.5, 0.9], [0.5, 1, 0.2], [0.9, 0.2, 1]])
-    >>> rivals_ahead(gram[:2], np.array([0, 1]), np.array([0, 0, 1]), np.ones(3), "cosine").tolist()
-    [[0.0, 1.0], [0.0, 0.0]]
+    >>> gram = np.array([[1, 0.5, 0.9], [0.5, 1, 0.5], [0.9, 0.5, 1]])
+    >>> rivals = rivals_of(gram[:2], np.array([0, 1]), np.array([0, 0, 1]), np.ones(3), "cosine")
+    >>> rivals.ahead.tolist(), rivals.tied.tolist(), rivals.hits(1).tolist()
+    ([[0.0, 1.0], [0.0, 0.0]], [[0.0, 0.0], [0.0, 1.0]], [0.0, 0.5])
     """
     check_choice("metric", metric, ("cosine", "euclidean", "inner"))
-    square = np.maximum(square, 0)
+    size = np.sqrt(np.maximum(square, 0))
+    own, every = size[rows, None], np.arange(len(rows))
     if metric == "cosine":
-        near = inner / np.where(square > 0, np.sqrt(square), 1.0)
+        near, scale = inner / np.where(size > 0, size, 1.0), np.broadcast_to(own, inner.shape)
+    elif metric == "euclidean":
+        near, scale = 2 * inner - np.maximum(square, 0), np.maximum(own, size) ** 2
     else:
-        near = 2 * inner - square if metric == "euclidean" else inner.copy()
-    every = np.arange(len(rows))
+        near, scale = inner.copy(), own * size
     near[every, rows] = -np.inf
     family = index[rows][:, None] == index
     best = np.where(family, near, -np.inf).argmax(axis=1)
-    level = near[every, best][:, None]
-    ahead = (near > level) | ((near == level) & (np.arange(len(index)) < best[:, None]))
+    near -= near[every, best][:, None]
+    tie = np.abs(near) <= _ROUNDING * (scale + scale[every, best][:, None])
     member = np.eye(index.max() + 1, dtype=np.float32)[index]
-    return np.asarray((ahead & ~family).astype(np.float32) @ member, dtype=float)
+    ahead, tied = (
+        np.asarray((part & ~family).astype(np.float32) @ member, dtype=float)
+        for part in ((near > 0) & ~tie, tie)
+    )
+    return Rivals(ahead, tied, (tie & family).sum(axis=1).astype(float))
