@@ -121,6 +121,17 @@ def test_predictions_without_a_network_do_not_depend_on_units(task):
             assert abs(float(result[name]) - float(expected[name])) < 4 * told
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_the_stand_in_model_does_not_depend_on_units(seed):
+    problem = _problem(seed, "classes" if seed < 2 else "regression")
+    expected = problem.simulate(0, method="conditional_gaussian")
+    for c in (1e-12, *UNITS, 1e12):
+        result = _in_units(problem, c).simulate(0, method="conditional_gaussian")
+        for name in ("test_error", "train_error", "weight_norm"):
+            # as above: rounding times a condition of 1e2, and what interpolation in other units may add
+            np.testing.assert_allclose(result[name], expected[name], rtol=1e-9)
+
+
 def test_moments_whose_noise_outweighs_the_ridge_have_no_solution():
     # ten features that are one and the same, integrated to 1e-9: some eigenvalues are below zero
     noise = np.random.default_rng(0).normal(size=(10, 10))

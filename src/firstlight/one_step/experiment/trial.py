@@ -260,10 +260,17 @@ def bulk_scale(mixture: GaussianMixture) -> float:
 
 
 def strong_directions(mixture: GaussianMixture, update: np.ndarray) -> np.ndarray:
-    """Return an orthonormal basis of the spikes, the means and the leading direction of the update (n, r)."""
-    columns = [law.directions for law in mixture.covariances if isinstance(law, Spiked)]
+    """Return an orthonormal basis of the spikes, the means and the leading direction of the update (n, r).
+
+    Means of less than 1e-8 standard deviations are none; others count by direction, in whatever units.
+    """
+    laws = [law for law in mixture.covariances if isinstance(law, Spiked)]
+    columns = [law.directions for law in laws]
     if mixture.means is not None:
-        columns.append(mixture.means.T)
+        longest = np.abs(mixture.means).max(axis=1, keepdims=True)  # squares may overflow
+        counts = longest[:, 0] > 1e-8 * np.sqrt(min(law.scale for law in laws))
+        means = mixture.means[counts] / longest[counts]
+        columns.append((means / np.linalg.norm(means, axis=1, keepdims=True)).T)
     if update.any() and min(update.shape) > 1:
         columns.append(svds(update, k=1, v0=np.ones(min(update.shape)), return_singular_vectors="vh")[2].T)
     left, size, _ = np.linalg.svd(np.hstack(columns), full_matrices=False)
