@@ -53,21 +53,20 @@ class Equations:
         return self.signs[:, None] * self.y < 0
 
     @cached_property
-    def classes(self) -> tuple[np.ndarray, np.ndarray]:
+    def classes(self) -> np.ndarray:
         """Which data are positive, and which negative."""
-        return self.y > 0, self.y < 0
+        return np.array([self.y > 0, self.y < 0])
 
     def hard(self, tau: float, state: np.ndarray) -> np.ndarray:
         """Return dstate/dτ, whatever the pattern."""
         u, q, _, f = self._forward(state)
         G = ((q > 0) * self._weights(tau, f)) @ self.X * self.signs[:, None]
-        along = (u * G).sum(axis=1)
-        return np.concatenate([turning(u, G, along).ravel(), along])
+        return turning(u, G)
 
     def split(self, state: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return u, and ‖w‖², which overflows in trial steps only."""
         h, D = len(self.signs), self.X.shape[1]
-        return state[: h * D].reshape(h, D), np.exp(np.minimum(2 * state[h * D :], EXPONENT))
+        return state[: h * D].reshape(h, D), np.square(np.exp(state[h * D :]))
 
     def _forward(self, state: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """Return u, ⟨u, x⟩, s ‖w‖² and the outputs f."""
@@ -80,9 +79,15 @@ class Equations:
         return np.asarray(self.y * np.exp(np.minimum(slopes, EXPONENT)))
 
 
-def turning(u: np.ndarray, G: np.ndarray, along: np.ndarray) -> np.ndarray:
-    """Return u' = G - ⟨u, G⟩ u, and errors of ‖u‖ fade: where ⟨u, G⟩ < 0 that alone would have them grow."""
-    turn = G - along[:, None] * u
-    if np.minimum.reduce(along, initial=0.0) < 0:
+def turning(u: np.ndarray, G: np.ndarray) -> np.ndarray:
+    """Return u' = G - ⟨u, G⟩ u and ρ' = ⟨u, G⟩ as one vector.
+
+    Errors of ‖u‖ fade: where ⟨u, G⟩ < 0 these equations alone would have them grow.
+    """
+    change = np.empty(u.size + len(u))
+    turn, along = change[: u.size].reshape(u.shape), change[u.size :]
+    np.vecdot(u, G, out=along)
+    np.subtract(G, along[:, None] * u, out=turn)
+    if along[along.argmin()] < 0:
         turn -= (2 * np.minimum(along, 0.0) * (1 - np.vecdot(u, u)))[:, None] * u
-    return np.asarray(turn)
+    return change

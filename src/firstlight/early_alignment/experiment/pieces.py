@@ -12,7 +12,6 @@ import numpy as np
 from scipy.optimize import lsq_linear
 
 from firstlight.early_alignment.experiment.equations import Equations, turning
-from firstlight.early_alignment.experiment.log_time import EXPONENT
 from firstlight.early_alignment.experiment.solver import System
 
 _WHOLE = 1e-9  # a share so close to 0 or 1 is that
@@ -62,12 +61,12 @@ class Piece(System):
     @cached_property
     def _groups(self) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
         """Patterns times signs that occur, who has which, and their sums; None if most are alone."""
-        acting = self.flow.signs[:, None] * self.on
-        patterns, which = np.unique(acting, axis=0, return_inverse=True)
-        if 4 * len(patterns) > len(acting):
+        acting, places = np.where(self.on, self.flow.signs[:, None], 0.0), dict[bytes, int]()
+        which = np.array([places.setdefault(row.tobytes(), len(places)) for row in acting])
+        if 4 * len(places) > len(acting):
             return acting, np.arange(len(acting)), None
-        which = which.reshape(-1)
-        return patterns, which, (which == np.arange(len(patterns))[:, None]) * 1.0
+        patterns = np.frombuffer(b"".join(places)).reshape(len(places), -1)
+        return patterns, which, (which == np.arange(len(places))[:, None]) * 1.0
 
     @cached_property
     def _outward(self) -> np.ndarray:
@@ -98,18 +97,18 @@ class Piece(System):
         """Return u, ‖w‖² and z = y f."""
         patterns, _, sums = self._groups
         u, squares = self.flow.split(state)
-        rows = squares[:, None] * u if sums is None else (sums * squares) @ u
+        rows = squares[:, None] * u if sums is None else (sums * squares).dot(u)
         if self._joint is not None:
-            return u, squares, rows.ravel() @ self._joint
-        return u, squares, np.add.reduce(patterns * (rows @ self.flow.signed.T))
+            return u, squares, rows.ravel().dot(self._joint)
+        return u, squares, np.add.reduce(patterns * rows.dot(self.flow.signed.T))
 
     def _pull(self, z: np.ndarray, log_unit: float) -> tuple[np.ndarray, np.ndarray]:
         """Return the slopes of the data's losses in that unit, and s G of the data that are on."""
         patterns, which, sums = self._groups
-        slopes = np.exp(np.minimum(self.flow.loss.log_slope(z) + log_unit, EXPONENT))
+        slopes = np.exp(self.flow.loss.log_slope(z) + log_unit)
         if self._joint is not None:
-            return slopes, (self._joint @ slopes).reshape(-1, self.flow.X.shape[1]).take(which, axis=0)
-        G = (patterns * slopes) @ self.flow.signed
+            return slopes, self._joint.dot(slopes).reshape(-1, self.flow.X.shape[1]).take(which, axis=0)
+        G = (patterns * slopes).dot(self.flow.signed)
         return slopes, G if sums is None else G.take(which, axis=0)
 
     def slope(self, tau: float, state: np.ndarray) -> np.ndarray:
@@ -119,12 +118,10 @@ class Piece(System):
         if self.walls:
             who, _, basis, _ = self._sliding
             G[who] = _without(basis, G[who, :, None])[:, :, 0]
-        along, change = np.vecdot(u, G), np.empty_like(state)
-        turn = turning(u, G, along)
+        change = turning(u, G)
         if self.walls:  # off the wall by e, e' = -⟨u, G⟩ e; where that is negative errors would grow
+            turn, along = change[: u.size].reshape(u.shape), change[u.size :]
             turn[who] += 2 * np.minimum(along[who], 0)[:, None] * _within(basis, u[who, :, None])[:, :, 0]
-        change[: u.size] = turn.ravel()
-        change[u.size :] = along
         return change
 
     def jacobian(self, tau: float, state: np.ndarray) -> np.ndarray:
@@ -159,7 +156,7 @@ class Piece(System):
         Where a neuron slides on the wall, how far the datum's share is beyond [0, 1].
         """
         u, _, z = self._margins(state)
-        beyond, size = self._outward * (u @ self.flow.units.T), np.abs(z)
+        beyond = self._outward * u.dot(self.flow.units.T)
         if self.walls:
             who, data, _, inverse = self._sliding
             slopes, G = self._pull(z, 0.0)
@@ -168,7 +165,7 @@ class Piece(System):
             row, column = np.nonzero(data >= 0)
             out = np.maximum(-shares, shares - 1)[row, column]
             beyond[who[row], data[row, column]] = np.where(np.isfinite(out), out, 1.0)  # no weight is left
-        return beyond, np.array([size.max(initial=0.0, where=of) for of in self.flow.classes])
+        return beyond, np.max(self.flow.classes * np.abs(z), axis=1)
 
     def flipped(self, changed: np.ndarray) -> "Piece":
         """Return the piece in which these data have changed sides, and no neuron slides."""
