@@ -10,7 +10,7 @@ implicit method (BDF).
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 
 import numpy as np
 from scipy.integrate import BDF, DOP853, OdeSolver
@@ -239,24 +239,25 @@ class _Watch:
     def see(self, solver: OdeSolver, cut: bool) -> tuple[float, np.ndarray]:
         """Look at the last step, up to the first event on its way if it is cut there; return its end."""
         low, end, state, system = float(solver.t_old), float(solver.t), solver.y, self.system
+        dense = cache(solver.dense_output)  # stages of its own, taken once, and only where something happens
         beyond, outputs = system.look(state)
         changed, high = beyond > (_BEYOND if cut else 0.0), end
         if cut and self._may_return(solver, beyond):  # beyond its wall and back within the step
             middle = 0.5 * (low + end)
-            midway = system.look(solver.dense_output()(middle))[0] > _BEYOND
+            midway = system.look(dense()(middle))[0] > _BEYOND
             changed, high = (midway, middle) if midway.any() else (changed, end)
         flipped = changed.any()
         if flipped and cut:
-            dense = solver.dense_output()
-            end, changed = _first_event(system, dense, low, high, changed)
-            outputs = system.look(dense(end))[1]
-            state, self.system = system.after(dense(end), changed)
+            end, changed = _first_event(system, dense(), low, high, changed)
+            state = dense()(end)
+            outputs = system.look(state)[1]
+            state, self.system = system.after(state, changed)
             self._flip = end, end, lambda _: True
         elif flipped:
-            self.system, dense = system.flipped(changed), solver.dense_output()
-            self._flip = low, end, lambda tau: not (self.system.look(dense(tau))[0] > 0).any()
+            self.system, within = system.flipped(changed), dense()
+            self._flip = low, end, lambda tau: not (self.system.look(within(tau))[0] > 0).any()
         for c in np.flatnonzero((outputs > FITTED) & np.isinf(self.risen)).tolist():
-            above = partial(_above, system, solver.dense_output(), c)
+            above = partial(_above, system, dense(), c)
             self.risen[c] = _root(above, low, end)
         return end, state
 
@@ -295,9 +296,10 @@ def _above(system: System, dense: Dense, c: int, tau: float) -> float:
 
 def _root(function: Callable[[float], float], low: float, high: float) -> float:
     """Find where a function that is negative at `low` and positive at `high`, but for rounding, is 0."""
-    if function(low) >= 0 or function(high) <= 0:
+    try:
+        return float(brentq(function, low, high, xtol=1e-15))
+    except ValueError:  # it has one sign
         return low if function(low) >= 0 else high
-    return float(brentq(function, low, high, xtol=1e-15))
 
 
 def _first_time(true: Callable[[float], bool], low: float, high: float) -> float:
