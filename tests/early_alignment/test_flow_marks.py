@@ -98,7 +98,7 @@ def test_a_neuron_in_the_other_class_s_region_has_not_arrived():
         u = u + step * (active * y) @ X
         u = u / np.linalg.norm(u)
         flips += [(k + 1) * step] if ((X @ u > 0) != active).any() else []
-    assert late == pytest.approx(flips[-1], abs=1e-6)  # Euler's error, of the order of the step
+    assert late == pytest.approx(flips[-1], abs=1e-3)  # Euler's error, of the order of the step
     # On the ray of the other class's centre it stays there for ever.
     assert ea.flow(X, y, [[-1, 0.1]], [1], -20.0, until=10.0).t1 == np.inf
 

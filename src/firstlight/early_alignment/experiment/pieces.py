@@ -165,7 +165,7 @@ class Piece(System):
             row, column = np.nonzero(data >= 0)
             out = np.maximum(-shares, shares - 1)[row, column]
             beyond[who[row], data[row, column]] = np.where(np.isfinite(out), out, 1.0)  # no weight is left
-        return beyond, np.max(self.flow.classes * np.abs(z), axis=1)
+        return beyond, np.where(self.flow.classes, np.abs(z), 0.0).max(axis=1)
 
     def flipped(self, changed: np.ndarray) -> "Piece":
         """Return the piece in which these data have changed sides, and no neuron slides."""
