@@ -46,7 +46,9 @@ MEANT: dict[str, set[str]] = {
     "one_step simulate": {"test_error_by_class"},  # of a class without test samples
     "early_alignment predict": {"alignment_time", *_SWITCHES, *_COSINES},
     "early_alignment simulate": {"alignment_time", *_SWITCHES, *_COSINES, *_EMPTY},
-    "phase_transition predict": _WHEN | {"gradient_norm", "hard_cosine", "delta_alg", "error", "signal"},
+    "phase_transition predict": (
+        _WHEN | {"gradient_norm", "hard_cosine", "delta_alg", "error", "signal"} | {"threshold", "edge"}
+    ),
     "phase_transition simulate": _WHEN,
     "unseen_classes predict": _CLASSES,
     "unseen_classes simulate": _CLASSES,

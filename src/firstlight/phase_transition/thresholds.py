@@ -162,6 +162,7 @@ class ThresholdProblem(TrainedModel):
         """Compute delta_NN, its error `delta_nn_sem`, delta_alg, and the curve delta_NN(T) over ``time``.
 
         An infinite delta_NN is NaN, as is the onset of descents that never succeed; ``attrs`` has the route.
+        `threshold` and `edge` have gaps (NaN) at steps where the scan found no threshold.
         With the method "finite" it is instead where descents in d dimensions should succeed, from V(t): a
         rule of thumb, and what `simulate` measures.
         """
