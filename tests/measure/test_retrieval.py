@@ -29,9 +29,10 @@ def loop(x, y, k, metric):
         relatives = [j for j in level if y[j] == y[i]]
         top = max((level[j] for j in relatives), default=np.nan)
         miss = 1.0 if relatives else np.nan
-        tied = [y[j] != y[i] for j in level if level[j] == top]
+        near = 1e-11  # rounding is less, and no two values of the sets below are so close
+        tied = [y[j] != y[i] for j in level if abs(level[j] - top) < near]
         strangers = sum(tied)
-        for drawn in range(k - sum(one > top for one in level.values())):
+        for drawn in range(k - sum(one >= top + near for one in level.values())):
             miss *= max(strangers - drawn, 0) / max(len(tied) - drawn, 1)  # one more of them is a stranger
         hits.append(1 - miss)
     return np.array(hits)
@@ -148,3 +149,40 @@ def test_units_do_not_matter(size):
     for metric in ("cosine", "euclidean", "inner"):  # squares would overflow, or vanish
         assert float(recall_at_k(size * F, y, metric=metric)) == 1
     np.testing.assert_allclose(alignment(size * F, y, "cosine"), alignment(F, y, "cosine"), rtol=1e-14)
+
+
+def test_cosines_do_not_depend_on_the_length_of_any_row():
+    rng = np.random.default_rng(3)
+    F, y = rng.normal(size=(30, 4)), np.arange(30) % 3
+    scaled = F * 10.0 ** rng.uniform(-250, 250, 30)[:, None]  # squares of some vanish, of others overflow
+    np.testing.assert_array_equal(recall_at_k(scaled, y).hits, recall_at_k(F, y).hits)
+    pairs = alignment(scaled, y, "cosine")
+    np.testing.assert_allclose(pairs, alignment(F, y, "cosine"), atol=1e-14)  # sums of 4 products round
+    assert pairs.attrs["zero_rows"] == 0
+
+
+def test_rows_whose_squares_vanish_are_not_zero():
+    pairs = alignment(np.full((4, 2), 1e-180), [0, 0, 1, 1])
+    assert not pairs.values.any()
+    assert pairs.attrs["zero_rows"] == 0
+
+
+@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("precision", ["double", "single"])
+def test_ties_do_not_depend_on_units(seed, precision):
+    """Rows of 0 and 1 in two classes, one in other units: rounding broke ties, .14 and .37 for .23 each."""
+    rng = np.random.default_rng(seed)
+    x, y = rng.integers(0, 2, size=(60, 6)).astype(float), np.repeat([0, 1], 60)
+    x[~x.any(axis=1), 0] = 1.0
+    x, unit = np.vstack([x, x]), float(rng.uniform(0.1, 10))
+    one, other = (np.repeat([1.0, factor], 60)[:, None] for factor in (1.0, unit))
+    expected = recall_at_k(x * one, y).hits
+    np.testing.assert_allclose(expected[:60], expected[60:], atol=1e-12)
+    scaled = recall_at_k(x * other, y, precision=precision)
+    np.testing.assert_allclose(scaled.hits, expected, atol=1e-12)
+    for metric in METRICS[1:]:
+        first = recall_at_k(x + 0.3, y, metric=metric, precision=precision)
+        again = recall_at_k(unit * (x + 0.3), y, metric=metric, precision=precision)
+        np.testing.assert_allclose(again.hits, first.hits, atol=1e-12)
+    ten = np.repeat([[0.1, 0.7, 0.2], [0.3, 2.1, 0.6]], 10, axis=0)  # 9 relatives among 19 that are as near
+    np.testing.assert_allclose(recall_at_k(ten, np.arange(20) // 10).hits, 9 / 19)

@@ -7,20 +7,18 @@ import xarray as xr
 from firstlight.one_step import claims
 from firstlight.study.registry import studies, theories
 
-RNG = np.random.default_rng(0)
-
 
 def errors(axes, **arms):
     """Eight trials of each arm, with a noise of 1 % that they share, and 0.1 % of each arm's own."""
-    grid = xr.Dataset(coords=axes)
-    noise = xr.DataArray(1 + 0.01 * RNG.normal(size=8), dims="trial")
+    grid, rng = xr.Dataset(coords=axes), np.random.default_rng(0)
+    noise = xr.DataArray(1 + 0.01 * rng.normal(size=8), dims="trial")
     columns = {}
     for name, factor in (("test_error", 1.0), ("train_error", 1.0), ("relative_test_error", 0.0)):
         parts = [
             (make(grid) if factor or arm != "network" else 1 + 0 * make(grid)) for arm, make in arms.items()
         ]
         parts = [part.broadcast_like(xr.Dataset(coords=axes)) * noise for part in parts]
-        parts = [part * (1 + 0.001 * RNG.normal(size=part.shape)) for part in parts]
+        parts = [part * (1 + 0.001 * rng.normal(size=part.shape)) for part in parts]
         columns[name] = xr.concat(parts, xr.Variable("arm", list(arms)))
     return xr.Dataset(columns)
 

@@ -14,16 +14,14 @@ from firstlight.study.run import run
 from firstlight.unseen_classes import claims
 from firstlight.unseen_classes.definitions.observables import RELATIONS
 
-RNG = np.random.default_rng(0)
-
 
 def records(axes, trials=4, **columns):
     """Lay functions of the axes out over trials with a little noise, and fill the other arm with nonsense."""
     grid = xr.Dataset(coords={**axes, "trial": range(trials)})
-    data = xr.Dataset(coords=axes)
+    data, rng = xr.Dataset(coords=axes), np.random.default_rng(0)
     for name, make in columns.items():
         values = make(grid).broadcast_like(grid)
-        noise = 1e-3 * RNG.normal(size=values.shape)
+        noise = 1e-3 * rng.normal(size=values.shape)
         data[name] = xr.concat([values + noise, 0 * values - 7], xr.Variable("arm", ["network", "theory"]))
     return data
 
@@ -123,11 +121,11 @@ SETS = [list(pair) for pair in combinations(range(10), 2)]
 UNSEEN = np.array([[place not in pair for place in range(10)] for pair in SETS])
 
 
-def training_sets(relation_values, change=-0.02):
+def training_sets(relation_values, change=-0.04):
     """Make 45 pairs of ten classes in two trials: rank correlations and recalls, with a noise by set."""
     names = [*RELATIONS, "similarity_raw_recall", "alignment_raw_recall"]
     values = np.stack([relation_values.get(name, 0.5 * np.ones(45)) for name in names], axis=-1)
-    noise = 0.01 * RNG.normal(size=(45, 1))
+    noise = 0.01 * np.random.default_rng(0).normal(size=(45, 1))
     score = np.where(UNSEEN, 0.5 + noise, np.nan)
     dims = ("arm", "images", "trial", "train")
     return xr.Dataset(

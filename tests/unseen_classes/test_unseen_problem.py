@@ -406,3 +406,15 @@ def test_a_set_whose_classes_cannot_be_ranked_has_no_ranks(seed):
     found = uc.SetsProblem(activation="sigmoid", sets="0,1,2", per_class=2, width=8).simulate(seed)
     assert np.isnan(found.spearman_by_set.sel(relation="similarity_alignment")).all()
     assert np.isfinite(found.mean_recall)
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("given", [{"strength": 1e12}, {"tau": 1e9}])
+def test_training_that_diverges_is_refused_by_its_strength(given, seed):
+    """Features grow as squares: after a few steps they are infinite (it was an IndexError, or a warning)."""
+    problem = uc.Problem(
+        activation=activation(lambda z: np.tanh(z) + 0.2 * z**2), width=3, dimension=6, samples=6,
+        unseen_samples=2, **given,
+    )  # fmt: skip
+    with pytest.raises(ValueError, match=f"{next(iter(given))} = .*: training diverges"):
+        problem.simulate(seed, steps=8)

@@ -79,20 +79,25 @@ def labelled(
     return Labelled(x, classes, index, counts)
 
 
-def moderate(data: Labelled) -> Labelled:
+def moderate(data: Labelled, *, by_row: bool = False) -> Labelled:
     """Scale features by a power of two where their squares would overflow or vanish.
 
-    Cosines, and which distance is the smaller, stay as they are.
+    Cosines, and which distance is the smaller, stay as they are; with `by_row`, where each row has a power of
+    its own, cosines do.
 
     Examples
     --------
     >>> moderate(labelled([[1e200], [2e200]], [0, 1])).features.ravel().tolist()
     [0.327, 0.653]
+    >>> moderate(labelled([[1.0], [2e-200]], [0, 1]), by_row=True).features.ravel().tolist()
+    [1.0, 0.765]
     """
-    top = float(np.abs(data.features).max())
-    if top == 0 or 1e-100 < top < 1e100:
+    top = np.abs(data.features).max(axis=1 if by_row else None, keepdims=True).astype(float)
+    extreme = (top > 0) & ~((top > 1e-100) & (top < 1e100))
+    if not extreme.any():
         return data
-    return replace(data, features=np.ldexp(data.features.astype(float), -np.frexp(top)[1]))
+    powers = np.where(extreme, -np.frexp(top)[1], 0)
+    return replace(data, features=np.ldexp(data.features.astype(float), powers))
 
 
 def row_chunks(rows: int, bytes_per_row: float, memory: int = MEMORY) -> list[slice]:

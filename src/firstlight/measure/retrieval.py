@@ -21,6 +21,7 @@ from firstlight.maths.refusals import check_choice
 from firstlight.maths.shown import Shown
 
 Metric = Literal["cosine", "euclidean", "inner"]
+_ROUNDING = 1e-13  # of the sizes: what sums of some hundred products may round by, so that equals differ
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,8 +96,8 @@ def recall_at_k(
     Recall
         The sample itself is never a neighbour. Where equally near samples decide, a query counts by the
         chance to succeed if they came in random order: for k = 1 the share of them that is of its class.
-        So the order of rows and of classes does not matter. Equal means equal in float64, computed from the
-        two rows alone.
+        So the order of rows and of classes does not matter. Equal means equal but for rounding, 1e-13 of the
+        rows' sizes, computed from the two rows alone; so units do not matter either.
 
     Examples
     --------
@@ -108,7 +109,7 @@ def recall_at_k(
     check_count("k", k)
     check_choice("metric", metric, ("cosine", "euclidean", "inner"))
     check_choice("precision", precision, ("double", "single"))
-    data = moderate(labelled(features, labels, least=2))
+    data = moderate(labelled(features, labels, least=2), by_row=metric == "cosine")
     if data.counts.max() == 1:
         raise ValueError("labels: every class has one member only, so no sample has anybody to find")
     if not data.features.any():
@@ -151,20 +152,26 @@ class _Prepared:
 def _prepare(features: np.ndarray, order: np.ndarray, metric: Metric, dtype: type) -> _Prepared:
     count, width = features.shape
     x: np.ndarray = np.empty((count, width), dtype)
-    norms = np.empty(count)
+    norms, sizes = np.empty(count), np.empty(count)
     # distances do not change when all is centred, and smaller norms round less
-    centre = features.mean(axis=0, dtype=float) if metric == "euclidean" else 0.0
+    centre = features.mean(axis=0, dtype=float)
     for part in row_chunks(count, 16 * width, 16 * 2**20):
-        block = features[order[part]].astype(float) - centre
-        norms[part] = np.sqrt(np.einsum("ij,ij->i", block, block))
+        block = features[order[part]].astype(float)
+        sizes[part] = norms[part] = np.sqrt(np.einsum("ij,ij->i", block, block))
+        if metric == "euclidean":
+            block -= centre
+            norms[part] = np.sqrt(np.einsum("ij,ij->i", block, block))
         if metric == "cosine":
             block /= np.where(norms[part] > 0, norms[part], 1.0)[:, None]
             norms[part] = norms[part] > 0
         x[part] = block
     half: np.ndarray | None = (norms**2 / 2).astype(dtype) if metric == "euclidean" else None
-    size = norms * norms.max() if half is None else (norms + norms.max()) ** 2
     # |fl(a·b) - a·b| <= d u |a||b| to first order; the rounding of the rows themselves adds a few u more
-    return _Prepared(x, half, (width + 8) * float(np.finfo(dtype).eps) / 2 * size)
+    rounding = (width + 8) * float(np.finfo(dtype).eps) / 2
+    if half is None:
+        return _Prepared(x, half, max(rounding, _ROUNDING) * norms * norms.max())
+    reach = norms + norms.max()
+    return _Prepared(x, half, rounding * reach**2 + _ROUNDING * reach * (sizes + sizes.max()))
 
 
 def _blocks(first: slice, second: slice, side: int) -> Iterator[tuple[slice, slice]]:
@@ -235,12 +242,12 @@ def _settle(data: Labelled, queries: np.ndarray, k: int, metric: Metric, memory:
             value[query] = -np.inf
             best = value[relative].max()
             near = np.flatnonzero(np.abs(value - best) <= 4 * prepared.error[query])
-            exact = _pairwise(data.features[near], data.features[query], metric)
+            exact, rounding = _pairwise(data.features[near], data.features[query], metric)
             family = relative[near]
-            top = exact[family].max()
+            top = np.where(family, exact, -np.inf).argmax()
+            tied = np.abs(exact - exact[top]) <= rounding + rounding[top]
             above = (value > best) & ~relative
-            above[near] = (exact > top) & ~family
-            tied = exact == top
+            above[near] = (exact > exact[top]) & ~tied & ~family
             answers[place] = _chance(k - int(above.sum()), int((tied & ~family).sum()), int(tied.sum()))
     return answers
 
@@ -256,12 +263,14 @@ def _chance(places: int, strangers: int, tied: int) -> float:
     return 1 - comb(strangers, places) / comb(tied, places) if 0 < places <= strangers else float(places > 0)
 
 
-def _pairwise(rows: np.ndarray, query: np.ndarray, metric: Metric) -> np.ndarray:
+def _pairwise(rows: np.ndarray, query: np.ndarray, metric: Metric) -> tuple[np.ndarray, np.ndarray]:
+    """Return similarities of rows with one, and by how much each may be rounded."""
     rows, query = rows.astype(float), query.astype(float)
+    size, own = np.sqrt((rows**2).sum(axis=1)), np.sqrt((query**2).sum())
     if metric == "euclidean":
-        return -((rows - query) ** 2).sum(axis=1)
-    product = (rows * query).sum(axis=1)
+        square = ((rows - query) ** 2).sum(axis=1)
+        return -square, _ROUNDING * np.sqrt(square) * (size + own)
+    product, scale = (rows * query).sum(axis=1), size * own
     if metric == "inner":
-        return product
-    size = np.sqrt((rows**2).sum(axis=1)) * np.sqrt((query**2).sum())
-    return np.divide(product, size, out=np.zeros(len(rows)), where=size > 0)
+        return product, _ROUNDING * scale
+    return np.divide(product, scale, out=np.zeros(len(rows)), where=scale > 0), np.full(len(rows), _ROUNDING)

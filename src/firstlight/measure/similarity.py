@@ -43,7 +43,7 @@ def alignment(
     """
     check_choice("kind", kind, ("inner", "cosine"))
     data = labelled(features, labels)
-    data = moderate(data) if kind == "cosine" else data
+    data = moderate(data, by_row=True) if kind == "cosine" else data
     sums, squares, zeros = _class_sums(data, kind == "cosine", memory)
     if zeros == len(data.features):
         raise ValueError("features: all zero, so nothing can be compared")
@@ -65,7 +65,7 @@ def _class_sums(data: Labelled, unit: bool, memory: int) -> tuple[np.ndarray, np
     for part in row_chunks(rows, 24 * width, memory):
         block = data.features[part].astype(float)
         norms = np.einsum("ij,ij->i", block, block)
-        zeros += int((norms == 0).sum())
+        zeros += int((~block.any(axis=1)).sum())
         if unit:
             block /= np.where(norms > 0, np.sqrt(norms), 1.0)[:, None]
             norms = (norms > 0).astype(float)

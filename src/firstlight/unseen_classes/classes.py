@@ -113,12 +113,17 @@ def simulate_classes(
     )  # fmt: skip
     rate = step_size_from_tau(step.tau_of(data), sigma, step.width, step.output_scale)
     trained = network
-    for _ in range(steps):
-        trained = trained.step(data.train, targets, rate / steps)
+    with np.errstate(over="ignore", invalid="ignore"):  # refused below
+        for _ in range(steps):
+            trained = trained.step(data.train, targets, rate / steps)
+            if not np.isfinite(trained.first_layer).all():
+                raise _diverged(step)
+        before, after = network.hidden(data.unseen), trained.hidden(data.unseen)
+    if not np.isfinite(after).all():
+        raise _diverged(step)
     moved = data.unseen @ network.descent_direction(data.train, targets).T
     results = step_similarity(moved, network.second_layer, step.output_scale * mean_slope(sigma), labels)
     found: dict[str, Any] = {}
-    before, after = network.hidden(data.unseen), trained.hidden(data.unseen)
     for name, features in (("_before", before), ("", after)):
         if not features.any():
             when = "before" if name else "after"
@@ -130,6 +135,11 @@ def simulate_classes(
     found["elasticity"] = ("class", elasticity(before, after, labels).values / step.width)
     raw = recall_at_k(data.unseen, labels, step.neighbours, step.metric).overall
     return _together(results, found | {"raw_recall": raw})
+
+
+def _diverged(step: Step) -> ValueError:
+    given = f"strength = {step.strength}" if step.tau is None else f"tau = {step.tau}"
+    return ValueError(f"{given}: training diverges; take a smaller one, or fewer steps")
 
 
 def _together(results: xr.Dataset, found: dict[str, Any]) -> xr.Dataset:
