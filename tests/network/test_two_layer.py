@@ -49,6 +49,17 @@ def test_zero_ridge_is_the_least_norm_solution(m, k, rank):
     np.testing.assert_allclose(result, ridge_readout(phi, y, np.array([1e-11]))[0], atol=1e-6)
 
 
+@pytest.mark.parametrize("size", [1e155, 1e200, 1e300])
+@pytest.mark.parametrize(("m", "k"), [(8, 5), (5, 8), (1, 6)])
+def test_features_whose_squares_overflow_are_fitted_all_the_same(m, k, size):
+    """Beside them any ridge is none. Their weights were 0, and the training error 1."""
+    rng = np.random.default_rng(m)
+    phi, y, ridges = rng.normal(size=(m, k)), rng.normal(size=m), np.array([0.0, 1e4])
+    with np.errstate(over="ignore"):
+        found = ridge_readout(size * phi, y, ridges)
+    np.testing.assert_allclose(size * found, np.linalg.lstsq(phi, y, rcond=None)[0][None] * np.ones((2, 1)))
+
+
 def test_features_carry_the_width():
     phi = features(np.ones((2, 3)), np.ones((4, 3)), activation("linear"))
     np.testing.assert_allclose(phi, 1.5)

@@ -112,3 +112,20 @@ def test_a_jump_beside_a_slope(step_size):
     trained = np.mean([float(problem.simulate(seed).test_error) for seed in range(30)])
     without = float(problem.predict(0, method="asymptotic").test_error)
     assert without == pytest.approx(trained, rel=0.05)  # 80 neurons; the mean of the networks is good to 2 %
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_network_whose_weights_are_beyond_numbers_is_refused_by_its_ridge(seed):
+    """Features of 1e-200 need weights of 1e200 if there is no ridge: errors were infinite, without a word."""
+    problem = Problem.scaled(
+        dimension=10,
+        width=4,
+        samples=9,
+        alpha=0.5,
+        beta=0.5,
+        ridge=0.0,
+        step_size=0.0,
+        activation=lambda z: 1e-200 * np.tanh(z),
+    )
+    with pytest.raises(ValueError, match="ridge = 0: weight_norm is beyond floating point"):
+        problem.simulate(seed)

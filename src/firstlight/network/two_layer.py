@@ -267,6 +267,7 @@ def ridge_readout(phi: np.ndarray, y: np.ndarray, ridges: np.ndarray) -> np.ndar
     left, size, right = linalg.svd(phi, full_matrices=False, check_finite=False)
     kept = size > np.finfo(float).eps * max(m, k) * size[0]
     left, size, right = left[:, kept], size[kept], right[kept]
-    filtered = size / (size**2 + m * ridges[:, None])
+    with np.errstate(over="ignore"):  # 1/inf is 0, while a square of large features would lose them
+        filtered = 1 / (size + m * ridges[:, None] / size)
     inside = left.T @ y
     return np.stack([right.T @ (f * inside.T).T for f in filtered])

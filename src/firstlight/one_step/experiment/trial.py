@@ -133,15 +133,24 @@ def run_trial(
         phi, y = _training_features(setting, feature_map, stream, workers)
         solve = partial(ridge_readout, phi, y, setting.ridges)
         readout = workers.together(solve) if phi.size > _LARGE else solve()
-        result = {
-            "train_error": np.mean((y[:, None] - phi @ readout.T) ** 2, axis=0),
-            "weight_norm": np.linalg.norm(readout, axis=1),
-        }
-        del phi
-        if risk == "sample":
-            count = 5 * setting.samples if test_samples is None else test_samples
-            return result | _fresh(setting, feature_map, readout, count, stream, workers)
-    return result | _population(setting, trained.first_layer, readout)
+        with np.errstate(over="ignore", invalid="ignore"):  # refused below
+            result = {
+                "train_error": np.mean((y[:, None] - phi @ readout.T) ** 2, axis=0),
+                "weight_norm": np.linalg.norm(readout, axis=1),
+            }
+            del phi
+            if risk == "sample":
+                count = 5 * setting.samples if test_samples is None else test_samples
+                result |= _fresh(setting, feature_map, readout, count, stream, workers)
+            else:
+                result |= _population(setting, trained.first_layer, readout)
+    for name, values in result.items():
+        if np.ndim(values) == 1 and not np.isfinite(values).all():
+            worst = setting.ridges[np.argmin(np.isfinite(values))]
+            raise ValueError(
+                f"ridge = {worst:g}: {name} is beyond floating point; take a larger one, or other features"
+            )
+    return result
 
 
 def _training_features(
