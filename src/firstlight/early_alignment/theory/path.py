@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from firstlight.early_alignment.theory.rays import Walls
 from firstlight.maths.checks import check_reals
 from firstlight.maths.drawing import COLOURS, axes, steps
 from firstlight.maths.shown import Shown
@@ -50,9 +51,10 @@ class AlignmentPath(Shown):
     death_time: np.ndarray
     complete: np.ndarray
     notes: tuple[str, ...]
+    _walls: Walls  # what was walked: the records below are about its rows
     _vanished: np.ndarray
     _at_rest: np.ndarray  # whether a neuron stops at its last event
-    _active: np.ndarray  # which data are on at the start
+    _active: np.ndarray  # which rows are on at the start
     _numbers: np.ndarray  # rows (time, log unit, advance, v, level), by neuron, lengths in that unit
     _data: np.ndarray
     _first: np.ndarray  # a neuron's first row, and how many there are; rows between are void
@@ -80,7 +82,8 @@ class AlignmentPath(Shown):
     def events(self) -> np.ndarray:
         """All events in order of time: a structured array with fields time, neuron, datum, level.
 
-        Level 1 is on, 0 is off; a value between is the share of a datum on whose wall the neuron slides.
+        Level 1 is on, 0 is off; a value between is the share of a datum on whose wall the neuron slides. Data
+        that share a wall flip, and slide, together.
         """
         events = np.empty(self._count.sum(), _EVENT)
         events["neuron"] = np.repeat(np.arange(len(self.fate)), self._count)
@@ -89,6 +92,7 @@ class AlignmentPath(Shown):
         events["time"], events["datum"] = self._numbers[rows, 0], self._data[rows]
         events["level"] = self._numbers[rows, 4]
         events = events[events["datum"] >= 0]  # -1: an advance, or a centre formed anew
+        events = self._walls.spread(events, self._active, self._vanished)
         return events[np.argsort(events["time"], kind="stable")]
 
     @property
@@ -222,8 +226,9 @@ class AlignmentPath(Shown):
         c = np.zeros_like(self.start)
         last = last_times(self._numbers, self._first, self._count)
         walked = ~self._ends[2] | (times < last).any(axis=0)
-        c[walked] = (self._active[walked] * self.y) @ self.X
-        given = self.X, self.y, self.start, self.second, self._active, records, self._ends, self._at_rest
+        X, y, drift = self._walls.X, self._walls.y, self._walls.drift
+        c[walked] = (self._active[walked] * y) @ X + drift
+        given = X, y, drift, self.start, self.second, self._active, records, self._ends, self._at_rest
         replay(*given, self.gain, times, u, growth, ratio, c)
         growth[self._vanished & (times >= self.death_time)] = -np.inf
         return u, growth, ratio, c

@@ -14,7 +14,7 @@ from firstlight.early_alignment.theory.kernel.state import (
 
 
 @compiled
-def replay(X, y, start, second, active, records, ends, at_rest, gain, times, u, growth, ratio, c):  # type: ignore[no-untyped-def]
+def replay(X, y, drift, start, second, active, records, ends, at_rest, gain, times, u, growth, ratio, c):  # type: ignore[no-untyped-def]
     """Write unit rows u, log ‖w(t)‖/‖w(0)‖ and v/‖w‖ of each neuron at its times, which increase.
 
     `times` is T × h, like `growth` and `ratio`; u is T × h × D. `c` holds the centres at the start, and is
@@ -50,7 +50,7 @@ def replay(X, y, start, second, active, records, ends, at_rest, gain, times, u, 
                     sliding += (0 < numbers[r, 4] < 1) - (0 < level[i] < 1)
                     level[i] = numbers[r, 4]
                 else:
-                    centre(X, y, level, c[j])
+                    centre(X, y, drift, level, c[j])
                 r += 1
             if sliding:
                 project(X, level, sliding, w, c[j])
@@ -78,7 +78,7 @@ def _on_line(w, c, v, imbalance, elapsed, u):  # type: ignore[no-untyped-def]
         across += (w[d] - share * c[d]) ** 2
     across = across if across > ALONG else 0.0
     a = a if v != 0 or a * a > ALONG else 0.0
-    K, tau = imbalance + across, elapsed * C if elapsed > 0 else 0.0
+    K, tau = imbalance + across, elapsed * C if elapsed > 0 and C > 0 else 0.0  # inf * 0 is no number
     ahead = K / (v - a) if v * a < 0 else v + a  # where v + a would cancel
     if ahead != 0:
         scale, keep = tau, np.exp(-tau)
@@ -86,7 +86,7 @@ def _on_line(w, c, v, imbalance, elapsed, u):  # type: ignore[no-untyped-def]
         along, other = come + keep * keep * a, come + keep * keep * v
     else:  # v and a fade together; if there is nothing else, straight back to 0 for ever
         scale, keep = -tau if across == 0 else 0.0, 1.0
-        fade = np.exp(-tau - scale)
+        fade = 1.0 if across == 0 else np.exp(-tau)  # not by -tau - scale: τ may be infinite
         along, other = fade * a, fade * v
     length = np.sqrt(along * along + across * keep * keep)
     move = (along - a * keep) / C if C > 0 else 0.0

@@ -101,7 +101,7 @@ def _take_out(basis, vector):  # type: ignore[no-untyped-def]
 def refresh(data, neuron, all_ways):  # type: ignore[no-untyped-def]
     """Form c and b anew, and q if the neuron slides; return ‖c‖² and whether that is 0 but for rounding."""
     w, c, level, sliding = neuron.w, neuron.c, neuron.level, int(neuron.tally[1])
-    centre(data.X, data.y, level, c)
+    centre(data.X, data.y, data.drift, level, c)
     if all_ways is not None and sliding:
         project(data.X, level, sliding, w, c)
     for i in range(len(level)):
@@ -109,7 +109,7 @@ def refresh(data, neuron, all_ways):  # type: ignore[no-untyped-def]
         if sliding and neuron.q[i] != 0:
             neuron.q[i] = dot(data.X[i], w)
     cc = neuron.tally[2] = dot(c, c)
-    return cc, cc <= (ROUNDING * dot(level, data.norms)) ** 2
+    return cc, cc <= (ROUNDING * (dot(level, data.norms) + data.constant)) ** 2
 
 
 @part

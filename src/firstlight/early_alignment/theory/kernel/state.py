@@ -19,9 +19,11 @@ NONE = np.int64(0)  # a literal 0 would have its callee compiled twice, for it a
 SETTLED, DEAD, STILL, TRUNCATED, FULL, VANISHED, SLIDES = range(7)
 
 # gram: ⟨xᵢ, xₖ⟩; none, 0 × 0, where there are so few coordinates that products are formed when needed
-Data = namedtuple("Data", "X gram norms longest y")
+# drift: what c has beside the data, always; constant: its length
+Data = namedtuple("Data", "X gram norms longest y drift constant")
 # q = Xw, b = Xc; level: 1 on, 0 off, between: sliding; side: the same as +1, -1, 0; met, changed: data of one
-# event; tally: how many data act, how many of them slide, the largest ‖c‖² since c was formed.
+# event; tally: how many data act, the drift like one of them, how many of them slide, the largest ‖c‖² since
+# c was formed.
 Neuron = namedtuple("Neuron", "w c q b level side ratio met changed tally")
 # A sprint's slots along the way (the first datum of each, and who follows a datum in its slot), what is aside
 # of them with its new places, and the flips on the way.
@@ -132,10 +134,10 @@ def set_level(data, neuron, i, new):  # type: ignore[no-untyped-def]
 
 
 @part
-def centre(X, y, level, c):  # type: ignore[no-untyped-def]
-    """Form c = Σ level_i y_i x_i anew."""
+def centre(X, y, drift, level, c):  # type: ignore[no-untyped-def]
+    """Form c = drift + Σ level_i y_i x_i anew."""
     for d in range(len(c)):  # in the kernel every array operation costs compile time, and slices much of it
-        c[d] = 0.0
+        c[d] = drift[d]
     for i in range(len(level)):
         if level[i] > 0:
             for d in range(len(c)):

@@ -44,32 +44,37 @@ from firstlight.early_alignment.theory.kernel.state import (
 
 
 @compiled
-def trace(X, gram, y, W, Q, C, B, second, gain, until, numbers, which, counts, status, fate):  # type: ignore[no-untyped-def]
+def trace(X, gram, y, drift, W, Q, C, B, second, gain, until, numbers, which, counts, status, fate):  # type: ignore[no-untyped-def]
     """Walk the neurons; write the events, their number, how the walk ended, and where.
 
     Rows of W are unit vectors w, of Q and B their Xw and Xc, of C their c; they are worked on in place, and
-    w and c are left as they are after the last event. Row r of ``numbers[j]`` is (time, log of a unit of
-    length, advance along c since the event before and v after it, both in that unit, new level) and
-    ``which[j, r]`` the datum; several rows at one time are one event. The unit after the last event is ‖w‖.
-    The datum is -1 where none changes, and c is formed anew, or w comes through 0, which it is left before.
+    w and c are left as they are after the last event; the drift is a part of c that is always there. Row r
+    of ``numbers[j]`` is (time, log of a unit of length, advance along c since the event before and v after
+    it, both in that unit, new level) and ``which[j, r]`` the datum; several rows at one time are one event.
+    The unit after the last event is ‖w‖. The datum is -1 where none changes, and c is formed anew, or w
+    comes through 0, which it is left before.
     """
-    _trace(X, gram, y, W, Q, C, B, second, gain, until, numbers, which, counts, status, fate, True)
+    _trace(X, gram, y, drift, W, Q, C, B, second, gain, until, numbers, which, counts, status, fate, True)
 
 
 @compiled
-def trace_plain(X, gram, y, W, Q, C, B, second, gain, until, numbers, which, counts, status, fate):  # type: ignore[no-untyped-def]
+def trace_plain(  # type: ignore[no-untyped-def]
+    X, gram, y, drift, W, Q, C, B, second, gain, until, numbers, which, counts, status, fate
+):  # fmt: skip
     """Walk through plain events alone, which is compiled sooner; a neuron that may slide ends as SLIDES."""
-    _trace(X, gram, y, W, Q, C, B, second, gain, until, numbers, which, counts, status, fate, None)
+    _trace(X, gram, y, drift, W, Q, C, B, second, gain, until, numbers, which, counts, status, fate, None)
 
 
 @inlined
-def _trace(X, gram, y, W, Q, C, B, second, gain, until, numbers, which, counts, status, fate, all_ways):  # type: ignore[no-untyped-def]
-    n, longest = len(y), 0.0
+def _trace(  # type: ignore[no-untyped-def]
+    X, gram, y, drift, W, Q, C, B, second, gain, until, numbers, which, counts, status, fate, all_ways
+):  # fmt: skip
+    n, longest, constant = len(y), 0.0, np.sqrt(dot(drift, drift))
     norms = np.empty(n)
     for i in range(n):
         norms[i] = np.sqrt(dot(X[i], X[i]))
         longest = max(longest, norms[i])
-    data = Data(X, gram, norms, longest, y)
+    data = Data(X, gram, norms, longest, y, drift, constant)
     near = Near(
         np.empty(2 * BURST + 1, np.int64), np.empty(n, np.int64), np.empty(n, np.int64), np.empty(n),
         np.empty(BURST + 4, np.int64), np.empty(BURST + 4), np.empty(BURST + 4),
@@ -78,12 +83,12 @@ def _trace(X, gram, y, W, Q, C, B, second, gain, until, numbers, which, counts, 
     met, changed, tally = np.empty(n, np.int64), np.empty(n, np.int64), np.zeros(3)
     for j in range(len(W)):
         neuron = Neuron(W[j], C[j], Q[j], B[j], level, side, ratio, met, changed, tally)
-        tally[0] = tally[1] = 0.0
+        tally[0], tally[1] = 1.0 if constant > 0 else 0.0, 0.0
         for i in range(n):
             level[i] = 1.0 if Q[j, i] > 0 else 0.0
             side[i] = 2 * level[i] - 1
             tally[0] += level[i]
-        tally[2] = dot(level, norms) ** 2
+        tally[2] = (dot(level, norms) + constant) ** 2
         counts[j], status[j] = _walk(
             data, neuron, near, second[j], gain, until, numbers[j], which[j], all_ways
         )
@@ -255,7 +260,7 @@ def _arrive(data, neuron, move, walls):  # type: ignore[no-untyped-def]
     for k in range(walls):
         i = met[k]
         neuron.q[i] = 0.0
-        if data.y[i] * move > 0:  # a wall that repels is crossed
+        if data.y[i] * move >= 0:  # a wall that repels is crossed, and one that does nothing
             set_level(data, neuron, i, 1 - neuron.level[i])
             neuron.changed[changes] = i
             changes += 1

@@ -1,0 +1,143 @@
+"""Data that share a wall: copies, multiples and opposites of one another, whose labels agree or do not."""
+
+import numpy as np
+import pytest
+
+from firstlight.early_alignment.theory.align import align
+
+MULTIPLES = [0.3, 0.5, 0.7, 1.0, 1.0, 2.0, 3.0]
+
+
+def split(X, y, rng):
+    """Rows on the rays of X whose labelled lengths add up to those of X, and rays where they add up to 0."""
+    rows, labels = [], []
+    for x, label in [*zip(X, y, strict=True), (rng.normal(size=X.shape[1]), 0.0)]:
+        lengths, signs = rng.choice(MULTIPLES, rng.integers(0, 3)), rng.choice([-1.0, 1.0], 2)
+        signs = signs[: len(lengths)]
+        last = label - lengths @ signs
+        whole = np.append(lengths, abs(last)), np.append(signs, np.sign(last))
+        some = whole[0] > 1e-9
+        rows += list(whole[0][some, None] * x)
+        labels += list(whole[1][some])
+    order = rng.permutation(len(rows))
+    return np.array(rows)[order], np.array(labels)[order]
+
+
+def shared(seed, d):
+    """Random data, most of them on few lines: on both sides of 0, with labels at random."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(int(rng.integers(1, 4)), d))
+    for x in rng.normal(size=(2, d)):
+        X = np.vstack([X, rng.choice([-2, -1.5, -1, -0.5, 0.3, 1, 2, 3], (4, 1)) * x])
+    if seed % 2:  # lines by chance, as integers have them
+        X = rng.integers(-1, 2, size=(20, d)).astype(float)
+        X = X[X.any(axis=1)]
+    W = rng.normal(size=(10, d))
+    return X, rng.choice([-1.0, 1.0], len(X)), W, rng.choice([-1.0, 1.0], 10)
+
+
+def steps_of_euler(X, y, W, signs, times, step):
+    """Directions at the times, by plain steps of w' = v c and v' = <w, c>."""
+    w, v = W / np.linalg.norm(W, axis=1, keepdims=True), signs.copy()
+    found, done = [], 0
+    for t in times:
+        for _ in range(round(t / step) - done):
+            c = ((w @ X.T > 0) * y) @ X
+            w, v = w + step * v[:, None] * c, v + step * (w * c).sum(axis=1)
+        done = round(t / step)
+        found.append(w / np.linalg.norm(w, axis=1, keepdims=True))
+    return np.array(found)
+
+
+def last_levels(path, X, W):
+    """Levels after the last event, by the events alone; every event must change one."""
+    result = (W @ X.T > 0).astype(float)
+    for event in path.events:
+        assert result[event["neuron"], event["datum"]] != event["level"]
+        result[event["neuron"], event["datum"]] = event["level"]
+    return result
+
+
+@pytest.mark.parametrize("d", [2, 3, 5, 40])
+def test_a_datum_in_parts_is_that_datum(d):
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        X = rng.normal(size=(int(rng.integers(2, 8)), d))
+        y = rng.choice([-1.0, 1.0], len(X))
+        W, signs = rng.normal(size=(10, d)), rng.choice([-1, 1], 10)
+        whole, parts = align(X, y, W, signs), align(*split(X, y, rng), W, signs)
+        assert (whole.complete == parts.complete).all()
+        end = 1.2 * max(whole.last_event, 0.1)
+        alive = ~(
+            (whole.fate == 0) & (whole.death_time <= end)
+        )  # the dead stop, others go on by what has no pull
+        for t in np.linspace(0, end, 7):
+            (u, growth, _), (other, grown, _) = whole.state(t), parts.state(t)
+            # Exact but for rounding, which a neuron that came near to 0 amplifies.
+            near = np.exp(-np.minimum(growth, 0))
+            assert (np.abs(u - other).max(axis=1) <= 1e-9 * near)[alive].all()
+            assert (np.abs(growth - grown) <= 1e-9 * near)[alive].all()
+
+
+@pytest.mark.parametrize("d", [2, 3, 4])
+def test_shared_walls_against_small_steps(d):
+    """Euler's error falls with the step; an error of the path would stay."""
+    times, steps, compared = np.array([0.1, 0.3, 0.6]), (1e-3, 2.5e-4), 0
+    for seed in range(24):
+        X, y, W, signs = shared(seed, d)
+        path = align(X, y, W, signs)
+        assert path.complete.all()
+        assert not path.notes
+        u = path.direction(times)
+        coarse, fine = (
+            np.abs(steps_of_euler(X, y, W, signs, times, step) - u).max(axis=(0, 2)) for step in steps
+        )
+        alive = (path.death_time > 0.7) & (path.log_growth(times).min(axis=0) > -3)
+        assert (fine <= np.maximum(0.5 * coarse, 40 * steps[1]))[alive].all()
+        compared += alive.sum()
+    assert compared > 120
+
+
+@pytest.mark.parametrize("balanced", [True, False])
+@pytest.mark.parametrize("d", [1, 2, 3, 5])
+def test_events_tell_of_every_datum(d, balanced):
+    """Unbalanced neurons may vanish: then all data are off, on whichever side of a wall."""
+    for seed in range(60):
+        X, y, W, signs = shared(seed, d)
+        ratio = 1.0 if balanced else np.random.default_rng(seed).uniform(0.3, 2, len(signs))
+        path = align(X, y, W, second_layer=signs * ratio * np.linalg.norm(W, axis=1))
+        level, u = last_levels(path, X, W), path.direction(path.last_event + 1)
+        q = u @ X.T / np.linalg.norm(X, axis=1)
+        clear, alive = (np.abs(q) > 1e-9) & (level % 1 == 0), path.fate != 0
+        assert ((q > 0) == (level == 1))[clear & alive[:, None]].all()
+        assert (np.abs(q) < 1e-9)[(level % 1 != 0) & alive[:, None]].all()
+        assert ((level == 0).all(axis=1) == (path.fate == 0)).all()
+        for fate in (1, -1):
+            expected = (level == (y == fate)).all(axis=1) & (level != 0).any(axis=1)
+            assert ((path.fate == fate) == expected).all()
+
+
+def test_data_that_cancel_pull_nothing():
+    """(x, +) and (x, -): no neuron moves by them, nor reads as one of a class while both are on."""
+    X, y = np.array([[0.0, 1, 0], [0, 1, 0], [1, 0.5, 0], [0.1, 0.2, 1]]), np.array([1.0, -1, 1, 1])
+    W = np.array([[1.0, -1.0, 0.3], [0.0, -1.0, -1.0]])
+    with_them, without = align(X, y, W, [1, 1]), align(X[2:], y[2:], W, [1, 1])
+    t = without.last_event + 1
+    np.testing.assert_allclose(with_them.direction(t), without.direction(t), atol=1e-13)
+    assert without.fate.tolist() == [1, 0]
+    assert with_them.fate.tolist() == [2, 0]
+
+
+def test_states_are_numbers_at_any_time():
+    """A neuron that shrinks for ever along its line, and others, at infinity and where times overflow."""
+    path = align([[1.0, 0.0]], [-1], [[1.0, 0.0], [1.0, 1.0], [-1.0, 0.5]], [1, 1, 1])
+    with np.errstate(over="ignore"):
+        for t in (1e300, 1.7e308, np.inf):
+            for factor in (1.0, 1e60):
+                scaled = align([[factor, 0.0]], [-1], path.start, [1, 1, 1])
+                u, growth, ratio = scaled.state(t)
+                assert np.isfinite(u).all()
+                assert np.isfinite(ratio).all()
+                assert not np.isnan(growth).any()
+    assert path.log_growth(np.inf)[0] == -np.inf
+    assert path.direction(np.inf)[0].tolist() == [1.0, 0.0]
