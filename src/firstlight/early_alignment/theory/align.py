@@ -67,9 +67,10 @@ def align(
     the derivative of the ReLU at 0 is taken as 0. Where the second-layer weight of a sliding neuron changes
     sign, its walls turn from attracting to repelling and the sequel is not unique; the datum goes to "on" if
     its share was at least one half. A neuron that comes to nothing counts as dead, unless all data lie on its
-    line (one coordinate) and pull it on beyond 0. Data that share a wall, to 1e-13 of unit vectors, are walked
-    as one: they flip together, also where they cancel and c does not change, and slide with one share. Memory: 8 n² bytes for the Gram
-    matrix (1.3 GB at n = 12 665), which is not formed from 2000 samples on in 32 dimensions or fewer.
+    line (one coordinate) and pull it on beyond 0. Data that share a wall, to 1e-13 as unit vectors, are
+    walked as one: they flip together, also where they cancel and c does not change, and slide with one share.
+    Memory: 8 n² bytes for the Gram matrix (1.3 GB at n = 12 665), which is not formed from 2000 samples on in
+    32 dimensions or fewer.
 
     Examples
     --------
