@@ -182,7 +182,9 @@ def test_one_draw_says_that_it_knows_no_error():
 
 def test_no_share_of_wrong_classes_without_an_error():
     half, values, centres = np.full(2, 0.5), np.array([1.0, -1.0]), [np.zeros(1), np.zeros(1)]
-    assert np.isnan(misclassification(half, values, np.array([1.0, np.inf]), centres))  # and no warning
+    assert np.isnan(
+        misclassification(half, values, values, np.array([1.0, np.inf]), centres)
+    )  # and no warning
 
 
 def test_an_unresolved_table_takes_misclassification_alone():

@@ -26,6 +26,7 @@ from firstlight.one_step.theory.scores import wrong_side
 
 _FLOOR = 1e-9  # smallest ridge that is solved for; it stands for smaller ones
 _MANY = 512  # nodes from which draws gain by threads; with fewer these wait for the interpreter
+_NONE = 1e-9  # share of a class without samples: its errors are predicted all the same
 _LIMIT = 1e-2  # largest change of an error between ridges of 1e-8 and 1e-9 that stand for smaller ones
 
 
@@ -77,11 +78,12 @@ def without_a_network(
         law, sigma, ridges = reduced_law(setting.mixture, setting.labels), setting.sigma, setting.ridges
         placed = _placed(setting, law, rng, draws, nodes)
         table = common_table(law, sigma, placed)
+        counts = [(m, setting.mixture.counts(m)) for m in sizes]
 
         def of_one_draw(nodes: tuple[Neurons, Inputs]) -> dict[str, np.ndarray]:
             kernel = conditional_kernel(law, table, *nodes, setting.width)
             with np.errstate(divide="ignore", over="ignore", invalid="ignore"):  # told as not converged
-                return _of_one_draw(law, nodes[1], kernel, sizes, ridges)
+                return _of_one_draw(law, nodes[1], kernel, counts, ridges)
 
         errors = list((workers.map if nodes >= _MANY else map)(of_one_draw, placed))
     for one in errors:
@@ -114,14 +116,21 @@ def _placed(
 
 
 def _of_one_draw(
-    law: ReducedLaw, inputs: Inputs, kernel: Kernel, sizes: list[int], ridges: np.ndarray
+    law: ReducedLaw,
+    inputs: Inputs,
+    kernel: Kernel,
+    sizes: list[tuple[int, np.ndarray]],
+    ridges: np.ndarray,
 ) -> dict[str, np.ndarray]:
-    functional = Functional(kernel)
+    """Predict for training samples of each size, with so many of each class."""
+    whole, tells = Functional(kernel), isinstance(law.labels, Classification)
     start, cells = None, []
-    for m, ridge in product(sizes, map(float, ridges)):
+    for (m, counts), ridge in product(sizes, map(float, ridges)):
+        shares = np.maximum(counts / m, _NONE) / law.weights
+        functional = whole.weighted(inputs.weights * shares[inputs.classes])
         solved = functional.solve(m, max(ridge, _FLOOR), start)
         start = solved.value if solved.converged else None
-        errors = functional.errors(m, *solved.value, law.noise)
+        errors = functional.errors(m, *solved.value, law.noise, inputs.classes if tells else None)
         settled = solved.converged and has_a_mean(errors.amplification, m)
         unfitted = max(ridge, _FLOOR) / errors.effective_ridge
         if ridge < _FLOOR and settled:  # a limit: it has to be reached
@@ -132,35 +141,32 @@ def _of_one_draw(
             growth = np.max(before.effective_ridge / errors.effective_ridge)
             unfitted = unfitted * ridge / _FLOOR if growth < 1 + _LIMIT else unfitted
             settled &= growth < 1 + _LIMIT or growth > 10 * (1 - _LIMIT)
-        observed = _observables(law, inputs, errors, unfitted)
-        if isinstance(law.labels, Classification):
-            observed["misclassification"] = _wrong(law, inputs, functional, errors, solved.value[1], m)
+        observed = _observables(law, inputs, errors, unfitted, functional.kernel.weights)
+        if tells:
+            observed["misclassification"] = _wrong(law, inputs, errors)
         cells.append(observed | {"converged": bool(settled)})
     table = {name: np.array([cell[name] for cell in cells]) for name in cells[0]}
     shape = (len(sizes), len(ridges))
     return {name: value.reshape(shape + value.shape[1:]) for name, value in table.items()}
 
 
-def _observables(law: ReducedLaw, inputs: Inputs, errors: Errors, unfitted: np.ndarray) -> dict[str, Any]:
+def _observables(
+    law: ReducedLaw, inputs: Inputs, errors: Errors, unfitted: np.ndarray, training: np.ndarray
+) -> dict[str, Any]:
     """Average over the inputs; a training residual is the share `unfitted`, λ over u, of a test residual."""
     weights = inputs.weights
     by_class = np.bincount(inputs.classes, weights * errors.test) / law.weights
     return {
         "test_error": weights @ errors.test,
-        "train_error": weights @ (errors.test * unfitted**2),
+        "train_error": training @ (errors.test * unfitted**2),
         "test_error_by_class": by_class,
         "weight_norm": np.sqrt(errors.weight_square),
     }
 
 
-def _wrong(
-    law: ReducedLaw, inputs: Inputs, functional: Functional, errors: Errors, r: np.ndarray, m: int
-) -> float:
-    """Return the 0/1 error; class counts do not vary, as they do for the equations (`misclassification`)."""
-    own = inputs.classes[:, None] == np.arange(len(law.weights))
-    pulls = own * (inputs.weights * errors.residual)[:, None] / law.weights
-    answers = functional.answers(errors.effective_ridge, r, pulls)  # to the share of each class
-    by_counts = (answers**2 @ law.weights - (answers @ law.weights) ** 2) / m
-    spread = np.sqrt(np.maximum(errors.test - errors.residual**2 - by_counts, 0))
+def _wrong(law: ReducedLaw, inputs: Inputs, errors: Errors) -> float:
+    """Return the 0/1 error."""
+    assert errors.score_variance is not None
+    spread = np.sqrt(np.maximum(errors.score_variance, 0))
     values = np.array(law.labels.values)  # type: ignore[union-attr]
     return float(inputs.weights @ wrong_side(inputs.labels - errors.residual, spread, inputs.classes, values))

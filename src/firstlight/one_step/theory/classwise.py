@@ -8,6 +8,7 @@ from scipy.linalg import lapack
 
 from firstlight.one_step.theory.deterministic import Equivalent, effective_ridge, has_a_mean
 from firstlight.one_step.theory.moments import FeatureMoments
+from firstlight.one_step.theory.score_variance import score_variance
 
 _TOLERANCE = 1e-11
 _STEPS = 60
@@ -58,9 +59,13 @@ class Classwise:
         return self.resolvent @ ((self.moments.weights / self.effective) @ self.moments.cross)
 
     @property
-    def response(self) -> np.ndarray:
-        """Derivatives of the read-out in the share of each class, effective ridges held, shape (C, k)."""
-        return (self.moments.pulls(self.readout[None])[0] / self.effective[:, None]) @ self.resolvent
+    def score_variance(self) -> np.ndarray:
+        """How much scores vary in each class, shape (C,), with class counts as they are."""
+        columns = self.moments.around(self.readout[None])[0]
+        return score_variance(
+            self.moments, self.m, self.readout, columns @ self.resolvent, self.moments.second,
+            np.eye(len(self.effective)), self.effective, self.carry,
+        )  # fmt: skip
 
     def carried(self, risk: np.ndarray) -> np.ndarray:
         """Return R = (I - T)^(-1) e: errors e of the mean read-out, with its fluctuations."""
@@ -127,8 +132,8 @@ def classwise_equivalent(moments: FeatureMoments, m: int, ridge: float) -> Equiv
     square = float(readout @ readout) + float((rho * by_class / u) @ (spread / u)) / m
     test, train = float(rho @ by_class), float(rho @ (by_class * (solved.ridge / u) ** 2))
     bounded = has_a_mean(float(rho @ solved.carried(np.ones(len(rho)))), m)
-    by_counts = moments.variance_by_counts(solved.response, m)
-    return Equivalent(test, train, by_class, square, readout, solved.converged and bounded, by_counts)
+    scores = None if moments.mean is None else solved.score_variance
+    return Equivalent(test, train, by_class, square, readout, solved.converged and bounded, scores)
 
 
 def _resolvent(

@@ -10,6 +10,7 @@ from scipy.linalg import lapack
 from firstlight.maths.solvers import bracketing_root
 from firstlight.maths.workers import Workers
 from firstlight.one_step.theory.moments import FeatureMoments
+from firstlight.one_step.theory.score_variance import score_variance
 
 _AMPLIFIED = 0.1  # largest excess of label noise in the test error, as a share of the samples
 
@@ -30,8 +31,8 @@ class Equivalent:
         Mean of the read-out weights.
     converged : bool
         Whether the self-consistent equation was solved.
-    by_counts : ndarray, shape (C,), or None
-        The part of the scores' variance in each class that comes from class counts, if these vary.
+    score_variance : ndarray, shape (C,), or None
+        How much scores vary in each class, with class counts as they are; None unless labels tell the class.
     """
 
     test: float
@@ -40,7 +41,7 @@ class Equivalent:
     weight_square: float
     readout: np.ndarray
     converged: bool
-    by_counts: np.ndarray | None = None
+    score_variance: np.ndarray | None = None
 
 
 class Resolvent:
@@ -167,7 +168,7 @@ def effective_ridge(values: np.ndarray, m: int, ridge: float) -> tuple[float, bo
 
 
 def pooled_equivalents(
-    moments: FeatureMoments, sizes: list[int], ridges: np.ndarray, counts: bool = False
+    moments: FeatureMoments, sizes: list[int], ridges: np.ndarray
 ) -> list[list[Equivalent]]:
     """Predict the read-out's errors for every sample size and ridge, from one factorisation.
 
@@ -179,8 +180,6 @@ def pooled_equivalents(
         m, numbers of training samples.
     ridges : ndarray
         λ, each at least 0.
-    counts : bool, default False
-        Whether to tell what comes from class counts, too.
 
     Returns
     -------
@@ -193,11 +192,12 @@ def pooled_equivalents(
     cells = [(m, *effective_ridge(values, m, float(ridge))) for m in sizes for ridge in ridges]
     kappas = np.array([kappa for _, kappa, _ in cells])
     readouts = resolvent(kappas)
-    # how read-outs answer to the share of each class, the effective ridge held
-    answers = resolvent.of(kappas, moments.pulls(readouts)) if counts else [None] * len(cells)
-    equivalents = []
-    for (m, kappa, converged), readout, by_class, answer in zip(
-        cells, readouts, moments.risk(readouts), answers, strict=True
+    told = moments.mean is not None
+    turned = resolvent.of(kappas, moments.around(readouts)) if told else [None] * len(cells)
+    equivalents, common = [], [omega] * len(moments.weights)
+    equal = np.ones(len(common))
+    for (m, kappa, converged), readout, by_class, columns in zip(
+        cells, readouts, moments.risk(readouts), turned, strict=True
     ):
         shifted = np.where(values + kappa > 0, values + kappa, 1.0)
         share = values / shifted
@@ -211,6 +211,9 @@ def pooled_equivalents(
         train = kept**2 * test if kept > 1e-12 else 0.0
         square = size + test * float((share / shifted).sum()) / m
         by_class = by_class + gamma * test
-        by_counts = None if answer is None else moments.variance_by_counts(answer, m)
-        equivalents.append(Equivalent(test, train, by_class, square, readout, converged, by_counts))
+        scores = None
+        if columns is not None:
+            shares = np.outer(equal, moments.weights)
+            scores = score_variance(moments, m, readout, columns, common, shares, equal, gamma * shares)
+        equivalents.append(Equivalent(test, train, by_class, square, readout, converged, scores))
     return [equivalents[start : start + len(ridges)] for start in range(0, len(equivalents), len(ridges))]

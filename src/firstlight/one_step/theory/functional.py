@@ -13,6 +13,7 @@ each sample sees, and the way in which fluctuations of the read-out spread.
 """
 
 from collections.abc import Callable
+from copy import copy
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -63,6 +64,8 @@ class Errors:
         E |w|² of the read-out.
     amplification : float
         By how much a noise of the labels grows in the mean test error.
+    score_variance : ndarray, shape (K,), or None
+        How much scores vary at each input node if the counts of classes are fixed.
     """
 
     test: np.ndarray
@@ -70,6 +73,7 @@ class Errors:
     residual: np.ndarray
     weight_square: float
     amplification: float
+    score_variance: np.ndarray | None
 
 
 def compress(matrix: np.ndarray, tolerance: float) -> tuple[np.ndarray, np.ndarray]:
@@ -250,7 +254,15 @@ class Functional:
             at = mixing(at, gap)
         return Solved((u, r), residual, budget, False)
 
-    def errors(self, m: int, u: np.ndarray, r: np.ndarray, noise: float) -> Errors:
+    def weighted(self, weights: np.ndarray) -> "Functional":
+        """Return the same with other probabilities of the input nodes."""
+        other = copy(self)
+        other.kernel = replace(self.kernel, weights=weights)
+        return other
+
+    def errors(
+        self, m: int, u: np.ndarray, r: np.ndarray, noise: float, classes: np.ndarray | None = None
+    ) -> Errors:
         """Return test errors and the read-out's size at a solution (u, r), with this label noise variance.
 
         Fluctuations of the read-out spread through g, and r follows: test errors t and the answer a of r obey
@@ -258,6 +270,11 @@ class Functional:
             t = residual² + noise + mixedᵀ a - L_gg (w/(m u²) ∘ t),    L_rr a = pull + mixed (w/(m u²) ∘ t),
 
         with pull minus the derivative of the energy in r. In the units below this is one symmetric matrix.
+
+        Classes, shape (K,), are those of labels that tell the class. Scores then vary as in `score_variance`:
+        less by what the counts of classes do, 1/m times the squares of how much mean predictions change by
+        more weight on a class, u and r held. What is left is formed without the squared residual, which may
+        be much larger.
         """
         k, count, mean = self.kernel, len(r), self.mean
         g = k.weights / u
@@ -278,18 +295,19 @@ class Functional:
         pull = mean.weights[:, 0] * (mean.left @ (mean.right @ (g * residual))) ** 2
         answer, test = spread(bent, in_r * pull, in_g * (residual**2 + noise))
         _, noisy = spread(bent, np.zeros(count), in_g, 1e-4)  # it is only asked for its size
+        varying = None
+        if classes is not None:
+            own = classes[:, None] == np.arange(classes.max() + 1)
+            shares = k.weights @ own
+            back = inverse.T @ (mean.right @ (own * (g * residual)[:, None] / shares))
+            counted = (mean.right.T @ (a @ back)) ** 2 @ shares / m
+            of_counts = mean.weights[:, 0] * ((mean.left @ back) ** 2 @ shares) / m
+            fixed = spread(bent, in_r * (pull - of_counts), in_g * (residual**2 - counted))
+            varying = bent(*fixed)[1] / in_g - counted
         # the square of the weights is the error at one more node, with Φ = k
         weight_square = k.width / count * float(in_r @ answer)
-        return Errors(test / in_g, u, residual, weight_square, float(k.weights @ (noisy / in_g)))
-
-    def answers(self, u: np.ndarray, r: np.ndarray, pulls: np.ndarray) -> np.ndarray:
-        """Return how much mean predictions at the nodes change by more weight on samples, u and r held.
-
-        `pulls`, shape (K, C), are changes of the nodes' weights times the residuals there.
-        """
-        (a,), _, (inverse,) = self.mean.middle(self.kernel.weights / u, r)
-        right = self.mean.right
-        return np.asarray(right.T @ (inverse @ (a @ (right @ (pulls / u[:, None])))))
+        amplification = float(k.weights @ (noisy / in_g))
+        return Errors(test / in_g, u, residual, weight_square, amplification, varying)
 
 
 def spread(

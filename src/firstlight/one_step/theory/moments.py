@@ -1,6 +1,6 @@
 """Population moments of the features φ = σ(F x)/√k of a given first layer, class by class."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -26,6 +26,10 @@ class FeatureMoments:
         E[y² | c], noise included.
     resolved : bool, default True
         Whether the integrals are: a wave over many radians has none that a rule finds.
+    mean : ndarray, shape (C, k), optional
+        μ_c = E[φ | c], of classes with one label each.
+    label_mean : ndarray, shape (C,), optional
+        These labels.
     """
 
     weights: np.ndarray
@@ -33,6 +37,8 @@ class FeatureMoments:
     cross: np.ndarray
     label_square: np.ndarray
     resolved: bool = True
+    mean: np.ndarray | None = None
+    label_mean: np.ndarray | None = None
 
     def pooled(self) -> tuple[np.ndarray, np.ndarray, float]:
         """Return Ω, b and E y² over all classes."""
@@ -47,22 +53,16 @@ class FeatureMoments:
         risk = self.label_square - 2 * readout @ self.cross.T + np.stack(quadratic, axis=-1)
         return np.maximum(risk, 0.0)  # of a perfect fit: rounding
 
-    def pulls(self, readout: np.ndarray) -> np.ndarray:
-        """Return E[φ (y - φᵀw) | c] for the read-outs w in the rows of `readout`: shape (L, C, k)."""
-        return np.stack(
-            [cross - readout @ omega for cross, omega in zip(self.cross, self.second, strict=True)], axis=1
-        )
+    def around(self, readouts: np.ndarray) -> np.ndarray:
+        """Return μ_c and s_c = Σ_c w for the read-outs w in the rows of `readouts`: shape (L, 2 C, k)."""
+        assert self.mean is not None
+        seen = np.stack([readouts @ omega for omega in self.second], axis=1)
+        turned = seen - (readouts @ self.mean.T)[:, :, None] * self.mean
+        return np.concatenate([np.broadcast_to(self.mean, turned.shape), turned], axis=1)
 
-    def variance_by_counts(self, response: np.ndarray, m: int) -> np.ndarray:
-        """Return what scores φᵀw vary in each class by the counts of classes among m samples, shape (C,).
-
-        `response`, shape (C, k), holds the derivatives of w in the share of each class. Counts are those of
-        samples drawn one by one, as the equations take them; see `scores.misclassification`.
-        """
-        rho, mean = self.weights, self.weights @ response
-        seen = [np.einsum("ck,ck->c", response @ omega, response) @ rho for omega in self.second]
-        common = [mean @ omega @ mean for omega in self.second]
-        return np.maximum(np.subtract(seen, common), 0) / m
+    def of_samples(self, mixture: GaussianMixture, m: int) -> "FeatureMoments":
+        """Return them with the shares that classes have among m samples, whose counts are whole numbers."""
+        return replace(self, weights=mixture.counts(m) / m)
 
 
 def feature_moments(
@@ -97,7 +97,7 @@ def feature_moments(
     means = mixture.project(first_layer)
     label_mean, label_square = labels.moments(mixture)
     gram = first_layer @ first_layer.T  # shared by all classes
-    second, cross, resolved = [], [], True
+    second, cross, centres, resolved = [], [], list[np.ndarray](), True
     for c, law in enumerate(mixture.covariances):
         covariance = law.quadratic(first_layer, gram=gram)
         variance = np.diag(covariance).copy()
@@ -107,7 +107,9 @@ def feature_moments(
             link = labels.link_of(c)
             mixed = cross_moments(sigma, means[c], variance, link, index_mean[c], index_std[c] ** 2, along)
         else:
-            mixed = label_mean[c] * sigma.moments(means[c], np.sqrt(variance), 0)[:, 0]
+            mean = sigma.moments(means[c], np.sqrt(variance), 0)[:, 0]
+            centres.append(mean / np.sqrt(k))
+            mixed = label_mean[c] * mean
         cross.append(mixed / np.sqrt(k))
         omega = second_moments(sigma, means[c], covariance)
         omega /= k
@@ -119,4 +121,5 @@ def feature_moments(
             )
         closed = not isinstance(labels, Regression)  # a link asks for the Hermite coefficients too
         resolved &= sigma.resolved(means[c], np.sqrt(variance), closed=closed)
-    return FeatureMoments(mixture.weights, second, np.array(cross), label_square, resolved)
+    known = (np.array(centres), np.asarray(label_mean)) if centres else (None, None)
+    return FeatureMoments(mixture.weights, second, np.array(cross), label_square, resolved, *known)

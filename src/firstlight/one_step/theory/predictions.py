@@ -14,7 +14,7 @@ from firstlight.one_step.definitions import Setting, Streams
 from firstlight.one_step.theory.classwise import classwise_equivalent
 from firstlight.one_step.theory.deterministic import Equivalent, pooled_equivalents
 from firstlight.one_step.theory.first_layer import mean_features, sampled_first_layer, stepped_first_layer
-from firstlight.one_step.theory.moments import feature_moments
+from firstlight.one_step.theory.moments import FeatureMoments, feature_moments
 from firstlight.one_step.theory.scores import misclassification
 
 Choice = Literal["auto", "one covariance", "class-wise"]
@@ -119,17 +119,13 @@ def deterministic(
         Observables of shape (S, L) or (S, L, C), and ``converged``.
     """
     moments = feature_moments(first_layer, sigma, mixture, labels)
-    table: list[list[Equivalent]]
-    if equivalent == "one covariance":
-        table = pooled_equivalents(moments, sizes, ridges, counts=isinstance(labels, Classification))
-    else:
-        table = [[classwise_equivalent(moments, m, float(ridge)) for ridge in ridges] for m in sizes]
+    table = _equivalents(moments, mixture, sizes, ridges, equivalent)
 
     def gather(name: str) -> np.ndarray:
         return np.array([[getattr(cell, name) for cell in row] for row in table])
 
     result = {
-        "test_error": gather("test"),
+        "test_error": gather("by_class") @ mixture.weights,
         "train_error": gather("train"),
         "test_error_by_class": gather("by_class"),
         "weight_norm": np.sqrt(np.maximum(gather("weight_square"), 0)),  # below 0 only if not converged
@@ -140,8 +136,10 @@ def deterministic(
         values = np.array(labels.values)
 
         def wrong(cell: Equivalent) -> float:
-            centres = [part @ cell.readout for part in features]
-            return misclassification(mixture.weights, values, cell.by_class, centres, cell.by_counts)
+            if cell.score_variance is None or moments.mean is None or not np.isfinite(cell.test):
+                return float("nan")
+            centres, mean = [part @ cell.readout for part in features], moments.mean @ cell.readout
+            return misclassification(mixture.weights, values, mean, cell.score_variance, centres)
 
         result["misclassification"] = np.array([[wrong(cell) for cell in row] for row in table])
         if not resolved:
@@ -152,3 +150,25 @@ def deterministic(
             )
             result["misclassification"][:] = np.nan
     return result
+
+
+def _equivalents(
+    moments: FeatureMoments,
+    mixture: GaussianMixture,
+    sizes: list[int],
+    ridges: np.ndarray,
+    equivalent: Choice,
+) -> list[list[Equivalent]]:
+    """Solve for every size, with the shares of classes among so many samples, and every ridge."""
+    found: dict[int, list[Equivalent]] = {}
+    groups: dict[bytes, list[int]] = {}
+    for m in sizes:
+        groups.setdefault((mixture.counts(m) / m).tobytes(), []).append(m)
+    for same in groups.values():
+        seen = moments.of_samples(mixture, same[0])
+        if equivalent == "one covariance":
+            rows = pooled_equivalents(seen, same, ridges)
+        else:
+            rows = [[classwise_equivalent(seen, m, float(ridge)) for ridge in ridges] for m in same]
+        found |= dict(zip(same, rows, strict=True))
+    return [found[m] for m in sizes]

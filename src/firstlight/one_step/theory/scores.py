@@ -37,46 +37,41 @@ def wrong_side(centre: np.ndarray, spread: np.ndarray, classes: np.ndarray, valu
 def misclassification(
     weights: np.ndarray,
     values: np.ndarray,
-    by_class: np.ndarray,
+    mean: np.ndarray,
+    variance: np.ndarray,
     centres: list[np.ndarray],
-    by_counts: np.ndarray | None = None,
 ) -> float:
     """Compute the 0/1 error when the score is normal given a class and a node κ.
 
-    The score's variance is taken to be the same at all nodes of a class: what the class's mean squared error
-    leaves once the squared distances of the centres from the label are taken out.
-
-    And what comes from the counts of classes. For the equations a training set is drawn sample by sample, so
-    that counts vary; ours are fixed, and the law of total variance takes that part out again. In squared
-    errors it is one part in m. In the 0/1 error it may be most of the variance: where features have a mean
-    and the ridge is large, a score is hardly more than the intercept, which is the difference of the counts.
+    The score's variance is taken to be the same at all nodes of a class: what the class's variance leaves
+    once that of the centres is taken out.
 
     Parameters
     ----------
-    weights, values, by_class : ndarray, shape (C,)
-        Class probabilities, label values and mean squared errors.
+    weights, values : ndarray, shape (C,)
+        Class probabilities and label values.
+    mean, variance : ndarray, shape (C,)
+        Of the scores in each class, over inputs and training sets.
     centres : list of C ndarrays
-        Mean scores at equally likely nodes of each class.
-    by_counts : ndarray, shape (C,), optional
-        The part of the variance that comes from counts, in each class.
+        Mean scores at equally likely nodes of each class; their mean, which nodes know roughly, is not used.
 
     Returns
     -------
     float
-        NaN if a mean squared error is not finite.
+        NaN if a variance is not finite.
 
     Examples
     --------
-    >>> half = np.array([0.5, 0.5])
-    >>> values = np.array([1.0, -1.0])
-    >>> misclassification(half, values, np.ones(2), [np.zeros(1), np.zeros(1)])
+    >>> half, none = np.array([0.5, 0.5]), np.zeros(2)
+    >>> misclassification(half, np.array([1.0, -1.0]), none, np.ones(2), [np.zeros(1), np.zeros(1)])
     0.5000
     """
-    if not np.isfinite(by_class).all():
+    if not np.isfinite(variance).all():
         return float("nan")
-    total, counted = 0.0, np.zeros(len(weights)) if by_counts is None else by_counts
+    total = 0.0
     for c, centre in enumerate(centres):
-        spread = np.sqrt(max(float(by_class[c] - np.mean((values[c] - centre) ** 2) - counted[c]), 0.0))
-        classes = np.full(centre.size, c)
-        total += weights[c] * float(wrong_side(centre, np.full(centre.size, spread), classes, values).mean())
+        around = centre - centre.mean()
+        spread = np.full(centre.size, np.sqrt(max(float(variance[c] - np.mean(around**2)), 0.0)))
+        wrong = wrong_side(mean[c] + around, spread, np.full(centre.size, c), values)
+        total += weights[c] * float(wrong.mean())
     return float(total)
