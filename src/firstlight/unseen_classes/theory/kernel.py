@@ -1,5 +1,6 @@
 """The expected kernel of the features after one step: the dual activation on a spiked metric."""
 
+import warnings
 from dataclasses import dataclass
 from typing import Literal
 
@@ -166,16 +167,33 @@ def spiked_kernel(
         raise ValueError(f"Xb: {b.shape[1]} features, but Xa has {a.shape[1]}")
     sigma = as_activation(activation)
     metric = spiked_metric(covariance, tau, a.shape[1], sigma, bulk, train, residual, head)
-    if not is_gaussian(head):
-        return averaged(sigma, metric, head, a, b).kernel()
     left, right = metric.factors(a)
     q = np.einsum("ij,ij->i", left, right)
+    _require(sigma, head, q)
+    if not is_gaussian(head):
+        return averaged(sigma, metric, head, a, b).kernel()
     if b is a:
         p = q
     else:
         other, right = metric.factors(b)
         p = np.einsum("ij,ij->i", other, right)
     return dual_gram(sigma, q, p, left @ right.T)
+
+
+def _require(sigma: Activation, head: Head, variance: np.ndarray) -> None:
+    """Refuse what a series over shifted means cannot follow, and tell waves that no rule resolves."""
+    if not is_gaussian(head) and sigma.kinks:
+        kinks = np.array(sigma.kinks)
+        sides = np.array([sigma(np.nextafter(kinks, end)) for end in (-np.inf, np.inf)])
+        if (np.abs(sides[1] - sides[0]) > 1e-9 * (1 + np.abs(sides[0]))).any():
+            raise ValueError(f"activation: {sigma.name} jumps, which only Gaussian heads follow; see head")
+    std = np.sqrt(np.maximum([variance.min(), variance.max()], 0.0))
+    if not sigma.resolved(np.zeros(2), std, closed=is_gaussian(head)):
+        warnings.warn(
+            f"activation: the moments of {sigma.name} are not resolved over pre-activations with a standard "
+            f"deviation up to {std[1]:.3g}; kernels and movements may be far off",
+            stacklevel=3,
+        )
 
 
 def averaged(sigma: Activation, metric: SpikedMetric, head: Head, a: np.ndarray, b: np.ndarray) -> Averaged:
@@ -224,6 +242,7 @@ def predicted_movement(
     sigma = as_activation(activation)
     metric = spiked_metric(covariance, tau, samples.shape[1], sigma, bulk, train, residual, head)
     before = np.einsum("ij,ij->i", samples, samples) / samples.shape[1]
+    _require(sigma, head, before)
     if not is_gaussian(head):
         return averaged_movement(
             sigma, head, metric.tau, samples @ metric.columns, before, metric.parts_own(samples)
