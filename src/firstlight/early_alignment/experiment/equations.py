@@ -5,6 +5,7 @@ from functools import cached_property
 
 import numpy as np
 
+from firstlight.early_alignment.definitions.walls import common_walls
 from firstlight.early_alignment.experiment.log_time import EXPONENT, Clock
 from firstlight.maths.losses import MarginLoss
 
@@ -51,6 +52,40 @@ class Equations:
     def attracting(self) -> np.ndarray:
         """Whether neuron j may slide on the wall of datum i: both sides can push to it only if s y < 0."""
         return self.signs[:, None] * self.y < 0
+
+    @cached_property
+    def first(self) -> np.ndarray:
+        """For each datum the first on whose wall it is: mostly itself."""
+        return self._shared[0]
+
+    @cached_property
+    def ahead(self) -> np.ndarray:
+        """Whether a datum is on the same side of its wall as that first one."""
+        return np.asarray(self._shared[1] > 0)
+
+    @cached_property
+    def _shared(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """The first datum of each datum's wall, the side of it, and the length in its unit."""
+        found = common_walls(self.X)
+        first, side = (np.arange(len(self.y)), np.ones(len(self.y))) if found is None else found
+        sizes = np.abs(self.X).max(axis=1)
+        return first, side, sizes / sizes[first]
+
+    def active(self, u: np.ndarray) -> np.ndarray:
+        """Return which data are on, h × n, so that data which share a wall agree also on it."""
+        q = u @ self.X.T
+        if (self.first == np.arange(len(self.y))).all():
+            return np.asarray(q > 0)
+        return np.asarray(q[:, self.first] * self._shared[1] > 0)
+
+    def jumps(self, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return by how much the pull along each wall's first datum rises across it, and from what.
+
+        The data ahead are on there, and those behind on this side; they are told at the place of the first.
+        """
+        first, side, sizes = self._shared
+        parts, n = weights * sizes, len(first)
+        return np.bincount(first, parts, n), -np.bincount(first, np.where(side < 0, parts, 0.0), n)
 
     @cached_property
     def classes(self) -> np.ndarray:

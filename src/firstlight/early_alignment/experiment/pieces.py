@@ -28,7 +28,8 @@ class Piece(System):
     on : ndarray of bool, shape (h, n)
         Which data act on which neurons, in full.
     walls : dict of int to ndarray of int
-        The data on whose walls a neuron slides; only neurons that do.
+        The data on whose walls a neuron slides, the first of each wall; only neurons that do. Others of the
+        same wall act there as if they were one with it, and none of them is `on`.
 
     Examples
     --------
@@ -56,7 +57,7 @@ class Piece(System):
     @classmethod
     def at(cls, flow: Equations, state: np.ndarray) -> "Piece":
         """Return the piece in which a state is that lies on no wall."""
-        return cls(flow, flow.split(state)[0] @ flow.X.T > 0)
+        return cls(flow, flow.active(flow.split(state)[0]))
 
     @cached_property
     def _groups(self) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
@@ -160,9 +161,12 @@ class Piece(System):
         if self.walls:
             who, data, _, inverse = self._sliding
             slopes, G = self._pull(z, 0.0)
-            push = self.flow.signs[who, None] * (self.flow.y * slopes)[data]
-            shares = -(inverse @ G[who, :, None])[:, :, 0] / push
+            signs = self.flow.signs[who, None]
+            rise, below = (signs * part[data] for part in self.flow.jumps(self.flow.y * slopes))
+            shares = -((inverse @ G[who, :, None])[:, :, 0] + below) / rise
             row, column = np.nonzero(data >= 0)
+            for j, on in self.walls.items():
+                beyond[j, np.isin(self.flow.first, on)] = -1.0  # the first speaks for all
             out = np.maximum(-shares, shares - 1)[row, column]
             beyond[who[row], data[row, column]] = np.where(np.isfinite(out), out, 1.0)  # no weight is left
         return beyond, np.where(self.flow.classes, np.abs(z), 0.0).max(axis=1)
@@ -180,34 +184,74 @@ class Piece(System):
         u, _, z = self._margins(state)
         weights = self.flow.y * self._pull(z, 0.0)[0]
         for j in np.flatnonzero(changed.any(axis=1)).tolist():
-            sliding = np.zeros(len(weights), bool)
+            sliding, left = np.zeros((2, len(weights)), bool)
             sliding[walls.pop(j, [])] = True
-            met = changed[j] & ~sliding
-            on[j] ^= met & ~self.flow.attracting[j]  # a wall that repels is crossed
-            held = np.flatnonzero(sliding | (met & self.flow.attracting[j]))
+            left[self.flow.first[changed[j]]] = True
+            met = left & ~sliding
+            pulls_back = self._attracts(j, weights)
+            self._put(on[j], crossed := np.flatnonzero(met & ~pulls_back), ~on[j, crossed])
+            held = np.flatnonzero(sliding | (met & pulls_back))
             if not len(held):
                 continue
             before = on[j, held].copy(), sliding[held]
             shares = self._shares(on[j], held, weights)
-            on[j, held], stays = shares == 1, (shares > 0) & (shares < 1)
-            if (on[j, held] == before[0]).all() and (stays == before[1]).all():  # but for rounding
-                on[j, held], stays = before[0] ^ changed[j, held], before[1] & ~changed[j, held]
+            over, stays = shares == 1, (shares > 0) & (shares < 1)
+            if (over == before[0]).all() and (stays == before[1]).all():  # but for rounding
+                over, stays = before[0] ^ left[held], before[1] & ~left[held]
+            self._put(on[j], held, over)
             if stays.any():
                 walls[j] = held[stays]
+                on[j, np.isin(self.flow.first, walls[j])] = False
             rows = _orthonormal(self.flow.X[sliding | met], _APART)
             u[j] -= (rows @ u[j]) @ rows
             u[j] /= np.linalg.norm(u[j])
         return state, Piece(self.flow, on, walls)
 
+    def _attracts(self, j: int, weights: np.ndarray) -> np.ndarray:
+        """Whether both sides of a datum's wall can push neuron j to it; told at the first datum of a wall."""
+        alone = np.bincount(self.flow.first, minlength=len(weights)) == 1
+        rise = self.flow.signs[j] * self.flow.jumps(weights)[0]
+        return np.where(alone, self.flow.attracting[j], rise < 0)
+
+    def _put(self, on: np.ndarray, firsts: np.ndarray, over: np.ndarray) -> None:
+        """Put a neuron on one side of walls, in place: beyond them if it is over, where the first is on."""
+        for i, beyond in zip(firsts, over, strict=True):
+            data = self.flow.first == i
+            on[data] = self.flow.ahead[data] == beyond
+
     def _shares(self, on: np.ndarray, held: np.ndarray, weights: np.ndarray) -> np.ndarray:
         """Return the shares of the data on whose walls a neuron lies: those of the shortest pull."""
-        rest = on.copy()
-        rest[held] = False
-        pull, push = (rest * weights) @ self.flow.X, weights[held, None] * self.flow.X[held]
-        unit = np.abs(push).max() or 1.0
-        shares = lsq_linear(push.T / unit, -pull / unit, (0, 1), method="bvls").x
+        rise, below = (part[held, None] * self.flow.X[held] for part in self.flow.jumps(weights))
+        rest = on & ~np.isin(self.flow.first, held)
+        pull = (rest * weights) @ self.flow.X + below.sum(axis=0)
+        unit = np.abs(rise).max() or 1.0
+        shares = lsq_linear(rise.T / unit, -pull / unit, (0, 1), method="bvls").x
         whole = np.round(shares)
-        return np.where(np.abs(shares - whole) < _WHOLE, whole, shares)
+        return _independent(rise, np.where(np.abs(shares - whole) < _WHOLE, whole, shares))
+
+
+def _independent(rows: np.ndarray, shares: np.ndarray) -> np.ndarray:
+    """Move shares, without changing the sum of rows, until the rows of those within (0, 1) are independent.
+
+    Else more walls meet than coordinates are left, and the shares that are told later are not the same.
+
+    Examples
+    --------
+    >>> _independent(np.array([[1.0, 0.0], [1.0, 0.0]]), np.array([0.75, 0.5])).tolist()
+    [0.2500, 1.0000]
+    """
+    while len(free := np.flatnonzero((shares > 0) & (shares < 1))) > 1:
+        units = rows[free] / np.linalg.norm(rows[free], axis=1, keepdims=True)
+        _, sizes, mixes = np.linalg.svd(units.T)
+        if (sizes > 1e-10).sum() == len(free):
+            break
+        change = mixes[-1] / np.linalg.norm(rows[free], axis=1)
+        room = np.where(change > 0, 1 - shares[free], shares[free]) / np.maximum(np.abs(change), 1e-300)
+        who = int(np.argmin(room))
+        shares = shares.copy()
+        shares[free] = np.clip(shares[free] + room[who] * change, 0, 1)
+        shares[free[who]] = 1.0 if change[who] > 0 else 0.0
+    return shares
 
 
 def _orthonormal(rows: np.ndarray, least: float = 1e-10) -> np.ndarray:

@@ -11,7 +11,8 @@ from functools import cached_property
 
 import numpy as np
 
-_APART = 1e-13  # distance of unit vectors below which they are one but for rounding
+from firstlight.early_alignment.definitions.walls import common_walls
+
 _CANCELLED = 1e-13  # what is left of a sum, relative to its parts, below which it is 0
 _ON_WALL = 4e-16  # of a unit vector, below which it lies on the wall
 
@@ -94,10 +95,10 @@ def gather(X: np.ndarray, y: np.ndarray, start: np.ndarray) -> Walls:
     >>> walls.X.tolist(), walls.y.tolist(), walls.which.tolist()
     ([[1.0, 0.0], [0.0, 1.0]], [-1.0, 1.0], [0, 0, 1])
     """
-    found = _common_walls(X)
+    found = common_walls(X)
     if found is None:
         return Walls(X, y, np.zeros(X.shape[1]), None, np.zeros(len(y), bool), np.empty(0, int))
-    wall, side = found
+    wall, side = np.unique(found[0], return_inverse=True)[1], found[1]
     rows: list[np.ndarray] = []
     labels: list[float] = []
     torn: list[int] = []
@@ -137,37 +138,3 @@ def _sum(parts: np.ndarray) -> float:
 def _off_wall(x: np.ndarray, start: np.ndarray) -> bool:
     x = x / np.abs(x).max()
     return bool((np.abs(start @ x) > _ON_WALL * np.linalg.norm(x)).all())
-
-
-def _common_walls(X: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
-    """Return the wall of each datum, numbered as they come, and its side, ±1; None if all walls differ.
-
-    Data of one wall have one place, but for a sign, along any direction: only neighbours there are compared.
-    """
-    units = X / np.abs(X).max(axis=1, keepdims=True)
-    along = np.cos(np.arange(1.0, 1 + X.shape[1]) ** 2)  # a direction like no other
-    places = units @ along / np.sqrt(np.einsum("nd,nd->n", units, units))
-    order = np.argsort(np.abs(places), kind="stable")
-    rounding = 4 * _APART * float(np.linalg.norm(along))
-    near = np.diff(np.abs(places)[order]) <= rounding
-    if not near.any():
-        return None
-    first, side = np.arange(len(X)), np.ones(len(X))
-    for run in np.split(order, np.flatnonzero(~near) + 1):
-        if len(run) > 1:
-            _compare(units, np.sort(run), first, side)
-    if (first == np.arange(len(X))).all():
-        return None
-    return np.unique(first, return_inverse=True)[1], side
-
-
-def _compare(units: np.ndarray, run: np.ndarray, first: np.ndarray, side: np.ndarray) -> None:
-    """Write for the data of a run the first on whose wall they are, and on which side of it."""
-    rows = units[run] / np.linalg.norm(units[run], axis=1, keepdims=True)
-    left = np.arange(len(run))
-    while len(left):
-        one = rows[left[0]]
-        turn = np.where(rows[left] @ one < 0, -1.0, 1.0)
-        same = np.abs(rows[left] - turn[:, None] * one).max(axis=1) <= _APART
-        first[run[left[same]]], side[run[left[same]]] = run[left[0]], turn[same]
-        left = left[~same]

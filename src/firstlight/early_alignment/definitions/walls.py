@@ -1,0 +1,44 @@
+"""Which data share a wall: those on one line through 0."""
+
+import numpy as np
+
+_APART = 1e-13  # distance of unit vectors below which they are one but for rounding
+
+
+def common_walls(X: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
+    """Return for each datum the first on whose wall it is, and its side of it, ±1; None if all walls differ.
+
+    Data of one wall have one place, but for a sign, along any direction: only neighbours there are compared.
+
+    Examples
+    --------
+    >>> [part.tolist() for part in common_walls(np.array([[1.0, 2], [3, 1], [-2, -4]]))]
+    [[0, 1, 0], [1.0, 1.0, -1.0]]
+    """
+    units = X / np.abs(X).max(axis=1, keepdims=True)
+    along = np.cos(np.arange(1.0, 1 + X.shape[1]) ** 2)  # a direction like no other
+    places = units @ along / np.sqrt(np.einsum("nd,nd->n", units, units))
+    order = np.argsort(np.abs(places), kind="stable")
+    rounding = 4 * _APART * float(np.linalg.norm(along))
+    near = np.diff(np.abs(places)[order]) <= rounding
+    if not near.any():
+        return None
+    first, side = np.arange(len(X)), np.ones(len(X))
+    for run in np.split(order, np.flatnonzero(~near) + 1):
+        if len(run) > 1:
+            _compare(units, np.sort(run), first, side)
+    if (first == np.arange(len(X))).all():
+        return None
+    return first, side
+
+
+def _compare(units: np.ndarray, run: np.ndarray, first: np.ndarray, side: np.ndarray) -> None:
+    """Write for the data of a run the first on whose wall they are, and on which side of it."""
+    rows = units[run] / np.linalg.norm(units[run], axis=1, keepdims=True)
+    left = np.arange(len(run))
+    while len(left):
+        one = rows[left[0]]
+        turn = np.where(rows[left] @ one < 0, -1.0, 1.0)
+        same = np.abs(rows[left] - turn[:, None] * one).max(axis=1) <= _APART
+        first[run[left[same]]], side[run[left[same]]] = run[left[0]], turn[same]
+        left = left[~same]
