@@ -1,12 +1,17 @@
 """Files that appear complete or not at all, whoever else writes."""
 
+import os
+import stat
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
 
 from firstlight.data import kept
+from firstlight.demo import STUDY, results
 from firstlight.maths.files import replacing
+from firstlight.show.save import save
+from firstlight.show.summary import export
 
 
 def test_threads_that_write_one_file_do_not_meet(tmp_path):
@@ -42,3 +47,64 @@ def test_kept_rows_are_their_owners_alone(tmp_path, monkeypatch):
     monkeypatch.setattr(kept, "_path", lambda name: tmp_path / f"{name}.npz")
     name = kept.keep(np.eye(3), ["a", "b", "a"])
     assert (tmp_path / f"{name}.npz").stat().st_mode & 0o077 == 0
+
+
+def special(kind, path):
+    """Make what is no regular file."""
+    if kind == "fifo":
+        os.mkfifo(path)
+    elif kind == "folder":
+        path.mkdir()
+    else:
+        try:
+            os.mknod(path, stat.S_IFCHR | 0o600, os.makedev(1, 3))
+        except PermissionError:
+            pytest.skip("only some may make devices")
+
+
+def kinds(folder):
+    return {path.name: stat.S_IFMT(path.lstat().st_mode) for path in folder.iterdir()}
+
+
+@pytest.mark.parametrize("kind", ["fifo", "device", "folder"])
+@pytest.mark.parametrize("link", [False, True])
+def test_what_is_no_regular_file_stays_and_is_refused(kind, link, tmp_path):
+    target, folder = tmp_path / "one.csv", tmp_path / "other"
+    folder.mkdir()
+    special(kind, folder / "special" if link else target)
+    if link:
+        target.symlink_to(folder / "special")
+    before = kinds(tmp_path), kinds(folder)
+    with pytest.raises(ValueError, match=r"one\.csv: exists and is no regular file"), replacing(target):
+        raise AssertionError("nothing may be computed or written for it")
+    with pytest.raises(ValueError, match="no regular file"):
+        export(STUDY, results(), "csv", target)
+    assert (kinds(tmp_path), kinds(folder)) == before
+
+
+@pytest.mark.parametrize("beside", ["csv", "svg", "json"])
+def test_no_part_is_written_where_a_file_beside_it_cannot_be(beside, tmp_path):
+    special("fifo", tmp_path / f"demo-rate-quick.{beside}")
+
+    def write():
+        if beside == "json":
+            return export(STUDY, results(), "csv", tmp_path / "demo-rate-quick.csv")
+        return save(STUDY, results(), tmp_path)
+
+    with pytest.raises(ValueError, match=f"quick.{beside}: exists and is no regular file"):
+        write()
+    assert len(kinds(tmp_path)) == 1
+
+
+@pytest.mark.parametrize("there", [True, False])
+def test_a_link_stays_and_what_it_leads_to_is_written(there, tmp_path):
+    (tmp_path / "folder").mkdir()
+    real, link = tmp_path / "folder" / "real.txt", tmp_path / "link.txt"
+    if there:
+        real.write_text("old")
+    link.symlink_to("folder/real.txt")
+    with replacing(link) as part:
+        part.write_text("new")
+    assert link.is_symlink()
+    assert real.read_text() == "new"
+    assert sorted(kinds(tmp_path)) == ["folder", "link.txt"]

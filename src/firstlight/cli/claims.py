@@ -31,6 +31,7 @@ def claims(
     save: Annotated[Path | None, typer.Option(help="Also keep the table as a compact record.")] = None,
 ) -> None:
     """Judge every published claim, and ours: compute what is missing, print numbers and verdict of each."""
+    from firstlight.maths.files import regular, replacing
     from firstlight.maths.refusals import unknown
     from firstlight.show.claims import citation, page, tallies
     from firstlight.show.evidence import claimed, rows
@@ -41,6 +42,8 @@ def claims(
     for path in (html, save):
         if path is not None and path.is_dir():
             raise ValueError(f"{path}: must be a file, and is a folder")
+        if path is not None:
+            regular(path)
     table, judging = [], {one.name: one for one in claimed(theory, scale)}
     for name in study or ():
         if name not in judging:
@@ -62,8 +65,8 @@ def claims(
     words += [word for name in study or () for word in ("--study", name)] + ["--scale", scale]
     words += [] if within is None else ["--within", f"{within:g}"]
     if html is not None:
-        html.parent.mkdir(parents=True, exist_ok=True)
-        html.write_text(page(table), encoding="utf-8")
+        with replacing(html) as part:
+            part.write_text(page(table), encoding="utf-8")
     if save is not None:
         keep(table, save, shlex.join([*words, "--save", save.name]))
     if as_json:

@@ -1,16 +1,32 @@
 """Files that appear complete or not at all."""
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from uuid import uuid4
 
 
+def regular(target: Path) -> Path:
+    """Return the file that a path leads to, there or still to be made; refuse a device, a pipe or a folder.
+
+    Examples
+    --------
+    >>> regular(Path("/"))
+    Traceback (most recent call last):
+    ValueError: /: exists and is no regular file; name another
+    """
+    if target.exists() and not target.is_file():
+        raise ValueError(f"{target}: exists and is no regular file; name another")
+    return Path(os.path.realpath(target))
+
+
 @contextmanager
 def replacing(target: Path) -> Iterator[Path]:
     """Yield where to write: a file beside `target` that takes its place at the end; an error leaves none.
 
-    The folder is made. Several writers, in one process or in many, do not meet.
+    The folder is made. Several writers, in one process or in many, do not meet. A link stays, and the file
+    that it leads to is written; what is no regular file is refused before anything is.
 
     Examples
     --------
@@ -21,6 +37,7 @@ def replacing(target: Path) -> Iterator[Path]:
     ...     [path.name for path in part.parent.iterdir()]
     ['a.txt']
     """
+    target = regular(target)
     target.parent.mkdir(parents=True, exist_ok=True)
     part = target.with_name(f".{target.name}.{uuid4().hex}.part")
     try:

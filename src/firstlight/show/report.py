@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from firstlight.maths.checks import check_count
-from firstlight.maths.files import replacing
+from firstlight.maths.files import regular, replacing
 from firstlight.maths.refusals import unknown
 from firstlight.show import foundation
 from firstlight.show.chapter import Chapter, chapter
@@ -115,6 +115,7 @@ def check(
         check_count("workers", workers, 0)
     if Path(destination).is_dir():
         raise ValueError(f"destination = {destination}: must be a file, and is a folder")
+    regular(Path(destination))
 
 
 def render(chapters: Sequence[Chapter]) -> str:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import xarray as xr
 
-from firstlight.maths.files import replacing
+from firstlight.maths.files import regular, replacing
 from firstlight.show import style
 from firstlight.show.figures import figure
 from firstlight.show.summary import stem, table
@@ -29,6 +29,8 @@ def save(study: Study, results: xr.Dataset, folder: str | os.PathLike[str]) -> l
     """
     drawn, numbers = figure(study, results), table(study, results)
     paths = [Path(folder) / f"{stem(study, results)}.{kind}" for kind in (*FORMATS, "csv")]
+    for path in paths:
+        regular(path)
     for path, kind in zip(paths, FORMATS, strict=False):
         stamp = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(kind)
         with style.use(), replacing(path) as part:

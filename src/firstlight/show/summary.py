@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import xarray as xr
 
-from firstlight.maths.files import replacing
+from firstlight.maths.files import regular, replacing
 from firstlight.maths.refusals import unknown
 from firstlight.study.claims import claims_of
 from firstlight.study.judge import NO_PREDICTION, fit_rate, judge, overall, trial_mean
@@ -278,6 +278,9 @@ def export(
     if kind not in KINDS:
         raise unknown("format", kind, KINDS)
     target = Path(output or Path("out/export") / f"{stem(study, results)}.{kind}")
+    beside = target.with_suffix(".json")
+    if kind == "csv":
+        regular(beside)
     with replacing(target) as part:
         if kind == "nc":
             results.to_netcdf(part, engine="netcdf4")
@@ -286,6 +289,6 @@ def export(
         else:
             tidy(study, results).to_csv(part, index=False)
     if kind == "csv":
-        beside = target.with_suffix(".json")
-        beside.write_text(json.dumps(dict(results.attrs), indent=2, default=str), "utf-8")
+        with replacing(beside) as part:
+            part.write_text(json.dumps(dict(results.attrs), indent=2, default=str), "utf-8")
     return target

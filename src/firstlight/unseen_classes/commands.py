@@ -120,11 +120,13 @@ def _read(
 
 
 def _draw(results: "xr.Dataset", path: Path) -> None:
+    from firstlight.maths.files import replacing
     from firstlight.unseen_classes.figures import classes
 
     if path.suffix.lower() not in (".png", ".svg", ".pdf"):
         raise ValueError(f"figure = {path}: must end in .png, .svg or .pdf")
-    classes(results).savefig(path)
+    with replacing(path) as part:
+        classes(results).savefig(part, format=path.suffix[1:].lower())
 
 
 def _facts(
