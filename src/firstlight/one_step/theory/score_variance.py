@@ -21,6 +21,7 @@ import numpy as np
 from firstlight.one_step.theory.moments import FeatureMoments
 
 
+@np.errstate(over="ignore", invalid="ignore")  # of features beyond numbers: NaN
 def score_variance(
     moments: FeatureMoments,
     m: int,

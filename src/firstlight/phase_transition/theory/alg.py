@@ -140,6 +140,7 @@ def _exact_top(
 ) -> tuple[float, float, float, np.ndarray]:
     """Richardson: the bias of slices falls as their number squared, which some nodes tell."""
     step = 1 + len(fine.nodes.place) // _COMPARED
+    step |= known.shape[1] > 1  # every second point of a Sobol set is one half of the space
     share = fine.nodes.weight[::step].sum()
     nodes = Nodes(fine.nodes.place[::step], fine.nodes.weight[::step] / share)
     coarse = conditional_moments(target, known, hard, fineness=-1, nodes=nodes)
@@ -187,7 +188,7 @@ def _node_of_slices(moments: Moments) -> np.ndarray:
 
 def _node_error(moments: Moments, matrix: np.ndarray) -> float:
     """Return the standard error of the top eigenvalue over eight parts of the easy coordinates' nodes."""
-    part = _node_of_slices(moments) % 8
+    part = moments.nodes.eighths()[_node_of_slices(moments)]
     vector, second = np.linalg.eigh(matrix)[1][:, -1], moments.second.mean(axis=0)
     tops = [
         vector @ operator(second[part == i], second[part == i], 8 * moments.weight[part == i]) @ vector

@@ -54,6 +54,12 @@ class Nodes(NamedTuple):
         return Nodes(0.5 * (ends[1:] + ends[:-1])[:, None], mass / mass.sum())
 
 
+    def eighths(self) -> np.ndarray:
+        """Tell which of eight equal parts each point of several coordinates belongs to: runs of each kind."""
+        counts = np.unique(self.weight != self.weight[0], return_counts=True)[1]
+        return np.concatenate([np.arange(count) * 8 // count for count in counts])
+
+
 NO_NODES = Nodes(np.zeros((1, 0)), np.ones(1))
 
 
@@ -96,7 +102,7 @@ def _in_space(depends: Callable, e: int, rng: np.random.Generator) -> Nodes:
         (places[~dependent], 1 - share, _SPACE // 8),
     ):
         if len(part):
-            kept.append(part[:: max(len(part) // count, 1)])
+            kept.append(part[:count])  # the first: every so many would be one corner of the space
             weights.append(np.full(len(kept[-1]), mass / len(kept[-1])))
     return Nodes(np.concatenate(kept), np.concatenate(weights), float(scatter / share) if share else 0.0)
 
