@@ -30,6 +30,7 @@ from firstlight.study.schedule import Outcome
 from firstlight.study.spec import Arm, FigureSpec, Refine
 from firstlight.study.store import DamagedRecords, Store, StoreError
 from firstlight.study.sweep import Study
+from firstlight.study.trial import check
 
 STUDY = Study("tiny/x", "x", Tiny, axes={"rate": [0.5, 1.0, 2.0], "samples": [10, 100]}, trials=3)
 
@@ -387,6 +388,46 @@ def test_an_experiment_is_also_judged_by_the_arms_it_names():
 def test_arms_to_be_judged_by_must_exist(arms, message):
     with pytest.raises(ValueError, match=message):
         replace(demo.STUDY, arms={name: Arm(**arm) for name, arm in arms.items()}, scales={})
+
+
+class Sorted(Tiny):
+    """Methods of other signatures, and a word about options that it does not have."""
+
+    def predict(self, stream, /, *rest, order, **options):
+        return super().predict()
+
+    def conditional(self, bad_at=-1.0, order=1):
+        return False
+
+
+@pytest.mark.parametrize(
+    ("kind", "options", "problem", "message"),
+    [
+        ("simulate", {"shfit": 1.0}, Tiny, "'shfit': unknown, did you mean 'shift'\\? \\(known: shift\\)"),
+        ("predict", {"bad_tt": 2}, Tiny, "tiny/x: arms.a.options 'bad_tt': unknown, did you mean 'bad_at'"),
+        ("predict", {"rng": 5}, Tiny, "tiny/x: arms.a.options: 'rng' is each trial's own stream"),
+        ("predict", {"rng": 5}, demo.Exponential, "arms.a.options: 'rng' is each trial's own stream"),
+        ("predict", {"self": 5}, Tiny, "arms.a.options 'self': unknown"),
+        ("predict", {}, Sorted, "arms.a.options: 'order' is missing, and predict needs it"),
+    ],
+)
+def test_options_that_a_method_does_not_have_are_refused(kind, options, problem, message, path):
+    study = replace(STUDY, problem=problem, arms={"a": Arm(kind, options)})
+    with pytest.raises(ValueError, match=message):
+        run(study, path, workers=0)
+    assert not path.exists()
+
+
+@pytest.mark.parametrize(
+    ("kind", "options", "problem"),
+    [
+        ("predict", {"order": 2, "whatever": 1, "stream": 3}, Sorted),
+        ("simulate", {"shift": 1.0}, Sorted),
+        ("predict", {"whatever": 1}, demo.Exponential),
+    ],
+)
+def test_options_that_a_method_takes_are_not_refused(kind, options, problem):
+    check(replace(STUDY, problem=problem, arms={"a": Arm(kind, options)}))
 
 
 def test_a_worker_of_another_arithmetic_says_so(path, monkeypatch):

@@ -1,6 +1,7 @@
 """One trial: what a worker is told, what it sends back, and what it warned of."""
 
 import hashlib
+import inspect
 import json
 import sys
 import threading
@@ -119,7 +120,8 @@ def first_trials(study: Study, points: Iterable[Point]) -> Iterator[Task]:
 def check(study: Study) -> None:
     """Build every Problem of a study and address it, so that a bad value is refused before hours of work.
 
-    Of a grid of more than ten thousand points only that many are built, spread evenly.
+    So are options of arms that `predict` or `simulate` does not have. Of a grid of more than ten thousand
+    points only that many are built, spread evenly.
 
     Examples
     --------
@@ -130,8 +132,34 @@ def check(study: Study) -> None:
     ValueError: demo/rate at rate = -1.0: rate = -1.0: must be a number above 0
     """
     step = max(1, -(-study.size // _CHECKED))
-    for _ in first_trials(study, (study.point(index) for index in range(0, study.size, step))):
-        pass
+    met = set()
+    for task in first_trials(study, (study.point(index) for index in range(0, study.size, step))):
+        problem = task.problem()
+        if (kind := (type(problem), task.arm)) not in met:
+            met.add(kind)
+            _check_options(f"{study.name}: arms.{task.arm}.options", problem, task)
+
+
+def _check_options(where: str, problem: Problem, task: Task) -> None:
+    """Refuse options with which a trial's method cannot be called; the first argument is the stream."""
+    try:
+        parameters = list(inspect.signature(getattr(problem, task.kind)).parameters.values())
+    except (TypeError, ValueError):  # what is no function of Python may tell nothing
+        return
+    either, by_name = inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY
+    for one in parameters[:1]:
+        if one.kind is either and one.name in task.options:
+            raise ValueError(f"{where}: {one.name!r} is each trial's own stream; the study's seed chooses it")
+    known = {
+        one.name: one.default is one.empty
+        for place, one in enumerate(parameters)
+        if one.kind is by_name or (one.kind is either and place)
+    }
+    free = any(one.kind is one.VAR_KEYWORD for one in parameters)
+    if more := [name for name in task.options if name not in known and not free]:
+        raise unknown(where, more[0], known)
+    if lacking := [name for name, needed in known.items() if needed and name not in task.options]:
+        raise ValueError(f"{where}: {lacking[0]!r} is missing, and {task.kind} needs it")
 
 
 def perform(task: Task) -> Record:
