@@ -126,6 +126,23 @@ def test_csv_refusals(folder, text, message):
     assert "\n" not in str(caught.value)
 
 
+@pytest.mark.parametrize("wrong", ["1_000", "١٢٣", "１２", "0x10", "true", "1.5.2", "1e", "five"])
+@pytest.mark.parametrize(("point", "between"), [(".", ","), (".", ";"), (",", ";")])
+def test_the_first_cell_that_is_no_number_is_named(folder, wrong, point, between):
+    """Also where Python would call it a number, and where the others have decimal commas."""
+    usual = ["0.5", " 1.5", "-2.5 ", "+3.", "1e5", "1E-5", "7", "nan"] * 5
+    cells = [cell.replace(".", point) for cell in usual]
+    cells[20] = cells[30] = wrong
+    rows = [f"{cell}{between}{i % 2}\n" for i, cell in enumerate(cells)]
+    with pytest.raises(ValueError, match=rf"column 'a', row 21: '{wrong}' is not a number"):
+        load(csv(folder, f"a{between}y\n" + "".join(rows)))
+
+
+def test_numbers_that_are_kept_as_texts_are_told(folder):
+    with pytest.raises(ValueError, match=r"column 'a', row 1: '1.5' is kept as a text; encode"):
+        load(parquet(folder, {"a": ["1.5", "2.5"], "y": [0, 1]}))
+
+
 def test_unknown_label_column_lists_what_there_is(folder):
     path = csv(folder, "a,b,kind\n1,2,u\n3,4,v\n")
     for labels in ("colour", 3, -4):

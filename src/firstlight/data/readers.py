@@ -4,6 +4,7 @@ Nothing in a file is ever run: pickled arrays are refused. A refusal says where 
 """
 
 import difflib
+import re
 from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -77,9 +78,9 @@ def _read_csv(path: Path, labels: Which, without: Sequence[str]) -> _Parts:
     except (ArrowException, UnicodeError) as error:
         reason = str(error).splitlines()[0].removeprefix("CSV parse error: ")
         raise Refusal(f"is not a readable csv file: {reason[:200]} (the names are row 1)") from None
-    if all(_is_number(name) for name in table.column_names):
+    if all(_is_number(name, decimal) for name in table.column_names):
         raise Refusal("the first line must hold the columns' names, and holds only numbers")
-    return _split(table, labels, without)
+    return _split(table, labels, without, decimal)
 
 
 def _read_parquet(path: Path, labels: Which, without: Sequence[str]) -> _Parts:
@@ -104,7 +105,7 @@ READERS: dict[str, Callable[[Path, Which, Sequence[str]], _Parts]] = {
 }
 
 
-def _split(table: Any, labels: Which, without: Sequence[str]) -> _Parts:
+def _split(table: Any, labels: Which, without: Sequence[str], decimal: str = ".") -> _Parts:
     """Take the label column out of an Arrow table."""
     names = [name.strip() or f"column {place}" for place, name in enumerate(table.column_names, 1)]
     if not table.num_rows:
@@ -121,7 +122,7 @@ def _split(table: Any, labels: Which, without: Sequence[str]) -> _Parts:
         raise Refusal(
             f"has no column besides the labels{' and those left out (without)' if left_out else ''}"
         )
-    return _numbers(columns), list(columns), values, label
+    return _numbers(columns, decimal), list(columns), values, label
 
 
 def _pick(labels: Which, names: list[str], fallback: list[str], kind: str, field: str = "labels") -> str:
@@ -144,28 +145,32 @@ def _pick(labels: Which, names: list[str], fallback: list[str], kind: str, field
     return candidates[0]
 
 
-def _numbers(columns: dict[str, np.ndarray]) -> np.ndarray:
+def _numbers(columns: dict[str, np.ndarray], decimal: str) -> np.ndarray:
     """Put columns side by side; name all that hold no numbers."""
     kinds = {name: column.dtype.kind for name, column in columns.items()}
     odd = [name for name, kind in kinds.items() if kind not in "biuf"]
     if not odd:
         return np.column_stack([column.astype(float) for column in columns.values()])
     first = columns[odd[0]]
-    row = next((i for i, value in enumerate(first) if not _is_number(value)), 0)
+    row = next((i for i, value in enumerate(first) if not _is_number(value, decimal)), 0)
     if first[row] is None:
         raise Refusal(f"column {odd[0]!r}, row {row + 1}: the value is missing; fill it in, or leave out")
+    text = isinstance(first[row], str) and _is_number(first[row], decimal)
+    said = "is kept as a text" if text else "is not a number"
     raise Refusal(
-        f"column {odd[0]!r}, row {row + 1}: {str(first[row])[:40]!r} is not a number; encode or leave out "
+        f"column {odd[0]!r}, row {row + 1}: {str(first[row])[:40]!r} {said}; encode or leave out "
         f"(without): {listed(odd)}"
     )
 
 
-def _is_number(value: Any) -> bool:
-    try:
-        float(value)
-    except (TypeError, ValueError):
-        return False
-    return True
+def _is_number(value: Any, decimal: str) -> bool:
+    """Say whether Arrow reads a text as a number; Python would take underscores and other digits as well."""
+    if not isinstance(value, str):
+        return value is not None
+    point = re.escape(decimal)
+    number = rf"(\d+({point}\d*)?|{point}\d+)(e[+-]?\d+)?"
+    pattern = rf"[ \t]*[+-]?({number}|nan|inf(inity)?)[ \t]*"
+    return re.fullmatch(pattern, value, re.ASCII | re.IGNORECASE) is not None
 
 
 def _texts(column: np.ndarray) -> np.ndarray:
