@@ -6,6 +6,7 @@ import subprocess
 import sys
 import textwrap
 import warnings
+from contextlib import closing
 
 import numpy as np
 import pytest
@@ -104,6 +105,38 @@ def test_a_killed_writer_leaves_no_lock(path):
     assert subprocess.run([sys.executable, "-c", textwrap.dedent(code)]).returncode == -9
     with Store(path, write=True, wait=0.1) as store:
         assert store.check() == "ok"
+
+
+ENDLESS = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n)"
+
+
+@pytest.mark.parametrize(
+    ("statement", "said"),
+    [
+        (
+            f"DROP TABLE runs; CREATE VIEW runs AS {ENDLESS} SELECT i AS id, i AS ended FROM n",
+            "holds a view 'runs'",
+        ),
+        (
+            "CREATE TRIGGER more AFTER INSERT ON records BEGIN DELETE FROM records; END",
+            "holds a trigger 'more'",
+        ),
+        ("CREATE VIRTUAL TABLE more USING fts5(text)", "holds a virtual table 'more'"),
+    ],
+)
+@pytest.mark.parametrize("write", [False, True])
+def test_what_would_run_inside_a_store_is_refused(path, statement, said, write):
+    with Store(path, write=True) as store:
+        store.put([record(1)])
+    with closing(sqlite3.connect(path)) as other:
+        other.executescript(statement)
+    with pytest.raises(StoreError, match=said):
+        Store(path, write=write)
+
+
+def test_functions_that_a_schema_names_are_not_trusted(path):
+    with Store(path, write=True) as store:
+        assert store._connection.execute("PRAGMA trusted_schema").fetchone() == (0,)
 
 
 def test_a_newer_store_is_left_alone(path):

@@ -59,8 +59,9 @@ UPGRADES: dict[int, Callable[[sqlite3.Connection], None]] = {1: _add_checksums, 
 
 
 def connect(database: str, **options: Any) -> sqlite3.Connection:
-    """Open an SQLite file such that damaged texts can be read."""
+    """Open an SQLite file such that damaged texts can be read, and that nothing in it calls functions."""
     connection = sqlite3.connect(database, isolation_level=None, **options)
+    connection.execute("PRAGMA trusted_schema = OFF")
     # A damaged text is for the checksum to find; it must not stop the reading of all others.
     connection.text_factory = lambda raw: raw.decode("utf-8", "backslashreplace")
     return connection
@@ -125,7 +126,20 @@ def check_header(connection: sqlite3.Connection, path: Path) -> int:
         )
     if version < 1:
         raise StoreError(f"{path}: is damaged (store version {version})")
+    _check_kinds(connection, path)
     return version
+
+
+def _check_kinds(connection: sqlite3.Connection, path: Path) -> None:
+    """Refuse what SQLite would run when a table of that name is read or written: a store has tables alone."""
+    row = connection.execute(
+        "SELECT CASE WHEN type = 'table' THEN 'virtual table' ELSE type END, name FROM sqlite_master"
+        " WHERE type NOT IN ('table', 'index') OR sql LIKE 'create virtual%'"
+    ).fetchone()
+    if row is not None:
+        raise StoreError(
+            f"{path}: holds a {row[0]} {row[1]!r}, which no study store has; was it tampered with?"
+        )
 
 
 def check_pages(connection: sqlite3.Connection, path: Path) -> None:
