@@ -94,6 +94,15 @@ class Piece(System):
             basis[k, : len(rows)], inverse[k, : len(on)] = rows, np.linalg.pinv(self.flow.X[on].T)
         return np.array(list(self.walls), dtype=int), data, basis, inverse
 
+    @cached_property
+    def _silent(self) -> tuple[np.ndarray, ...]:
+        """Neurons and data on whose walls they slide, but for the first of each wall, who speaks for all."""
+        others = self.flow.first != np.arange(len(self.flow.y))
+        silent = np.zeros(self.on.shape, bool)
+        for j, walls in self.walls.items() if others.any() else ():
+            silent[j] = others & np.isin(self.flow.first, walls)
+        return np.nonzero(silent)
+
     def _margins(self, state: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return u, ‖w‖² and z = y f."""
         patterns, _, sums = self._groups
@@ -165,8 +174,7 @@ class Piece(System):
             rise, below = (signs * part[data] for part in self.flow.jumps(self.flow.y * slopes))
             shares = -((inverse @ G[who, :, None])[:, :, 0] + below) / rise
             row, column = np.nonzero(data >= 0)
-            for j, on in self.walls.items():
-                beyond[j, np.isin(self.flow.first, on)] = -1.0  # the first speaks for all
+            beyond[self._silent] = -1.0
             out = np.maximum(-shares, shares - 1)[row, column]
             beyond[who[row], data[row, column]] = np.where(np.isfinite(out), out, 1.0)  # no weight is left
         return beyond, np.where(self.flow.classes, np.abs(z), 0.0).max(axis=1)

@@ -67,10 +67,9 @@ def align(
     the derivative of the ReLU at 0 is taken as 0. Where the second-layer weight of a sliding neuron changes
     sign, its walls turn from attracting to repelling and the sequel is not unique; the datum goes to "on" if
     its share was at least one half. A neuron that comes to nothing counts as dead, unless all data lie on its
-    line (one coordinate) and pull it on beyond 0. Data that share a wall, to 1e-13 as unit vectors, are
-    walked as one: they flip together, also where they cancel and c does not change, and slide with one share.
-    Memory: 8 n² bytes for the Gram matrix (1.3 GB at n = 12 665), which is not formed from 2000 samples on in
-    32 dimensions or fewer.
+    line (one coordinate) and pull it on beyond 0. Data that share a wall flip together, even if they cancel,
+    and slide with one share. Memory: 8 n² bytes for the Gram matrix (1.3 GB at n = 12 665), which is not
+    formed from 2000 samples on in 32 dimensions or fewer.
 
     Examples
     --------
@@ -89,9 +88,8 @@ def align(
     stop = np.inf if until is None else check_reals("until", until, "()")
     if np.ndim(stop) or not stop >= 0:
         raise ValueError(f"until = {until}: must be one number, at least 0")
-    walls = gather(X, y, start)
-    traced = _trace(walls, start, second, speed, float(stop))
-    return _assemble(X, y, walls, start, second, speed, float(stop), traced)
+    walls, stop = gather(X, y, start), float(stop)
+    return _assemble(X, y, walls, start, second, speed, stop, _trace(walls, start, second, speed, stop))
 
 
 def is_compiled() -> bool:
