@@ -2,10 +2,12 @@
 
     python campaigns/disasters.py [--count 1000] [--only kills] [--log out/disasters.jsonl]
 
-kills: a study whose driver, workers or both are killed resumes to the bits of an undisturbed one.
+kills: a study whose driver is killed, alone or after workers, resumes to the bits of an undisturbed one; one
+  whose workers alone are killed ends by itself. A try counts if the store's books say: amid its run.
 phases: a study whose driver is killed at any statement of its store, from the first table on, does so too.
 disk: a study whose disk is full at some write stops with a StoreError and resumes to the same bits.
-drivers: of drivers on one store one writes, the others are refused or go on from what it left.
+drivers: of drivers on one store one writes, the others are refused or go on from what it left; none begins
+  while another one that has not ended its run lives.
 clocks: a study whose clock jumps by days, back and forth, has the same bits.
 clusters: a study whose Dask workers or scheduler are killed goes on, or says so and resumes to the same bits.
 fetches: of fetches at once, cut off, corrupted or killed, none leaves a set that is not whole and right.
@@ -26,83 +28,24 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import psutil
 from endurance import PATIENCE, campaign_by_kind
+from kills import LONG, SHORT, child, kills, quiet, resumed
 
 from firstlight.data import ImagesNotFetched, cache, fetch
 from firstlight.data.cache import FetchFailed
 from firstlight.study import database
 from firstlight.study.run import run
 from firstlight.study.store import Store, StoreError
-from firstlight.study.sweep import Study
 
 sys.path += [str(Path(__file__).parents[1] / "tests" / part) for part in ("study", "data")]
 import test_images as images
-from driver import LONG
 
 Rng = np.random.Generator
-
-
-SHORT = dataclasses.replace(LONG, name="tiny/short", fixed={}, trials=1)
-STUDIES = {study.name: study for study in (LONG, SHORT)}
-
-
-@functools.cache
-def undisturbed(name: str) -> str:
-    """Return the fingerprint of a study that nothing happens to."""
-    with tempfile.TemporaryDirectory() as folder:
-        return str(run(STUDIES[name], Path(folder) / "s.sqlite", workers=0).attrs["fingerprint"])
-
-
-def _resumed(path: Path, study: Study = LONG) -> str:
-    """Finish a study; return what is wrong with it then."""
-    results = run(study, path, workers=0).attrs["fingerprint"]
-    with Store(path) as store:
-        state = store.check()
-    right = (results, state) == (undisturbed(study.name), "ok")
-    return "" if right else f"fingerprint {results}, integrity {state}"
-
-
-def _child(job: Callable[..., None], *arguments: Any) -> multiprocessing.Process:
-    """Return a process that is still to be started; what studies import is loaded once for all of them."""
-    context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["firstlight.study.run", "dask.array", "distributed"])
-    return context.Process(target=job, args=arguments)
-
-
-def _quiet() -> None:
-    os.dup2(os.open(os.devnull, os.O_WRONLY), 2)  # what the dying say is expected
-
-
-def _run(path: Path, workers: int) -> None:
-    _quiet()
-    run(LONG, path, workers=workers)
-
-
-def kills(rng: Rng, folder: Path) -> str:
-    """Kill ten runs: the driver, one of two workers and then the driver, or workers only; then finish."""
-    import psutil
-
-    path = folder / "kills.sqlite"
-    for _ in range(10):
-        workers = int(rng.choice([0, 0, 0, 2]))
-        process = _child(_run, path, workers)
-        process.start()
-        time.sleep(float(rng.exponential(3.0 if workers else 0.3)))
-        try:
-            children = psutil.Process(process.pid).children(recursive=True) if workers else []
-            for child in children[: int(rng.integers(0, 3))]:
-                child.kill()
-                time.sleep(float(rng.exponential(0.1)))
-        except psutil.NoSuchProcess:
-            pass
-        process.kill()
-        process.join()
-    return _resumed(path)
 
 
 def _until(path: Path, last: int, delay: float) -> None:
@@ -133,7 +76,7 @@ def _statements() -> int:
     """Count what the store of an undisturbed study is told, from opening to closing."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "s.sqlite"
-        process = _child(_until, path, 0, 0.0)
+        process = child(_until, path, 0, 0.0)
         process.start()
         process.join()
         return int(path.with_suffix(".count").read_text())
@@ -143,12 +86,12 @@ def phases(rng: Rng, folder: Path) -> str:
     """Kill ten new runs, each at a statement of its store or within 2 ms of it; finish each."""
     for i in range(10):
         path, last = folder / f"{i}.sqlite", int(rng.integers(1, _statements() + 1))
-        process = _child(_until, path, last, float(rng.choice([0.0, rng.uniform(0, 2e-3)])))
+        process = child(_until, path, last, float(rng.choice([0.0, rng.uniform(0, 2e-3)])))
         process.start()
         process.join()
         if process.exitcode != -signal.SIGKILL:
             return f"statement {last}: exit code {process.exitcode}"
-        if wrong := _resumed(path, SHORT):
+        if wrong := resumed(path, SHORT):
             return f"statement {last}: {wrong}"
     return ""
 
@@ -179,18 +122,40 @@ def disk(rng: Rng, folder: Path) -> str:
     for i, spare in enumerate((0, 24, int(rng.integers(1, 4096)), 4120, None)):
         path = folder / f"{i}.sqlite"
         at = (record, spare) if spare is not None else (-1, int(10 ** rng.uniform(0, 5)))
-        process = _child(_run_on_full_disk, path, *at)
+        process = child(_run_on_full_disk, path, *at)
         process.start()
         process.join()
         if process.exitcode not in (0, 3):
             return f"{at}: exit code {process.exitcode}"
-        if wrong := _resumed(path, SHORT):
+        if wrong := resumed(path, SHORT):
             return f"{at}: {wrong}"
     return ""
 
 
+def _lives(number: int) -> bool:
+    """Say whether a process does not end; one that was killed just now has some time to do so."""
+    for _ in range(100):
+        try:
+            if psutil.Process(number).status() == psutil.STATUS_ZOMBIE:
+                return False
+        except psutil.NoSuchProcess:
+            return False
+        time.sleep(0.01)
+    return True
+
+
 def _second_run(path: Path) -> None:
-    """Run beside others; exit code 3 says that the store is theirs."""
+    """Run beside others; exit code 3 says that the store is theirs, and 5 that two hold it."""
+    begin = Store.begin_run
+
+    def alone(store: Store, *given: Any) -> int:
+        number = begin(store, *given)
+        others = [one["process"] for one in store.runs() if one["ended"] is None and one["id"] != number]
+        if any(_lives(other) for other in others):
+            os._exit(5)
+        return number
+
+    Store.begin_run = alone  # type: ignore[method-assign]
     try:
         run(LONG, path, workers=0)
     except StoreError:
@@ -201,7 +166,7 @@ def drivers(rng: Rng, folder: Path) -> str:
     """Start ten drivers on one store, one shortly after the other, and kill some; then finish."""
     path, started = folder / "drivers.sqlite", []
     for _ in range(10):
-        started.append(_child(_second_run, path))
+        started.append(child(_second_run, path))
         started[-1].start()
         time.sleep(float(rng.exponential(0.2)))
         if rng.random() < 0.3:
@@ -210,7 +175,7 @@ def drivers(rng: Rng, folder: Path) -> str:
         process.join()
         if process.exitcode not in (0, 3, -signal.SIGKILL):
             return f"exit code {process.exitcode}"
-    return _resumed(path)
+    return resumed(path)
 
 
 def _run_in_jumping_time(path: Path, seed: int) -> None:
@@ -223,14 +188,14 @@ def clocks(rng: Rng, folder: Path) -> str:
     """Run while the clock jumps, kill it in between, and finish with the clock set back."""
     path = folder / "clocks.sqlite"
     for seed in rng.integers(1 << 31, size=3):
-        process = _child(_run_in_jumping_time, path, int(seed))
+        process = child(_run_in_jumping_time, path, int(seed))
         process.start()
         process.join(float(rng.exponential(0.5)))
         process.kill()
         process.join()
         if path.exists():
             os.utime(path, (float(rng.uniform(0, 4e9)),) * 2)
-    return _resumed(path)
+    return resumed(path)
 
 
 def _scheduler(line: Any) -> None:
@@ -241,7 +206,7 @@ def _scheduler(line: Any) -> None:
             line.send(scheduler.address)
             await scheduler.finished()
 
-    _quiet()
+    quiet()
     asyncio.run(serve())
 
 
@@ -252,13 +217,13 @@ def _worker(address: str) -> None:
         async with Worker(address, nthreads=1, host="127.0.0.1", dashboard=False) as worker:
             await worker.finished()
 
-    _quiet()
+    quiet()
     asyncio.run(serve())
 
 
 def _drive(path: Path, address: str) -> None:
     """Run on a cluster; 3 if it was said to be gone, or not to be there."""
-    _quiet()
+    quiet()
     try:
         run(SHORT, path, cluster=address)
     except (RuntimeError, ValueError) as error:
@@ -270,10 +235,10 @@ def clusters(rng: Rng, folder: Path) -> str:
     path, codes = folder / "clusters.sqlite", []
     for _ in range(5):
         line, other = multiprocessing.Pipe()
-        scheduler = _child(_scheduler, other)
+        scheduler = child(_scheduler, other)
         scheduler.start()
         address = line.recv()
-        parts = [_child(_worker, address), _child(_worker, address), _child(_drive, path, address)]
+        parts = [child(_worker, address), child(_worker, address), child(_drive, path, address)]
         for process in parts:
             process.start()
         time.sleep(float(rng.exponential(2.0)))
@@ -281,7 +246,7 @@ def clusters(rng: Rng, folder: Path) -> str:
         for process in victims:
             process.kill()
         if victims == parts[:2]:
-            parts.append(_child(_worker, address))
+            parts.append(child(_worker, address))
             parts[-1].start()
         parts[2].join(PATIENCE)
         codes.append(parts[2].exitcode)
@@ -290,7 +255,7 @@ def clusters(rng: Rng, folder: Path) -> str:
             process.join()
         if codes[-1] not in (0, 3, -signal.SIGKILL):
             return f"the driver ends so: {codes}"
-    return _resumed(path, SHORT)
+    return resumed(path, SHORT)
 
 
 def _known(seed: int, slow: float) -> None:
@@ -323,7 +288,7 @@ def fetches(rng: Rng, folder: Path) -> str:
     """Fetch a set ten times at once, kill some, and read it after each; then once more undisturbed."""
     started = []
     for seed in [*rng.integers(1 << 31, size=10).tolist(), 0]:
-        started.append(_child(_fetch, folder, seed, 0.1 if seed else 0.0))
+        started.append(child(_fetch, folder, seed, 0.1 if seed else 0.0))
         if not seed:
             for process in started[:-1]:
                 process.join()

@@ -8,6 +8,7 @@ from types import SimpleNamespace
 import disasters
 import endurance
 import hostile
+import kills
 import numpy as np
 import pytest
 import random_arguments
@@ -24,6 +25,7 @@ from firstlight.one_step.families import images
 from firstlight.phase_transition import SpectrumProblem
 from firstlight.phase_transition.spectral_method import SpectralProblem
 from firstlight.phase_transition.variants import at_equal_time
+from firstlight.study.store import Store, StoreError
 
 QUICK = [name for name in random_arguments.FACTORIES if not name.startswith(("phase", "early"))]
 
@@ -103,6 +105,47 @@ def test_a_study_that_is_neither_read_nor_refused_is_found(monkeypatch):
     assert endurance._try(hostile.KINDS, ["studies", 0]).startswith("KeyError")
 
 
+def test_a_store_that_refuses_everything_is_found(monkeypatch):
+    def refuse(*given):
+        raise StoreError("no store is right")
+
+    monkeypatch.setattr(hostile.stores, "read", refuse)
+    assert "is harmless, and the store is refused" in endurance._try(hostile.KINDS, ["bits", 0])
+
+
+def test_a_store_that_loses_records_is_found_without_another_run_beside_it(tmp_path, monkeypatch):
+    put = Store.put
+    kept = lambda some: [one for one in some if one.arm != "theory"]  # noqa: E731
+    monkeypatch.setattr(Store, "put", lambda store, some: put(store, kept(some)))
+    with pytest.raises(RuntimeError, match=r"results and failures .*80 values are no numbers"):
+        kills.undisturbed.__wrapped__("tiny/short")
+
+
+@pytest.mark.slow
+def test_workers_alone_are_killed_and_the_driver_ends(tmp_path):
+    assert kills._killed(tmp_path / "s.sqlite", "workers", np.random.default_rng(0)) == (True, "")
+    assert kills.resumed(tmp_path / "s.sqlite") == ""
+
+
+def test_two_drivers_at_once_are_found(tmp_path, monkeypatch):
+    """The lock is taken away, and the other driver is this very process."""
+    codes = []
+    monkeypatch.setattr(
+        disasters, "run", lambda study, path, workers: Store.begin_run(path, "b", "", "", "", 1)
+    )
+    monkeypatch.setattr(disasters.os, "_exit", codes.append)
+    monkeypatch.setattr(Store, "begin_run", Store.begin_run)  # is put back
+    with Store(tmp_path / "s.sqlite", write=True) as store:
+        first = store.begin_run("a", "", "", "", 1)
+        disasters._second_run(store)
+        assert codes == [5]
+        store.end_run(first, "complete")
+        store.end_run(first + 1, "complete")
+        monkeypatch.setattr(disasters, "_lives", lambda number: False)
+        disasters._second_run(store)
+        assert codes == [5]
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["disk", "phases"])
 def test_a_full_disk_or_a_kill_at_a_write_costs_nothing(kind):
@@ -112,8 +155,8 @@ def test_a_full_disk_or_a_kill_at_a_write_costs_nothing(kind):
 @pytest.mark.parametrize("kind", ["disk", "phases"])
 def test_what_changes_the_bits_is_found(kind, tmp_path, monkeypatch):
     ended = SimpleNamespace(start=int, join=int, exitcode={"disk": 0, "phases": -signal.SIGKILL}[kind])
-    monkeypatch.setattr(disasters, "_child", lambda *given: ended)
-    monkeypatch.setattr(disasters, "_resumed", lambda path, study: "another fingerprint")
+    monkeypatch.setattr(disasters, "child", lambda *given: ended)
+    monkeypatch.setattr(disasters, "resumed", lambda path, study: "another fingerprint")
     monkeypatch.setattr(disasters, "_statements", lambda: 100)
     found = disasters.KINDS[kind][0](np.random.default_rng(0), tmp_path)
     assert found.endswith("another fingerprint")
