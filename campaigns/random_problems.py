@@ -4,9 +4,10 @@
 
 Every registered factory gets random arguments of small size, right ones and a few too many, and so do
 problems of one's own arrays. What is built must answer with numbers, or with NaN where ``converged`` is
-False, a note or a warning says why, or the documentation says what it means (`MEANT`); or refuse with a
-ValueError that names a field. Failures are other exceptions, NaN without a flag, NumPy's own warnings, more
-than 20 s of CPU time or 2 GB in one call, and dying. Exit code 1 if there is any.
+False, where a note or a warning says that this is not told (`SAID`), or where the documentation says what it
+means (`NAN`), or with an infinity that has a meaning (`INFINITE`); or refuse with a ValueError that names a
+field. Failures are other exceptions, NaN without a flag, NumPy's own warnings, more than 20 s of CPU time or
+2 GB in one call, and dying. Exit code 1 if there is any.
 """
 
 import dataclasses
@@ -34,24 +35,35 @@ from firstlight.study.registry import problem as registered
 from firstlight.study.registry import resolve, theories
 from firstlight.unseen_classes.definitions.observables import RELATIONS
 
-# NaN and infinity with a meaning, as docstrings have it
+# NaN with a meaning, as docstrings have it, though a prediction has converged
 _RANKS = {"spearman", "spearman_by_set", "spearman_low", "spearman_high", "kendall_w"}  # of constant scores
-_CLASSES = {"separability", "snr", *_RANKS, *RELATIONS}
+_CLASSES = {"snr", *_RANKS, *RELATIONS}  # snr: no rest can be told
 _COSINES = {f"cosine_{sign}{end}" for sign in ("plus", "minus") for end in ("", "_min")}  # no neuron is left
 _EMPTY = {f"{name}_{sign}" for name in ("margin", "output") for sign in ("plus", "minus")}  # no such datum
-_WHEN = {"escape_time", "hidden_eigenvalue", "delta_nn", "delta_over_alg"}  # never, none, or not measured
 _SWITCHES = {"switches", "wrong_switches"}  # counted by gradient flow alone
-MEANT: dict[str, set[str]] = {
-    "one_step predict": set(),
+_GAPS = {"threshold", "edge"}  # steps at which the scan found none
+NAN: dict[str, set[str]] = {
     "one_step simulate": {"test_error_by_class"},  # of a class without test samples
     "early_alignment predict": {"alignment_time", *_SWITCHES, *_COSINES},
     "early_alignment simulate": {"alignment_time", *_SWITCHES, *_COSINES, *_EMPTY},
-    "phase_transition predict": (
-        _WHEN | {"gradient_norm", "hard_cosine", "delta_alg", "error", "signal"} | {"threshold", "edge"}
-    ),
-    "phase_transition simulate": _WHEN,
+    "phase_transition predict": {"escape_time", "hidden_eigenvalue", "delta_nn", *_GAPS},
+    "phase_transition simulate": {"escape_time", "hidden_eigenvalue", "delta_nn", "delta_over_alg"},
     "unseen_classes predict": _CLASSES,
     "unseen_classes simulate": _CLASSES,
+}
+# infinity with a meaning: never, or nothing beside it
+INFINITE: dict[str, set[str]] = {
+    "phase_transition predict": {"delta_alg", "error", "signal", "delta_over_alg", "escape_time"},
+    "phase_transition simulate": {"escape_time"},
+    "unseen_classes predict": {"snr"},
+    "unseen_classes simulate": {"snr"},
+}
+NOT_PREDICTED = {"gradient_norm", "hard_cosine"}  # of phases: NaN everywhere, and not only here and there
+# what a note or a warning says is not told
+SAID = {
+    "misclassification: not told": r"misclassification",
+    "one draw: its standard error is not known": r".*_sem",
+    "the limit of the loss is told from t = e on": r"(log_)?loss",
 }
 NEVER_NEGATIVE = re.compile(
     r"(relative_)?(test|train)_(error|loss)(_by_class)?|(?!log_).*norm|.*_sem|.*_time|recall"
@@ -119,18 +131,39 @@ def _later(known: xr.DataArray) -> xr.DataArray:
     return (backwards.cumsum("time") > 0).isel(time=slice(None, None, -1))
 
 
-def silent(what: str, answer: xr.Dataset) -> str:
-    """Return the variables that are impossible, or not finite where nothing says so."""
+def _unexplained(what: str, name: str, values: xr.DataArray, said: Iterable[str]) -> xr.DataArray:
+    """Say where a variable is not finite without a documented reason, `converged` left aside."""
+    own = name.removesuffix("_sem")
+    nan, infinite = own in NAN.get(what, ()), own in INFINITE.get(what, ())
+    if own != name:  # the error of what may be missing, or endless, in some samples
+        nan = infinite = nan or infinite
+    texts = " ".join(said)
+    nan = nan or any(re.fullmatch(names, name) and text in texts for text, names in SAID.items())
+    nan = nan or (
+        what == "phase_transition predict" and name in NOT_PREDICTED and bool(values.isnull().all())
+    )
+    if name == "separability":  # of a class from the others
+        values = values.where(values["class"] != values["other"], 0.0)
+    return (values.isnull() & (not nan)) | (np.isinf(values) & (not infinite))
+
+
+def _trained(variables: Iterable[xr.DataArray]) -> xr.DataArray:
+    """Say of which classes there is no value at all."""
+    missing = [one.isnull() for one in variables if "class" in one.dims and "other" not in one.dims]
+    return functools.reduce(lambda a, b: a & b, missing)
+
+
+def silent(what: str, answer: xr.Dataset, said: Iterable[str] = ()) -> str:
+    """Return the variables that are impossible, or not finite where nothing says so; `said`: the warnings."""
     wrong = []
+    told = [*said, str(answer.attrs.get("note", ""))]
     numbers = {str(name): values for name, values in answer.data_vars.items() if values.dtype.kind == "f"}
     for name, values in numbers.items():
         if NEVER_NEGATIVE.fullmatch(name) and (values.values < 0).any():
             wrong.append(f"{name} < 0")
         if np.isfinite(values.values).all():
             continue
-        if name.removesuffix("_sem") in MEANT[what] or answer.attrs.get("note"):
-            continue
-        bad = ~np.isfinite(values)
+        bad = _unexplained(what, name, values, told)
         if what == "early_alignment predict" and "time" in values.dims:  # known up to some time
             bad = bad & _later(~bad)
         if "converged" in answer:
@@ -138,8 +171,9 @@ def silent(what: str, answer: xr.Dataset) -> str:
         if name.startswith("relative"):
             bad = bad & (answer["label_variance"] > 0)
         if "class" in values.dims:  # classes that were trained on have no values at all
-            of_classes = [one.isnull() for one in numbers.values() if "class" in one.dims]
-            bad = bad & ~functools.reduce(lambda a, b: a & b, of_classes)
+            bad = bad & ~_trained(numbers.values())
+            if "other" in values.dims:
+                bad = bad & ~_trained(numbers.values()).rename({"class": "other"})
         if bool(bad.any()):
             wrong.append(name)
     return ", ".join(wrong)
@@ -170,8 +204,8 @@ def judged(
     numeric = [str(one.message) for one in told if issubclass(one.category, RuntimeWarning)]
     if numeric:
         return answer, f"{kind}: warning: {numeric[0]}"
-    flagged = any(issubclass(one.category, UserWarning) for one in told)
-    wrong = silent(f"{theory} {kind}", answer) if isinstance(answer, xr.Dataset) and not flagged else ""
+    said = [str(one.message) for one in told if issubclass(one.category, UserWarning)]
+    wrong = silent(f"{theory} {kind}", answer, said) if isinstance(answer, xr.Dataset) else ""
     return answer, f"{kind}: silent: {wrong}" if wrong else ""
 
 

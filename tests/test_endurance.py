@@ -67,6 +67,46 @@ def test_numbers_without_a_flag_are_found(variables, said, monkeypatch):
     assert bool(said) == bool(wrong)
 
 
+NAN = np.nan
+TOLD = "misclassification: not told, as the moments are not resolved"
+
+
+@pytest.mark.parametrize(
+    ("what", "variables", "attrs", "said", "wrong"),
+    [
+        ("phase_transition predict", {"delta_alg": NAN, "converged": True}, {}, [], "delta_alg"),
+        ("phase_transition predict", {"delta_alg": NAN, "converged": False}, {}, [], ""),
+        ("phase_transition predict", {"delta_alg": np.inf, "converged": True}, {}, [], ""),
+        ("phase_transition predict", {"error": NAN, "signal": NAN}, {}, [], "error, signal"),
+        ("phase_transition predict", {"delta_nn": np.inf, "converged": True}, {}, [], "delta_nn"),
+        ("phase_transition predict", {"delta_over_alg": NAN}, {}, [], "delta_over_alg"),
+        ("phase_transition predict", {"hidden_eigenvalue": NAN, "hidden_eigenvalue_sem": NAN}, {}, [], ""),
+        ("phase_transition predict", {"gradient_norm": ("time", [NAN, NAN])}, {}, [], ""),
+        ("phase_transition predict", {"gradient_norm": ("time", [1.0, NAN])}, {}, [], "gradient_norm"),
+        ("phase_transition predict", {"threshold": ("time", [1.0, NAN])}, {}, [], ""),
+        ("unseen_classes predict", {"spearman": NAN, "mean_recall": NAN}, {}, [], "mean_recall"),
+        ("one_step predict", {"test_error": NAN}, {"note": "some remark"}, [], "test_error"),
+        ("one_step predict", {"test_error": NAN}, {}, ["E[f] is uncertain"], "test_error"),
+        ("one_step predict", {"test_error": NAN, "misclassification": NAN}, {}, [TOLD], "test_error"),
+        ("one_step predict", {"misclassification": NAN}, {}, [TOLD], ""),
+        ("one_step predict", {"misclassification": NAN}, {}, [], "misclassification"),
+    ],
+)
+def test_a_note_a_warning_or_a_meaning_excuses_only_what_it_speaks_of(what, variables, attrs, said, wrong):
+    assert random_problems.silent(what, xr.Dataset(variables, attrs=attrs), said) == wrong
+
+
+def test_classes_are_separable_from_all_others():
+    values = np.array([[NAN, 1.0], [NAN, NAN]])
+    names = {"class": [1, 2], "other": [1, 2]}
+    answer = xr.Dataset(
+        {"separability": (("class", "other"), values), "recall": ("class", [1.0, 1.0])}, names
+    )
+    assert random_problems.silent("unseen_classes predict", answer) == "separability"
+    answer["separability"][1, 0] = 1.0
+    assert random_problems.silent("unseen_classes predict", answer) == ""
+
+
 @pytest.mark.parametrize(
     ("error", "said"),
     [
