@@ -129,3 +129,22 @@ def test_counts_are_whole_numbers(ridge, samples):
     asymptotic = problem.predict(0, method="asymptotic").misclassification.item()
     for gaps in (given_layers - measured, asymptotic - measured):
         assert abs(gaps.mean()) < 0.1 * measured.mean() + 2 * gaps.std() / np.sqrt(trials)
+
+
+@pytest.mark.parametrize("ridge", [0.0, 1e-3])
+@pytest.mark.parametrize("dead", [(0,), (1,), (0, 1, 2)])
+@EQUATIONS
+def test_classes_without_samples_or_features(ridge, dead, equations):
+    """A network may answer no sample of a class, and few samples may all be of that class."""
+    moments, _ = random_moments(0)
+    kept = np.array([[c not in dead] for c in range(3)])
+    second = [omega * alive for omega, alive in zip(moments.second, kept, strict=True)]
+    for weights in ([1.0, 0.0, 0.0], [0.5, 0.5, 0.0]):
+        law = FeatureMoments(
+            np.array(weights), second, moments.cross * kept, VALUES**2, True, moments.mean * kept, VALUES
+        )
+        cell = solved(law, 2, ridge, equations)
+        assert np.isfinite(cell.by_class).all() or not cell.converged
+        assert np.isfinite(cell.score_variance).all() or not cell.converged
+        if not kept[np.array(weights) > 0].any():  # nothing is learnt
+            np.testing.assert_allclose(cell.by_class, VALUES**2)

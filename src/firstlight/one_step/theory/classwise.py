@@ -107,7 +107,8 @@ def _solved(moments: FeatureMoments, m: int, ridge: float) -> Classwise:
     """Solve the equations of `solve_classwise` by Newton's method."""
     rho, k, classes = moments.weights, len(moments.cross[0]), len(moments.weights)
     traces = np.array([np.trace(omega) for omega in moments.second])
-    ridge = max(ridge, 1e-10 * float(rho @ traces) / k)
+    size = float(max(rho @ traces, 1e-10 * traces.max())) or 1.0  # features may all be 0
+    ridge = max(ridge, 1e-10 * size / k)
     # the pooled equation with a flat spectrum is a cheap start from above
     u = np.full(classes, effective_ridge(np.full(k, rho @ traces / k), m, ridge)[0])
     residual = np.inf

@@ -94,7 +94,7 @@ class Resolvent:
         largest = float(self.values[-1])
         if self.values[0] + shift <= 1e-13 * largest:
             # singular: a token shift keeps out the rounding of b in directions that it has no part in
-            shift = 1e-9 * largest
+            shift = 1e-9 * largest or 1.0
         if self._tau is None:
             return (start.T / (self._diagonal + shift)).T
         return lapack.dptsv(self._diagonal + shift, self._off, start)[2]
@@ -160,6 +160,8 @@ def effective_ridge(values: np.ndarray, m: int, ridge: float) -> tuple[float, bo
         return kappa - ridge - kappa * float((values / (values + kappa)).sum()) / m
 
     high = ridge + float(values.sum()) / m
+    if high == 0:  # no features at all
+        return 0.0, True
     low = max(ridge, 1e-14 * high)
     if excess(low) >= 0:  # only at ridge 0: fewer directions than samples, no implicit ridge
         return ridge, True
