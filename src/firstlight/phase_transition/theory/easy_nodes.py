@@ -53,7 +53,6 @@ class Nodes(NamedTuple):
         mass = np.diff(ndtr(ends))
         return Nodes(0.5 * (ends[1:] + ends[:-1])[:, None], mass / mass.sum())
 
-
     def eighths(self) -> np.ndarray:
         """Tell which of eight equal parts each point of several coordinates belongs to: runs of each kind."""
         counts = np.unique(self.weight != self.weight[0], return_counts=True)[1]
