@@ -427,7 +427,9 @@ def test_options_that_a_method_does_not_have_are_refused(kind, options, problem,
     ],
 )
 def test_options_that_a_method_takes_are_not_refused(kind, options, problem):
-    check(replace(STUDY, problem=problem, arms={"a": Arm(kind, options)}))
+    study = replace(STUDY, problem=problem, arms={"a": Arm(kind, options)})
+    check(study)  # no refusal
+    assert study.arms["a"].options == options
 
 
 def test_a_worker_of_another_arithmetic_says_so(path, monkeypatch):
