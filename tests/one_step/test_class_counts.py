@@ -93,6 +93,17 @@ def test_beside_a_huge_ridge_its_size_does_not_matter(activation, weights):
         np.testing.assert_allclose(found, found[0], atol=2e-3)  # traces of some tens over λ
 
 
+def assert_predicted(problem, trials, share):
+    """Networks' 0/1 error is that of both predictions, to a share of it and two standard errors."""
+    measured, given_layers = np.transpose(
+        [[getattr(problem, kind)(seed).misclassification.item() for kind in ("simulate", "predict")]
+         for seed in range(trials)]
+    )  # fmt: skip
+    asymptotic = problem.predict(0, method="asymptotic").misclassification.item()
+    for gaps in (given_layers - measured, asymptotic - measured):
+        assert abs(gaps.mean()) < share * measured.mean() + 2 * gaps.std() / np.sqrt(trials)
+
+
 @pytest.mark.parametrize("activation", ["relu", "sigmoid", "softplus"])
 @pytest.mark.parametrize("ridge", [0.1, 1.0])
 def test_networks_of_balanced_classes_have_the_predicted_misclassification(activation, ridge):
@@ -102,14 +113,7 @@ def test_networks_of_balanced_classes_have_the_predicted_misclassification(activ
     problem = Problem(
         mixture, Classification(), width=n, samples=2 * n, step_size=8.0, ridge=ridge, activation=activation
     )
-    measured, given_layers = np.transpose(
-        [[getattr(problem, kind)(seed).misclassification.item() for kind in ("simulate", "predict")]
-         for seed in range(trials)]
-    )  # fmt: skip
-    asymptotic = problem.predict(0, method="asymptotic").misclassification.item()
-    for gaps in (given_layers - measured, asymptotic - measured):
-        # equations of infinite sizes, at n = 60
-        assert abs(gaps.mean()) < 0.2 * measured.mean() + 2 * gaps.std() / np.sqrt(trials)
+    assert_predicted(problem, trials, 0.2)  # equations of infinite sizes, at n = 60
 
 
 @pytest.mark.parametrize(("ridge", "samples"), [(1.0, 51), (0.1, 51), (1.0, 101), (1.0, 100)])
@@ -122,13 +126,7 @@ def test_counts_are_whole_numbers(ridge, samples):
         mixture, Classification(), width=n, samples=samples, gradient_samples=100, step_size=1.0,
         ridge=ridge, activation="sigmoid",
     )  # fmt: skip
-    measured, given_layers = np.transpose(
-        [[getattr(problem, kind)(seed).misclassification.item() for kind in ("simulate", "predict")]
-         for seed in range(trials)]
-    )  # fmt: skip
-    asymptotic = problem.predict(0, method="asymptotic").misclassification.item()
-    for gaps in (given_layers - measured, asymptotic - measured):
-        assert abs(gaps.mean()) < 0.1 * measured.mean() + 2 * gaps.std() / np.sqrt(trials)
+    assert_predicted(problem, trials, 0.1)
 
 
 @pytest.mark.parametrize("ridge", [0.0, 1e-3])
