@@ -8,6 +8,8 @@ from concurrent.futures import ProcessPoolExecutor
 import numpy as np
 
 from firstlight.early_alignment import align
+from firstlight.maths.activations import activation
+from firstlight.maths.feature_moments import Tabulated
 from firstlight.maths.normals import Normals
 from firstlight.measure.hessian import hessian_operator
 
@@ -21,6 +23,7 @@ def neurons_that_may_slide() -> None:
 def other_kernels() -> None:
     _aligned(np.array([1.0, 1.0, -1.0])).direction(0.1)  # orthogonally separable: no neuron slides
     Normals(np.random.SFC64(0)).standard_normal((500, 200))  # few are drawn by NumPy
+    Tabulated(activation("relu"), (-1.0, 1.0), (0.9, 1.1))
     for precision in (np.float64, np.float32):
         X = np.eye(3, dtype=precision)
         hessian_operator(X, np.ones(3), np.zeros((1, 3)), [1.0], "quadratic") @ np.ones(3)

@@ -10,7 +10,6 @@ from collections.abc import Callable
 from itertools import combinations_with_replacement
 
 import numpy as np
-from scipy.interpolate import NdBSpline, make_interp_spline
 from scipy.special import gammaln, ndtr
 
 from firstlight.maths.activations import Activation
@@ -284,6 +283,8 @@ class Tabulated:
     def __init__(
         self, activation: Activation, mean_range: tuple[float, float], std_range: tuple[float, float]
     ) -> None:
+        from firstlight.maths.bicubic import Bicubic  # numba takes long to import
+
         low, high = std_range
         if not 0 < low <= high:
             raise ValueError(f"std_range = {std_range}: must be positive and in order")
@@ -302,20 +303,19 @@ class Tabulated:
             if halved > 2 and self.usable:
                 break
             step = coarse / 2**halved
-            means, stds = (
-                np.linspace(end[0], end[1], max(least, int(np.ceil(np.ptp(end) / step))))
-                for end, least in zip(ends, (16, 6), strict=True)
-            )
-            if means.size * stds.size > _ENTRIES and step < coarse:
+            counts = [
+                max(least, int(np.ceil(np.ptp(end) / step))) for end, least in zip(ends, (16, 6), strict=True)
+            ]
+            if np.prod(counts) > _ENTRIES and step < coarse:
                 break
+            self._spline = Bicubic(ends, counts)
+            means, stds = self._spline.nodes
             table = self._exact(activation, *np.meshgrid(means, stds, indexing="ij"))
             if not np.isfinite(table).all():
                 raise ValueError(f"activation: moments of {activation.name} are not finite over {mean_range}")
-            along = make_interp_spline(means, table)
-            across = make_interp_spline(stds, along.c, axis=1)
-            self._spline = NdBSpline((along.t, across.t), np.moveaxis(across.c, 0, 1), 3)
+            self._spline.fit(table)
             size = np.sqrt(np.interp(between[:, 1], stds, table[..., -1].max(axis=0)))[:, None]
-            gap = np.abs(self._spline(between) - exact) / np.maximum(size, _TINY) ** [1, 1, 1, 2]
+            gap = np.abs(self._spline(*between.T).T - exact) / np.maximum(size, _TINY) ** [1, 1, 1, 2]
             self.error = float(gap.max())
             if self.error < _TABLE:
                 break
@@ -341,5 +341,4 @@ class Tabulated:
 
     def __call__(self, mean: np.ndarray, std: np.ndarray) -> tuple[np.ndarray, ...]:
         """Return the four expectations at arrays M and s that broadcast."""
-        at = np.broadcast_arrays(*self._coordinates(mean, std))
-        return tuple(np.moveaxis(self._spline(np.stack(at, -1)), -1, 0))
+        return tuple(self._spline(*self._coordinates(mean, std)))
