@@ -102,7 +102,7 @@ bench-explore: $(VENV)/.dev
 # An environment of its own, for what the project itself does not need.
 bench-peers: pyproject.toml
 	test -x .venv-peers/bin/python || $(PYTHON) -m venv .venv-peers
-	.venv-peers/bin/python -m pip --quiet install --editable . joblib optuna scikit-learn psutil curvlinops-for-pytorch
+	.venv-peers/bin/python -m pip --quiet install --editable '.[deep]' joblib optuna curvlinops-for-pytorch
 	$(ONE) .venv-peers/bin/python -m benchmarks.peers --save docs/measured/peers.json
 
 SECONDS ?= 600
