@@ -4,18 +4,27 @@ After a change that is meant, look at the page in a browser and write it anew:
     python tests/diagnosis/test_page.py
 """
 
+import html
+import io
 import re
 import signal
 import subprocess
 import sys
 from pathlib import Path
 
+import matplotlib
 import numpy as np
 import pytest
 
+from firstlight.data.unseen import UnseenData
 from firstlight.diagnosis import Figure, Finding, Prediction, Table, UserData
 from firstlight.diagnosis.page import page
-from firstlight.diagnosis.result import Diagnosis, Section
+from firstlight.diagnosis.result import Diagnosis, Section, drawn
+from firstlight.phase_transition.diagnosis import draw as phase_draw
+from firstlight.unseen_classes import Step
+from firstlight.unseen_classes.analysis import analyse
+from firstlight.unseen_classes.diagnosis import draw as unseen_draw
+from firstlight.unseen_classes.figures import classes as class_figure
 
 GOLDEN = Path(__file__).with_name("golden_page.html")
 
@@ -54,6 +63,41 @@ def rendered():
 
 def test_the_page_is_the_golden_one():
     assert rendered() == GOLDEN.read_text(encoding="utf-8")
+
+
+def lettered(seed, count):
+    """Names of marks that mean something to matplotlib, to TeX or to HTML."""
+    rng = np.random.default_rng(seed)
+    marks = list("$$$__^\\{}%&#~<>-aB9")
+    return [f"{place}{''.join(rng.choice(marks, 9))}"[rng.integers(2) :] for place in range(count)]
+
+
+def shown(canvas):
+    """Everything that is written in a picture."""
+    buffer = io.StringIO()
+    with matplotlib.rc_context({"svg.fonttype": "none"}):
+        canvas.savefig(buffer, format="svg")
+    return html.unescape(buffer.getvalue())
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_names_are_drawn_as_they_are_written(seed):
+    """A class between dollar signs was a formula, which ended the page where it was none."""
+    names, rng = lettered(seed, 3), np.random.default_rng(seed)
+    recalls = {key: rng.random(3).tolist() for key in ("raw", "predicted", "measured", "trained")}
+    unseen = Figure({"classes": names, **recalls}, unseen_draw, "", 2)
+    y = np.arange(60) % 3
+    scores = {key: rng.normal(size=60).tolist() for key in ("linear", "hidden")}
+    about = {"labels": y.tolist(), "classes": names, "found": [True, False]}
+    phase = Figure(scores | about, phase_draw, "", 2)
+    rows = rng.normal(size=(60, 4))
+    data = UnseenData(rows[:20], y[:20] % 2, rows[20:], np.array(names)[y[20:]])
+    analysed = analyse(data, Step())
+    canvas = matplotlib.figure.Figure()
+    analysed.plot(canvas.subplots())
+    for picture in (drawn(unseen), drawn(phase), canvas, class_figure(analysed)):
+        text = shown(picture)
+        assert all(name in text for name in names)
 
 
 SLOW = """

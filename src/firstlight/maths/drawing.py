@@ -30,6 +30,20 @@ def axes(ax: "Axes | None" = None) -> "Axes":
     return plt.subplots(layout="constrained")[1]
 
 
+def as_written(name: object, most: int | None = None) -> str:
+    r"""Return a user's name such that matplotlib writes it letter by letter, at most so many of them.
+
+    What stands between dollar signs is no formula, and an underscore first keeps no label out of a legend.
+
+    Examples
+    --------
+    >>> as_written("$5_$9"), as_written("_other", 4)
+    ('\\$5_\\$9', ' _oth')
+    """
+    text = str(name)[:most].replace("$", r"\$")
+    return f" {text}" if text.startswith("_") else text
+
+
 def steps(ax: "Axes", times: ArrayLike, label: str, colour: str) -> None:
     """Draw how many of some events have happened by each time; those at infinity never do.
 

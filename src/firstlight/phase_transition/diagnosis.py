@@ -9,6 +9,7 @@ import numpy as np
 from firstlight.diagnosis import Clock, Figure, Finding, Prediction, Table, UserData
 from firstlight.diagnosis.words import counted, number, with_error, wrong
 from firstlight.diagnosis.words import interval as bounds
+from firstlight.maths.drawing import as_written
 from firstlight.phase_transition.own_advice import (
     HALVES,
     MORE_TIME,
@@ -228,8 +229,9 @@ def draw(data: Mapping[str, Any], canvas: "Canvas") -> None:
             for c, title in enumerate(data["classes"]):
                 counts = np.histogram(score[labels == c], edges)[0]
                 axes.stairs(
-                    counts, edges, fill=len(data["classes"]) == 2, alpha=0.6, label=title[:20], linewidth=1.6
-                )
+                    counts, edges, fill=len(data["classes"]) == 2, alpha=0.6, label=as_written(title, 20),
+                    linewidth=1.6,
+                )  # fmt: skip
             axes.set_ylabel("rows")
         else:
             axes.plot(score, labels, "o", markersize=2.5, alpha=0.6)

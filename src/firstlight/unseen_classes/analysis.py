@@ -13,7 +13,7 @@ from scipy.stats import rankdata
 from firstlight.data.labelled import MEMORY
 from firstlight.data.unseen import UnseenData
 from firstlight.maths.checks import check_memory, check_number
-from firstlight.maths.drawing import COLOURS, THEORY, axes
+from firstlight.maths.drawing import COLOURS, THEORY, as_written, axes
 from firstlight.maths.intervals import across_bounds, mean_bounds, pair_bounds, share_bounds
 from firstlight.maths.refusals import check_instance
 from firstlight.unseen_classes.definitions.step import Step
@@ -41,7 +41,7 @@ class Analysis(xr.Dataset):
         ax.errorbar(t, recall, spread, fmt="o", capsize=2, color=COLOURS[0], label="after the step")
         ax.plot(t, self["recall_before"].values, "_", color=THEORY, label="before")
         for name, *place in zip(self["class"].values, t, recall, strict=True):
-            ax.annotate(str(name), tuple(place), xytext=(4, 4), textcoords="offset points")
+            ax.annotate(as_written(name), tuple(place), xytext=(4, 4), textcoords="offset points")
         ax.set(xlabel="similarity to the training direction", ylabel="predicted recall")
         ax.legend()
         return ax

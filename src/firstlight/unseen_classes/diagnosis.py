@@ -9,6 +9,7 @@ from scipy.stats import spearmanr
 
 from firstlight.diagnosis import Clock, Figure, Finding, Prediction, Table, UserData
 from firstlight.diagnosis.words import listed, number
+from firstlight.maths.drawing import as_written
 from firstlight.maths.intervals import mean_error, share_bounds
 from firstlight.unseen_classes.choice import Choice, compared
 from firstlight.unseen_classes.definitions.step import Step
@@ -251,7 +252,7 @@ def draw(data: Mapping[str, Any], canvas: "Canvas") -> None:
     right.plot(place, data["measured"], "o", color="#0b5394", label="one-step network")
     right.plot(place, data["trained"], "s", color="#cc4125", label="trained network")
     turned = 90 if max(len(name) for name in data["classes"]) > 3 else 0
-    right.set_xticks(place, [name[:14] for name in data["classes"]], rotation=turned)
+    right.set_xticks(place, [as_written(name, 14) for name in data["classes"]], rotation=turned)
     right.set_xlabel("class left out")
     right.legend()
 

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import xarray as xr
 
+from firstlight.maths.drawing import as_written
 from firstlight.show import style
 
 if TYPE_CHECKING:
@@ -59,7 +60,7 @@ def _name_points(ax: Any, x: np.ndarray, y: np.ndarray, names: np.ndarray) -> No
         if np.isfinite(y[place]):
             shift = (4, 5 if turn % 2 else -9)
             ax.annotate(
-                f"{names[place]}", (x[place], y[place]), shift, textcoords="offset points", fontsize=7
+                as_written(names[place]), (x[place], y[place]), shift, textcoords="offset points", fontsize=7
             )
 
 
