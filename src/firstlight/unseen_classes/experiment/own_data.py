@@ -15,8 +15,10 @@ def raw_recall(rows: np.ndarray, labels: np.ndarray, standardise: bool) -> np.nd
     >>> raw_recall(np.array([[0.0], [1.0], [9.0], [9.5]]), np.array([0, 0, 1, 1]), False).tolist()
     [1.0, 1.0]
     """
-    spread = rows.std(axis=0)
-    rows = rows / np.where(spread > 0, spread, 1.0) if standardise else rows
+    rows = rows - rows.mean(axis=0)  # or else a column far from 0, or constant, makes all rows equally near
+    if standardise:
+        spread = np.sqrt((rows**2).mean(axis=0))
+        rows = rows / np.where(spread > 0, spread, 1.0)
     return recall_at_k(rows, labels, metric="euclidean").by_class
 
 
