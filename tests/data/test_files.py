@@ -4,6 +4,7 @@ import pickle
 import zipfile
 
 import numpy as np
+import pandas
 import pytest
 
 from firstlight.data import Table, load
@@ -83,6 +84,33 @@ def test_text_labels_from_parquet_categories(folder):
 
     kinds = pa.array(["u", "v", "u", "v"]).dictionary_encode()
     assert same(load(parquet(folder, {"a": X[:, 0], "y": kinds})), X[:, :1], ["u", "v", "u", "v"])
+
+
+def test_numbers_of_rows_that_pandas_keeps_are_no_feature(folder):
+    """It does once rows were dropped, with the numbers as the last column: they were learnt from, or labels."""
+    table = pandas.DataFrame({"a": X[:, 0], "b": X[:, 1], "y": Y})
+    path = folder / "data.parquet"
+    for kept in (table, table.drop(index=1), table.sample(frac=1, random_state=1), table.set_index([Y, Y])):
+        kept.to_parquet(path)
+        for label in ("y", -1):
+            assert same(load(path, label), kept[["a", "b"]].to_numpy(), kept["y"].to_numpy())
+    table.set_index("y").to_parquet(path)
+    assert same(load(path), X[:, :2], Y)
+    table.drop(index=1).rename_axis("id").to_parquet(path)  # a name is kept: it may be a column as any other
+    assert load(path).names == ("a", "b", "id")
+    table[["a", "b"]].set_index(Y).to_parquet(path)
+    assert same(load(path, "__index_level_0__"), X[:, :2], Y)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_file_without_names_does_not_lose_its_first_row(folder, seed):
+    rng = np.random.default_rng(seed)
+    rows = [(*np.round(rng.normal(size=3), 2).tolist(), str(rng.choice(["ash", "elm"]))) for _ in range(9)]
+    lines = [",".join(map(str, row)) for row in rows]
+    for label in (-1, rows[0][-1]):
+        with pytest.raises(ValueError, match=f"holds a row: numbers, and the class '{rows[0][-1]}'"):
+            load(csv(folder, "\n".join(lines)), label)
+    assert len(load(csv(folder, "\n".join(["0,1,2,tree", *lines])), "tree").labels) == 9
 
 
 def test_csv_details(folder):

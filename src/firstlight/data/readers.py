@@ -19,6 +19,8 @@ FEATURE_NAMES = ("X", "x", "features", "data", "inputs")
 LABEL_NAMES = ("y", "Y", "label", "labels", "target", "targets", "class")
 _MISSING = ["", "?", "NA", "N/A", "n/a", "null", "NULL", "None", "nan", "NaN", "NAN", "#N/A"]
 
+_INDEX = re.compile(r"__index_level_\d+__")  # the rows' numbers, as pandas keeps them beside the columns
+
 
 # features, the names of their columns, labels, what they are called
 _Parts = tuple[np.ndarray, list[str] | None, np.ndarray, str]
@@ -80,7 +82,12 @@ def _read_csv(path: Path, labels: Which, without: Sequence[str]) -> _Parts:
         raise Refusal(f"is not a readable csv file: {reason[:200]} (the names are row 1)") from None
     if all(_is_number(name, decimal) for name in table.column_names):
         raise Refusal("the first line must hold the columns' names, and holds only numbers")
-    return _split(table, labels, without, decimal)
+    features, names, values, label = _split(table, labels, without, decimal)
+    if label in values.tolist() and all(_is_number(name, decimal) for name in names):
+        raise Refusal(
+            f"the first line must hold the columns' names, and holds a row: numbers, and the class {label!r}"
+        )
+    return features, names, values, label
 
 
 def _read_parquet(path: Path, labels: Which, without: Sequence[str]) -> _Parts:
@@ -92,7 +99,8 @@ def _read_parquet(path: Path, labels: Which, without: Sequence[str]) -> _Parts:
         table = file.read()
     except (ArrowException, OSError) as error:
         raise Refusal(f"is not a readable parquet file: {str(error).splitlines()[0][:200]}") from None
-    return _split(table, labels, without)
+    unnamed = [name for name in table.column_names if _INDEX.fullmatch(name) and name != labels]
+    return _split(table.drop_columns(unnamed), labels, without)
 
 
 READERS: dict[str, Callable[[Path, Which, Sequence[str]], _Parts]] = {
@@ -105,7 +113,9 @@ READERS: dict[str, Callable[[Path, Which, Sequence[str]], _Parts]] = {
 }
 
 
-def _split(table: Any, labels: Which, without: Sequence[str], decimal: str = ".") -> _Parts:
+def _split(
+    table: Any, labels: Which, without: Sequence[str], decimal: str = "."
+) -> tuple[np.ndarray, list[str], np.ndarray, str]:
     """Take the label column out of an Arrow table."""
     names = [name.strip() or f"column {place}" for place, name in enumerate(table.column_names, 1)]
     if not table.num_rows:
