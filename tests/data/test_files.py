@@ -87,7 +87,7 @@ def test_text_labels_from_parquet_categories(folder):
 
 
 def test_numbers_of_rows_that_pandas_keeps_are_no_feature(folder):
-    """It does once rows were dropped, with the numbers as the last column: they were learnt from, or labels."""
+    """It does once rows were dropped, as the last column: they were learnt from, or taken as labels."""
     table = pandas.DataFrame({"a": X[:, 0], "b": X[:, 1], "y": Y})
     path = folder / "data.parquet"
     for kept in (table, table.drop(index=1), table.sample(frac=1, random_state=1), table.set_index([Y, Y])):
