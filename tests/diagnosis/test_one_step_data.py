@@ -226,6 +226,16 @@ def test_more_rows_help_if_the_last_doubling_did(last, words):
     assert _advice(question, answered(0.35, 0.35), None, True)[1].startswith("More rows still help")
 
 
+@pytest.mark.parametrize("few", [1e-3, 1e-9, 1e-47])
+def test_less_than_half_a_row_in_error_is_no_help(few):
+    """It said "from 0.0 % to 0.0 %" that more rows still help, and measured more errors with more of them."""
+    question = replace(MAIN, folds={})
+    for size, network in _sized(question):
+        error = few**2 if size == 160 else few
+        question.folds[network] = [Fold(*np.full((3, 1), error), np.array([0.01]))] * 5
+    assert _advice(question, answered(few, 0.01), None, False)[0].startswith("More rows of the same kind")
+
+
 @pytest.mark.parametrize(("measured", "speaks"), [(0.24, "in part"), (0.3, "yes"), (0.36, "in part")])
 def test_who_is_off_does_not_speak_without_reserve(measured, speaks):
     """400 rows of ten columns are not few: what fails is the shape, whichever the sign of the gap."""

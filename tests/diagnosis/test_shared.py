@@ -75,6 +75,12 @@ def test_copies_are_used_once_and_contradictions_kept():
     assert "5 rows are exact copies" in data.notes[0]
 
 
+@pytest.mark.parametrize(("rare", "rows", "words"), [(2, 10000, "99.98"), (5, 40, "87.5"), (3, 999, "99.7")])
+def test_always_the_same_answer_is_never_called_always_right(rare, rows, words):
+    data = user_data(np.random.default_rng(0).normal(size=(rows, 2)), np.arange(rows) < rare)
+    assert data.notes[-1].endswith(f"always answering 'False' would be right in {words} %.")
+
+
 def test_many_rows_are_sampled_by_class_and_that_is_said():
     y = np.repeat([0, 1, 2], [19_000, 990, 10])
     data = user_data(np.random.default_rng(1).normal(size=(20_000, 3)), y)

@@ -1,15 +1,16 @@
 """Classes left out of own data: Recall@1 by theory, by networks and by the rows, and what to train on."""
 
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from firstlight.diagnosis import Clock, user_data
 from firstlight.unseen_classes import Step
-from firstlight.unseen_classes.diagnosis import diagnose
+from firstlight.unseen_classes.diagnosis import _advice, _State, diagnose
 from firstlight.unseen_classes.experiment.own_data import raw_recall, trained_recall
-from firstlight.unseen_classes.own_data import Halves, choose_training, leave_out, predicted_recall
+from firstlight.unseen_classes.own_data import Halves, LeftOut, choose_training, leave_out, predicted_recall
 
 
 def clouds(classes, rows, d, spread, seed):
@@ -123,6 +124,26 @@ def test_a_choice_among_classes_that_are_all_alike_is_not_praised(seed):
     x = np.random.default_rng(seed).normal(size=(144, 4))
     *_, found = diagnose(user_data(x, np.arange(144) % 6, seed=seed), Clock(1e9))
     assert found.advice[-1].endswith("the choice matters little here.")
+
+
+@pytest.mark.parametrize(("classes", "rows"), [(3, 8), (5, 8), (5, 6), (13, 6), (6, 5)])
+def test_the_last_finding_says_so(classes, rows):
+    """With a choice and without: if the time is up then, it is not called unfinished."""
+    found = list(diagnose(user_data(*clouds(classes, rows, 3, 2.0, 0), task="classification"), Clock(1e9)))
+    assert [one.last for one in found] == [False] * (len(found) - 1) + [True]
+
+
+@pytest.mark.parametrize(
+    ("queries", "missed", "told"), [(5, 1, 0), (5, 2, 0), (20, 20, 1), (40, 1, 0), (40, 9, 1)]
+)
+def test_one_row_in_fifteen_is_no_reason_to_standardise(queries, missed, told):
+    """Where one way misses none, a spread of √(p (1 - p)) would be 0, and any other row a reason."""
+    known = {"recall": 1.0}
+    one = LeftOut(0, queries, 1.0, 1.0, known, known, 1.0)
+    for other in (replace(one, raw=1 - missed / queries), replace(one, standardised=1 - missed / queries)):
+        state = _State(None, [one, one, other])
+        said = _advice(user_data(*clouds(3, 10, 2, 1.0, 0)), state)
+        assert sum("tandardise the columns" in line for line in said) == told
 
 
 def test_classes_of_few_rows_get_no_choice():

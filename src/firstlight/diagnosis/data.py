@@ -282,5 +282,5 @@ def _class_notes(y: np.ndarray, classes: tuple[str, ...]) -> tuple[str, ...]:
     share = counts.max() / counts.sum()
     return (
         f"The classes are unequal: {large!r} has {counts.max():,} rows, {small!r} {counts.min():,}; always "
-        f"answering {large!r} would be right in {100 * share:.3g} %.",
+        f"answering {large!r} would be right in {100 - float(f'{100 * (1 - share):.3g}'):g} %.",
     )

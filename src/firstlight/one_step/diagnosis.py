@@ -172,11 +172,12 @@ def _advice(main: Question, answer: Answer, best: Best | None, uneven: bool) -> 
     if len(curve) > 1:
         (half, a), (last, b) = curve[-2:]
         surely = a.measured - b.measured > 2 * np.hypot(a.error, b.error)
-        helps = surely or b.predicted < _HELPS * a.predicted
+        seen = b.predicted < a.predicted - (0 if unit else 0.5 / len(main.y))  # half a row
+        helps = surely or (seen and b.predicted < _HELPS * a.predicted)
         words = "More rows still help" if helps else "More rows of the same kind help little"
         gain = f"from {share(a.predicted, unit)} at {half} rows to {share(b.predicted, unit)} at {last}"
-        seen = f"measured {share(a.measured, unit)} and {share(b.measured, unit)}"
-        advice.append(f"{words}: {gain} ({seen}). {smallest_target(curve, unit)}".strip())
+        found = f"measured {share(a.measured, unit)} and {share(b.measured, unit)}"
+        advice.append(f"{words}: {gain} ({found}). {smallest_target(curve, unit)}".strip())
     return tuple(advice)
 
 

@@ -58,30 +58,34 @@ def diagnose(data: UserData, clock: Clock) -> Iterator[Finding]:
         yield _two([data.classes[c] for c in kept], halves, raw)
         return
     state = _State(halves)
-    order = np.argsort(raw)[:_CLASSES]  # the hardest first
+    order = [kept[i] for i in np.argsort(raw)[:_CLASSES]]  # the hardest first
     step = Step(width=512)
-    for place in (kept[i] for i in order):
+    for place in order:
         state.left_out.append(leave_out(halves, place, step, data.rng("unseen", "network", place)))
-        yield _finding(data, state, min(len(kept), _CLASSES))
+        last = place == order[-1] and len(_targets(state)) < 2
+        yield _finding(data, state, len(order), last)
         if clock.over:
             return
-    if len(kept) >= 5:
-        yield from _choices(data, state, step, clock, min(len(kept), _CLASSES))
+    if len(_targets(state)) == 2:
+        yield from _choices(data, state, step, clock, len(order))
+
+
+def _targets(state: _State) -> tuple[int, ...]:
+    """Return the two hardest classes with enough queries, if there are three others to choose from."""
+    enough = [one for one in state.left_out if one.queries >= _QUERIES]
+    most = 2 if len(np.unique(state.halves.y)) >= 5 else 0
+    return tuple(one.place for one in sorted(enough, key=lambda one: one.raw)[:most])
 
 
 def _choices(data: UserData, state: _State, step: Step, clock: Clock, asked: int) -> Iterator[Finding]:
     """Choose training classes for the two hardest classes, and compare with random ones."""
-    enough = [one for one in state.left_out if one.queries >= _QUERIES]
-    targets = tuple(one.place for one in sorted(enough, key=lambda one: one.raw)[:2])
-    if len(targets) < 2:
-        return
     drawn = Halves.draw(state.halves.X, state.halves.y, _ROWS, data.rng("unseen", "choice"))
-    for choice in compared(drawn, targets, step, data.rng):
+    for choice in compared(drawn, _targets(state), step, data.rng):
         state.choice = choice
         if not choice.random:
             yield _finding(data, state, asked)
         clock.check()
-    yield _finding(data, state, asked)
+    yield _finding(data, state, asked, last=True)
 
 
 def _two(names: list[str], halves: Halves, raw: np.ndarray) -> Finding:
@@ -100,7 +104,7 @@ def _two(names: list[str], halves: Halves, raw: np.ndarray) -> Finding:
     )
 
 
-def _finding(data: UserData, state: _State, asked: int) -> Finding:
+def _finding(data: UserData, state: _State, asked: int, last: bool = False) -> Finding:
     left_out = state.left_out
     gap = float(np.mean([abs(one.predicted["recall"] - one.measured["recall"]) for one in left_out]))
     speaks: Any = "yes" if gap <= 0.05 else "in part"
@@ -119,6 +123,7 @@ def _finding(data: UserData, state: _State, asked: int) -> Finding:
         speaks, why, says, _measured(state), _advice(data, state), _predictions(data, state),
         _tables(data, state), Figure(_picture(data, state), draw, _caption(state), 2), _notes(data, state),
         f"{len(left_out)} of {asked} classes",
+        last=last,
     )  # fmt: skip
 
 
@@ -143,8 +148,8 @@ def _advice(data: UserData, state: _State) -> tuple[str, ...]:
         names = listed([data.classes[one.place] for one in best[:5]])
         advice = [f"Training helps to retrieve these classes unseen: {names}."]
     raw, even = (float(np.mean([getattr(one, name) for one in left_out])) for name in ("raw", "standardised"))
-    half = sum(one.queries for one in left_out) / 2  # as neighbours are shared
-    if abs(raw - even) > max(0.03, 2 * np.sqrt(raw * (1 - raw) / half)):
+    chance = _spread(raw, sum(one.queries for one in left_out))
+    if abs(raw - even) > max(0.03, 2 * chance):
         better = "Standardise the columns" if even > raw else "Do not standardise the columns"
         advice.append(f"{better}: raw Recall@1 {number(raw)}, standardised {number(even)}.")
     if state.choice:
