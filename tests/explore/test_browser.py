@@ -3,6 +3,7 @@
 import csv
 import json
 import math
+import os
 import re
 from contextlib import contextmanager
 from pathlib import Path
@@ -325,6 +326,54 @@ def test_a_run_is_found_again_cancelled_and_resumed(browser, server):
         page.click("button:has-text('Cancel')")
 
 
+def test_a_question_is_about_the_settings_that_asked(browser, server):
+    """A run of an hour asks; with other settings on the page its answer would start what nobody looks at."""
+    with opened(browser, server, "/theory/one_step?dimension=300&trials=40&samples=4&beta=0.45") as page:
+        page.wait_for_selector(".run .state:has-text(' records')")
+        page.click("button.primary")
+        page.wait_for_selector("button:has-text('Run it'):visible")
+        exact = page.locator("[data-control=beta] .exact")
+        for _ in range(2):  # changed, and found again after a refresh
+            exact.fill("0.5")
+            exact.press("Enter")
+            page.wait_for_selector(".run .state:has-text('other settings')")
+            assert not page.is_visible("button:has-text('Run it')")
+            page.wait_for_function("() => location.search.includes('beta=0.5')")
+            page.reload()
+        page.click("button:has-text('show its settings')")
+        page.wait_for_selector("button:has-text('Run it'):visible")
+        assert exact.input_value() == "0.45"
+        exact.fill("0.5")
+        exact.press("Enter")
+        page.click("button.primary")  # the new question takes the place of the old one
+        page.wait_for_selector("button:has-text('Run it'):visible")
+        asking = [run for run in server.json("/api/runs")["runs"] if run["state"] == "asks"]
+        assert [run["values"]["beta"] for run in asking] == [0.5]
+        page.click("button:has-text('Cancel')")
+        page.wait_for_selector(".run[data-state=cancelled]")
+        assert page.evaluate("document.activeElement.className") == "primary"  # Cancel had it, and is gone
+
+
+def test_who_waits_on_a_button_keeps_it_while_progress_is_told(browser, server):
+    with opened(browser, server, "/theory/one_step?dimension=80&trials=40&beta=0.55") as page:
+        settled(page)
+        page.click("button.primary")
+        page.wait_for_selector(".run[data-state=running] .state:has-text(' of 640 records')")
+        page.focus("button:has-text('Cancel')")
+        told = page.inner_text(".run .state")
+        page.wait_for_function("told => document.querySelector('.run .state').textContent !== told", arg=told)
+        page.keyboard.press("Enter")
+        page.wait_for_selector(".run[data-state=cancelled]")
+
+
+def test_what_cannot_be_copied_is_said(browser, server):
+    with opened(browser, server, "/theory/one_step") as page:
+        settled(page)
+        page.evaluate("() => { window.fetch = () => Promise.reject(new TypeError('gone')); }")
+        page.click("button:has-text('Copy as Python')")
+        page.wait_for_selector(".take [role=status]:has-text('firstlight explore')")
+
+
 def test_training_classes_of_ones_own_file_are_chosen(browser, server, tmp_path):
     lines = ["a,b,c,tree"] + [
         f"{(i * 37) % 11 + i % 5},{(i * 53) % 7},{i % 3},{['ash', 'elm', 'fir', 'oak', '<i>'][i % 5]}"
@@ -408,3 +457,22 @@ def test_a_file_of_ones_own_is_diagnosed(browser, server, tmp_path):
         page.evaluate(_DROP, ["bad.csv", "a,b\n1,2\n"])
         page.wait_for_selector(".error:visible")
         assert "bad.csv" in page.inner_text(".error")
+
+
+def test_a_file_that_was_mended_can_be_chosen_again(browser, server, tmp_path):
+    """As a reader does who is told of a column: the browser holds the file as it was when it was chosen."""
+    mine = tmp_path / "mine.csv"
+    mine.write_text("a,b,label\n" + "1,x,yes\n2,z,no\n" * 20)
+    with opened(browser, server, "/data") as page:
+        page.fill("#seconds", "5")
+        page.set_input_files("#file", mine)
+        page.wait_for_selector(".error:has-text('not a number')")
+        mine.write_text("a,b,label\n" + "1,3,yes\n2,4,no\n" * 40)
+        os.utime(mine, (0, 0))  # whatever the clock's resolution
+        page.click("button:has-text('Diagnose')")
+        page.wait_for_selector(".error:has-text('mine.csv: has changed since it was chosen')")
+        with page.expect_file_chooser() as choosing:
+            page.click(".drop")
+        choosing.value.set_files(mine)
+        page.wait_for_selector(".state:has-text('80 rows'), .result:visible")
+        page.click("button:has-text('Cancel')")

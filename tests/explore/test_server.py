@@ -205,6 +205,16 @@ def test_random_requests_are_answered_and_never_break_the_server(server):
         server.json(f"/api/runs/{run['number']}", {"do": "cancel"})
 
 
+def test_half_a_character_is_refused_before_anything_remembers_it(server):
+    """A run with one was queued, and from then on the list of runs could not be sent to anybody."""
+    for half in ("\\ud800", "\\udfff", "a\\udc80b"):
+        text = f'{{"file": {{"table": "", "classes": ["{half}"]}}}}'
+        body = f'{{"theory": "unseen_classes", "values": {text}}}'.encode()
+        assert server.ask("/api/runs", "POST", body) == (400, b'{"error":"not JSON"}')
+        assert server.ask(f"/api/theories/unseen_classes/take?{urlencode({'values': text})}")[0] == 400
+        assert server.ask("/api/runs")[0] == 200
+
+
 def test_two_hundred_fast_changes_leave_the_last_one_right(server):
     def pictures(beta, dropped):
         path = f"/api/theories/one_step/pictures?{values(beta=beta, dimension=60)}"

@@ -199,10 +199,13 @@ def _asked(request: Request) -> tuple[str, dict[str, Any], str]:
 
 
 def _parsed(text: str | bytes) -> Any:
+    """Return what JSON says; half a character, which no answer could repeat, is refused."""
     try:
-        return json.loads(text)
+        parsed = json.loads(text)
+        json.dumps(parsed, ensure_ascii=False).encode()
     except (ValueError, RecursionError) as error:
         raise ValueError("not JSON") from error
+    return parsed
 
 
 def _theme(request: Request) -> str:

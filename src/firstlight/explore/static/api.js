@@ -11,7 +11,15 @@ export async function post(path, body) {
 const GONE = "The program behind this page does not answer. Start it again: firstlight explore.";
 
 async function ask(path, options) {
+  if (options.body instanceof Blob) await readable(options.body);
   return fetch(path, options).catch(said);
+}
+
+// a browser holds a file as it was chosen, and would blame the line for one that has changed since
+async function readable(file) {
+  await file.slice(0, 1).arrayBuffer().catch(() => {
+    throw new Error(`${file.name}: has changed since it was chosen, or is no file. Choose it again.`);
+  });
 }
 
 // what a browser says of a broken line is of no use to a reader

@@ -153,9 +153,9 @@ function handles(control, changed) {
 
 // a file is sent once and kept by its content; then its classes can be chosen
 function owntable(control, changed) {
-  const picker = h("input", { type: "file", id: `control-${control.name}`, accept: ".csv,.tsv,.txt,.npz,.npy,.parquet", onchange: () => bring(picker.files[0]) });
+  const picker = h("input", { type: "file", id: `control-${control.name}`, accept: ".csv,.tsv,.txt,.npz,.npy,.parquet", onclick: () => { picker.value = ""; }, onchange: () => { file = picker.files[0]; bring(); } });
   const asked = () => JSON.stringify([column.value, without.value]);
-  const again = () => { if (asked() !== sent) bring(picker.files[0]); }; // leaving a field is no change
+  const again = () => { if (asked() !== sent) bring(); }; // leaving a field is no change
   const column = h("input", { type: "text", onchange: () => again(), placeholder: "column of labels: by itself", "aria-label": "column of the labels", maxlength: 200 });
   const without = h("input", { type: "text", onchange: () => again(), placeholder: "columns to leave out: none", "aria-label": "columns to leave out, by name", maxlength: 2000 });
   const chips = h("div", { class: "chips", role: "group", "aria-label": "classes to train on" });
@@ -165,6 +165,7 @@ function owntable(control, changed) {
   let known = null;
   let wanted = "";
   let sent = "";
+  let file = null; // a picker forgets it when it is opened, so that the same file can be chosen anew
   const show = (about, chosen) => {
     known = about;
     said.textContent = `${about.rows} rows, ${about.columns} columns; train on`;
@@ -176,7 +177,7 @@ function owntable(control, changed) {
     if (chosen.length < 2 || chosen.length > known.classes.length - 2) event.target.checked = !event.target.checked;
     else changed({ table: known.table, classes: chosen });
   };
-  const bring = async (file) => {
+  const bring = async () => {
     if (!file) return;
     said.textContent = "reading …";
     sent = asked();

@@ -10,8 +10,8 @@ export async function data(main) {
 
 class DataPage {
   constructor() {
-    this.picker = h("input", { type: "file", id: "file", class: "offscreen", accept: ".csv,.tsv,.txt,.npz,.npy,.parquet", onchange: () => this.take(this.picker.files[0]) });
-    this.zone = h("button", { type: "button", class: "drop large", onclick: () => this.picker.click() }, h("span", {}, "Drop a file here, or press to choose one"));
+    this.picker = h("input", { type: "file", id: "file", hidden: true, accept: ".csv,.tsv,.txt,.npz,.npy,.parquet", onchange: () => this.take(this.picker.files[0]) });
+    this.zone = h("button", { type: "button", class: "drop large", onclick: () => this.choose() }, h("span", {}, "Drop a file here, or press to choose one"));
     for (const [name, over] of [["dragover", true], ["dragleave", false], ["drop", false]]) {
       document.addEventListener(name, (event) => { // beside the zone a browser would open the file itself
         event.preventDefault();
@@ -43,6 +43,11 @@ class DataPage {
           h("label", { class: "chip" }, this.standardise, "divide columns by their spread"),
           field("seconds", "seconds at most", this.seconds), this.go, this.cancel, this.state)),
         h("div", { class: "panels" }, this.picker, this.zone, this.error, this.result)));
+  }
+
+  choose() {
+    this.picker.value = ""; // so that the same file, changed meanwhile, counts as a choice
+    this.picker.click();
   }
 
   take(file) {

@@ -16,7 +16,11 @@ export class RunBox {
     this.button = h("button", { type: "button", class: "primary", onclick: () => this.start() }, described.run);
     this.state = h("p", { class: "state", role: "status" });
     this.bar = h("progress", { hidden: true, max: 1, value: 0, "aria-label": "progress of the run" });
-    this.choice = h("div", { class: "answers" });
+    const button = (text, kind, action) => h("button", { type: "button", class: kind, hidden: true, onclick: action }, text);
+    this.confirm = button("Run it", null, () => this.change(this.shown, "confirm"));
+    this.cancel = button("Cancel", null, () => this.change(this.shown, "cancel"));
+    this.settings = button("show its settings", "plain", () => this.apply(this.shown.values));
+    this.choice = h("div", { class: "answers", hidden: true }, this.confirm, this.cancel, this.settings);
     this.others = h("ul", { class: "others" });
     this.element = h("section", { class: "run", "aria-label": "Run experiments" }, this.button, this.bar, this.state, this.choice, this.others);
     document.addEventListener("visibilitychange", () => (document.hidden ? this.abort?.abort() : this.look()));
@@ -25,6 +29,7 @@ export class RunBox {
 
   async start() {
     try {
+      if (this.active?.state === "asks") await this.change(this.active, "cancel"); // another question takes its place
       this.watch(await post("/api/runs", { theory: this.described.name, values: this.values() }));
     } catch (error) {
       this.state.textContent = error.message;
@@ -46,13 +51,24 @@ export class RunBox {
 
   list(runs) {
     const waiting = runs.filter((run) => ["waiting", "running"].includes(run.state) && run.number !== this.active?.number);
-    this.others.replaceChildren(...waiting.map((run) => h("li", {}, `${run.theory.replaceAll("_", " ")}: ${run.state} `,
+    const listed = JSON.stringify(waiting.map((run) => [run.number, run.state]));
+    if (this.listed !== listed) this.others.replaceChildren(...waiting.map((run) => h("li", {}, `${run.theory.replaceAll("_", " ")}: ${run.state} `,
       h("button", { type: "button", class: "plain", onclick: async () => { await this.change(run, "cancel"); this.look(); } }, "Cancel"))));
+    this.listed = listed; // the same buttons stay, with whoever has the focus
     if (waiting.length) this.later = setTimeout(() => this.look(), 2000);
   }
 
-  change(run, what) {
-    return post(`/api/runs/${run.number}`, { do: what });
+  async change(run, what) {
+    try {
+      await post(`/api/runs/${run.number}`, { do: what });
+    } catch (error) {
+      this.state.textContent = error.message;
+    }
+  }
+
+  // other settings are looked at: what is said of the run may be of others now
+  moved() {
+    if (this.active) this.show(this.active);
   }
 
   async watch(run) {
@@ -75,7 +91,9 @@ export class RunBox {
   }
 
   show(run) {
+    this.shown = run;
     const busy = ["waiting", "running"].includes(run.state);
+    const other = (busy || run.state === "asks") && !same(run.values, this.values());
     this.bar.hidden = !busy;
     if (run.total) this.bar.value = run.done / run.total;
     else this.bar.removeAttribute("value");
@@ -83,12 +101,18 @@ export class RunBox {
     this.name(run.state === "cancelled" && run.done);
     const counted = run.total ? `${run.done} of ${run.total} records` : "measuring how long it takes …";
     const left = run.left !== null && busy ? `, about ${duration(run.left)} left` : "";
-    this.state.textContent = { waiting: "waiting for its turn", running: counted + left, asks: `This takes ${run.message}.`,
+    this.state.textContent = { waiting: "waiting for its turn", running: counted + left,
+      asks: other ? `A run with other settings waits for an answer: ${run.message}.` : `This takes ${run.message}.`,
       done: `${counted}. ${run.message}`, failed: run.message, cancelled: `cancelled; ${run.done} records are kept` }[run.state];
-    const ask = (what, text) => h("button", { type: "button", onclick: () => this.change(run, what) }, text);
-    const other = !same(run.values, this.values()) && busy
-      ? h("button", { type: "button", class: "plain", onclick: () => this.apply(run.values) }, "show its settings") : null;
-    this.choice.replaceChildren(...[run.state === "asks" ? ask("confirm", "Run it") : null, busy || run.state === "asks" ? ask("cancel", "Cancel") : null, other].filter(Boolean));
+    this.offer({ confirm: run.state === "asks" && !other, cancel: busy || run.state === "asks", settings: other });
+  }
+
+  // the buttons stay where they are, with the focus, while progress is told; it moves on from one that goes
+  offer(offered) {
+    const focused = this.choice.contains(document.activeElement) && document.activeElement;
+    for (const [name, shown] of Object.entries(offered)) this[name].hidden = !shown;
+    this.choice.hidden = !Object.values(offered).some(Boolean);
+    if (focused && (focused.hidden || this.choice.hidden)) this.button.focus();
   }
 
   name(begun) {

@@ -47,9 +47,13 @@ class TheoryPage {
   taking() {
     const said = h("span", { class: "quiet", role: "status" });
     const copy = (what) => h("button", { type: "button", onclick: async () => {
-      const found = await get(`${this.path}/take?${query(this.controls.values, theme())}`);
-      await clipboard(found[what]);
-      said.textContent = "copied";
+      try {
+        const found = await get(`${this.path}/take?${query(this.controls.values, theme())}`);
+        await clipboard(found[what]);
+        said.textContent = "copied";
+      } catch (error) {
+        said.textContent = error.message;
+      }
     } }, `Copy as ${what === "python" ? "Python" : "command"}`);
     const link = h("button", { type: "button", onclick: async () => { await clipboard(location.href); said.textContent = "copied"; } }, "Copy link");
     return h("section", { class: "take", "aria-label": "Take away" }, copy("python"), copy("command"), link, said);
@@ -73,6 +77,7 @@ class TheoryPage {
 
   changed(busy) {
     this.broken = false;
+    this.runs.moved();
     clearTimeout(this.writing);
     this.writing = setTimeout(() => {
       const search = this.controls.search();
