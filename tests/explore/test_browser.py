@@ -293,6 +293,21 @@ def test_export_and_table_hold_the_numbers_of_the_library(browser, server, tmp_p
             assert Path(waiting.value.path()).stat().st_size > 1000
 
 
+def test_one_network_has_no_standard_error(browser, server):
+    with opened(browser, server, f"/theory/one_step?{SMALL}&beta=0.35") as page:
+        settled(page)
+        page.click("button.primary")
+        page.wait_for_selector(".run[data-state=done]")
+        page.click('[data-panel="errors"] button:has-text("Table")')
+        rows = page.locator('[data-panel="errors"] tbody tr:has-text("network")')
+        assert [row.inner_text().split("\t")[-1] for row in rows.all()] == ["–"] * 8
+        page.click('[data-panel="errors"] button:has-text("Table")')
+        with page.expect_download() as waiting:
+            page.click('[data-panel="errors"] button:has-text("CSV")')
+        *_, last = csv.reader(Path(waiting.value.path()).read_text().splitlines())
+        assert (last[0], last[3]) == ("test error, network", "")
+
+
 def test_a_run_outlives_a_refresh(browser, server):
     path = f"/theory/one_step?{SMALL}&beta=0.45"
     with opened(browser, server, path) as page:

@@ -1,6 +1,7 @@
 """The command line: words, JSON, exit codes."""
 
 import json
+import math
 import os
 import sqlite3
 import subprocess
@@ -8,6 +9,7 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
+import pandas as pd
 import pytest
 from tiny import THEORY
 from typer.testing import CliRunner
@@ -58,6 +60,18 @@ def test_a_study_from_first_to_last(study):
     assert call("figure", study).stdout.split()[0] == "out/figures/tiny-cli-quick.png"
     for kind in ("nc", "parquet", "csv"):
         assert Path(call("export", study, "--to", kind).stdout.strip()).exists()
+
+
+def test_json_has_the_digits_that_the_records_have(study, monkeypatch):
+    """Fifteen places after the point are few for what is small: 1.2345e-14 was told as 1.2e-14."""
+    call("run", study, "--workers", 0)
+    frame = pd.DataFrame(
+        {"x": [1.2345e-14, 3.25e-15, -1.5e-300, 1 / 3, 1e22, math.nan], "arm": list("abcdef")}
+    )
+    monkeypatch.setattr("firstlight.show.summary.table", lambda study, results: frame)
+    rows = json.loads(call("show", study, "--json").stdout)["rows"]
+    assert [row["x"] for row in rows] == [*frame.x[:-1], None]
+    assert [row["arm"] for row in rows] == list("abcdef")
 
 
 def test_a_dry_run_writes_nothing(study):

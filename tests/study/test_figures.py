@@ -10,8 +10,10 @@ from tiny import Tiny
 
 from firstlight.maths.rng import generator
 from firstlight.show import interactive
+from firstlight.show.browser import panels
 from firstlight.show.chapter import chapter
 from firstlight.show.figures import figure
+from firstlight.show.measured import measured
 from firstlight.show.pictures import Mark, Picture, Trace
 from firstlight.show.save import save
 from firstlight.show.summary import export, summarise, table, tidy, verdict
@@ -59,6 +61,19 @@ def test_theory_is_a_line_with_a_gap_and_experiment_is_points(path):
     sem = results["mean"].sel(arm="experiment").std("trial", ddof=1) / 2
     # The bar's ends are mean ± s.e.m.; they are recomputed here by another route, so rounding remains.
     np.testing.assert_allclose([end[1, 1] - end[0, 1] for end in ends], 2 * sem, rtol=1e-12)
+
+
+@pytest.mark.parametrize("trials", [1, 2])
+def test_the_error_of_a_single_trial_is_unknown_and_not_zero(path, trials):
+    study, results = made(path, trials=trials)
+    points = measured(results, "experiment", "mean", "rate", name="trials")
+    browser = [one for one in panels(study, results)[0]["data"] if "error_y" in one]
+    for drawn in (interactive.trace(points), *browser):
+        assert [error is None for error in drawn["error_y"]["array"]] == [trials == 1] * len(RATES)
+    (bars,) = figure(study, results).axes[0].containers
+    lengths = [np.ptp(ends[:, 1]) for ends in bars[2][0].get_segments() if len(ends)]
+    assert len(lengths) == (trials > 1) * len(RATES)
+    assert min(lengths, default=1) > 0
 
 
 def test_a_converged_point_between_two_gaps_stays_visible(path):

@@ -245,6 +245,7 @@ def show(
     as_json: AsJson = False,
 ) -> None:
     """Print a study's numbers: means, standard errors, gaps, verdicts, failures, published claims."""
+    from firstlight.show.pictures import plain
     from firstlight.show.summary import conclusions, table
     from firstlight.study.collect import failures
 
@@ -253,7 +254,7 @@ def show(
         failed = failures(study, opened)
     frame = table(study, results)
     if as_json:
-        rows = json.loads(frame.to_json(orient="records", double_precision=15))
+        rows = plain(frame.to_dict("records"), 17)
         said = {"attrs": results.attrs, "rows": rows, "failures": failed, **conclusions(study, results)}
         typer.echo(json.dumps(said, indent=2))
         return

@@ -166,7 +166,7 @@ def lines(
             if x.dtype.kind not in "iuf":
                 x = np.array([short(value) for value in x.tolist()])
             shade = colour or arm_colour(study, arm)
-            yield Line(arm, family, shade, x, values.values[mask], np.nan_to_num(error))
+            yield Line(arm, family, shade, x, values.values[mask], error)
 
 
 def _draw(ax: "Axes", study: Study, line: Line) -> None:

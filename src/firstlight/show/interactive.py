@@ -100,8 +100,8 @@ def trace(one: Trace, theme: Theme = "light") -> dict[str, Any]:
         if one.kind == "area":
             drawn |= {"fill": "tozeroy", "fillcolor": f"{colour}22"}
     if one.error is not None:
-        error = [value if value is not None else 0 for value in plain(one.error)]
-        drawn["error_y"] = {"type": "data", "array": error, "color": colour, "thickness": 1.2, "width": 3}
+        bars = {"type": "data", "array": plain(one.error), "color": colour, "thickness": 1.2, "width": 3}
+        drawn["error_y"] = bars
     return drawn
 
 

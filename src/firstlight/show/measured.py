@@ -48,5 +48,5 @@ def measured(
         return None
     return Trace(
         name=name, role=role, kind="points", x=mean[over].values[known].tolist(),
-        y=mean.values[known].tolist(), error=sem.fillna(0).values[known].tolist(),
+        y=mean.values[known].tolist(), error=sem.values[known].tolist(),
     )  # fmt: skip

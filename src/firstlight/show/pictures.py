@@ -18,7 +18,7 @@ class Trace:
     x, y : sequence
         NaN in y leaves a gap.
     error : sequence of float, optional
-        ± one standard error.
+        ± one standard error; NaN where it is not known, as of a single trial.
     role : str
         What it is; decides its colour in every picture.
     kind : {"line", "points", "bars", "area"}

@@ -67,7 +67,7 @@ export class Figure {
   }
 
   traces() {
-    return [...(this.drawn.data || []), ...this.points];
+    return [...(this.drawn.data || []), ...this.points].map(withErrors);
   }
 
   async draw() {
@@ -137,6 +137,12 @@ export class Figure {
     const url = await Plotly.toImage(shown, { format, width: 900, height: 560, scale: 2 });
     download(`${this.panel.name}.${format}`, url);
   }
+}
+
+// plotly takes null for an error of 0: one that is not known has no bar
+function withErrors(trace) {
+  if (!trace.error_y) return trace;
+  return { ...trace, error_y: { ...trace.error_y, array: trace.error_y.array.map((error) => error ?? undefined) } };
 }
 
 // A small picture without words, for a card.
