@@ -67,6 +67,41 @@ def drawn(page, panel=None):
     )
 
 
+# Texts of less contrast than WCAG's AA asks for: 4.5, and 3 for large letters.
+_FAINT = """() => {
+  const numbers = (colour) => {
+    const found = colour.match(/[-\\d.]+/g)?.map(Number) ?? [];
+    const [r, g, b, opaque = 1] = found;
+    return colour.startsWith("color(") ? [255 * r, 255 * g, 255 * b, opaque] : [r, g, b, opaque];
+  };
+  const over = (a, b) => [0, 1, 2].map((i) => a[i] * a[3] + b[i] * (1 - a[3])).concat(1);
+  const linear = (c) => (c / 255 <= 0.04045 ? c / 255 / 12.92 : ((c / 255 + 0.055) / 1.055) ** 2.4);
+  const light = ([r, g, b]) => 0.2126 * linear(r) + 0.7152 * linear(g) + 0.0722 * linear(b);
+  const faint = [];
+  const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  while (texts.nextNode()) {
+    const [said, element] = [texts.currentNode.textContent.trim(), texts.currentNode.parentElement];
+    const seen = element.checkVisibility({ visibilityProperty: true });
+    if (!said || !seen || element.closest(":disabled, style")) continue;
+    const style = getComputedStyle(element);
+    const drawn = element.closest("svg");
+    let [shown, papers] = [1, []];
+    for (let one = element; one; one = one.parentElement) {
+      shown *= Number(getComputedStyle(one).opacity);
+      if (!one.closest("svg")) papers.unshift(numbers(getComputedStyle(one).backgroundColor));
+    }
+    const paper = papers.reduce((below, one) => over(one, below), [255, 255, 255, 1]);
+    const [r, g, b, opaque] = numbers(drawn ? style.fill : style.color);
+    const ink = over([r, g, b, opaque * shown], paper);
+    const [dim, bright] = [light(ink), light(paper)].sort((one, other) => one - other);
+    const size = parseFloat(style.fontSize);
+    const large = size >= 24 || (size >= 18.66 && Number(style.fontWeight) >= 700);
+    if ((bright + 0.05) / (dim + 0.05) < (large ? 3 : 4.5)) faint.push(said.slice(0, 40));
+  }
+  return faint;
+}"""
+
+
 def settled(page):
     """Wait until the page shows what its controls say, refined; return their values."""
     return json.loads(page.wait_for_selector("article[data-settled]").get_attribute("data-settled"))
@@ -83,6 +118,8 @@ def test_every_theory_in_a_wide_light_window(browser, server, name):
             assert panel.locator("tbody tr").count() > 0
             panel.locator("button:has-text('Table')").click()
         assert page.locator(".error:visible, .panel.stale").count() == 0
+        settled(page)
+        assert page.evaluate(_FAINT) == []
 
 
 @pytest.mark.parametrize("name", THEORIES)
@@ -91,12 +128,14 @@ def test_every_theory_in_a_narrow_dark_window(browser, server, name):
         drawn(page)
         assert page.evaluate("document.documentElement.dataset.theme") == "dark"
         assert page.evaluate("document.documentElement.scrollWidth") <= 400
+        assert page.evaluate(_FAINT) == []
 
 
 def test_the_first_page_shows_every_theory_with_a_live_picture(browser, server):
     with opened(browser, server, "/") as page:
         for name in THEORIES:
             page.wait_for_selector(f'a.card[href="/theory/{name}"][data-drawn=yes]')
+        assert page.evaluate(_FAINT) == []
         page.click("#theme")
         assert page.evaluate("document.documentElement.dataset.theme") == "dark"
 

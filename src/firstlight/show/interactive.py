@@ -14,8 +14,8 @@ Theme = Literal["light", "dark", "open"]
 
 COLOURS: dict[str, dict[str, str]] = {
     "light": {
-        "theory": "#22344f", "bound": "#93a0ae", "experiment": "#d9572b", "second": "#1f8a80",
-        "positive": "#cf4257", "negative": "#2c6fbb", "dead": "#bcc4cc", "quiet": "#8b96a3",
+        "theory": "#22344f", "bound": "#93a0ae", "experiment": "#c94c20", "second": "#1b8077",
+        "positive": "#cf4257", "negative": "#2c6fbb", "dead": "#bcc4cc", "quiet": "#6b7681",
         "accent": "#7450c4", "text": "#2b3440", "grid": "#e8ebee", "paper": "rgba(0,0,0,0)",
         "card": "rgba(255,255,255,0.8)",
     },
