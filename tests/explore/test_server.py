@@ -13,10 +13,12 @@ import subprocess
 import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from urllib.parse import quote, urlencode
+from urllib.parse import parse_qs, quote, urlencode
 
 import psutil
 import pytest
+from starlette.datastructures import Headers
+from starlette.responses import PlainTextResponse
 
 import firstlight
 from firstlight.explore import pages
@@ -463,6 +465,74 @@ def test_with_a_token_only_its_holders_are_let_in():
     assert "HttpOnly" in cookie
     assert answer(cookie=cookie.split(";")[0])[0] == 200
     assert answer(cookie=cookie.split(";")[0], origin="http://evil.example")[0] == 403
+
+
+@pytest.mark.parametrize("token", ["sixteen letters & more", 'a+b=c;d/e?f#g%41"', "fünf ☃☃☃☃☃☃☃☃☃☃☃☃"])
+def test_any_token_opens_the_address_that_is_printed_once_and_for_links(token):
+    """Spaces, + and & changed on the way; what else an address says was lost."""
+    from firstlight.explore.security import Guard
+
+    reached = []
+
+    async def page(scope, receive, send):
+        reached.append((scope["path"], parse_qs(scope["query_string"].decode())))
+        await PlainTextResponse("inside")(scope, receive, send)
+
+    def visit(address, cookie=""):
+        sent = []
+
+        async def send(message):
+            sent.append(message)
+
+        path, _, query = address.partition("?")
+        named = [(b"host", b"lab:1"), (b"cookie", cookie.encode("latin-1"))]
+        scope = {
+            "type": "http",
+            "method": "GET",
+            "path": path,
+            "query_string": query.encode(),
+            "headers": named,
+        }
+        run = asyncio.run, Guard(page, token=token)(scope, None, send)
+        ThreadPoolExecutor(1).submit(*run).result()
+        return sent[0]["status"], dict(Headers(raw=sent[0]["headers"]))
+
+    state = {"arms": ['["a","b"]'], "target": ["z1 + z2 & 50%"]}
+    link = "/theory/one_step?" + urlencode({name: one[0] for name, one in state.items()})
+    assert visit(link)[0] == 401
+    status, headers = visit(f"{link}&token={quote(token, safe='')}")
+    assert (status, reached) == (303, [])
+    cookie, *about = headers["set-cookie"].split("; ")
+    assert "SameSite=lax" in about  # strict ones are not sent where a link of a mail leads to
+    assert visit(headers["location"], cookie)[0] == 200
+    assert reached == [("/theory/one_step", state)]
+    away = visit(f"//elsewhere.example/x?token={quote(token, safe='')}")[1]["location"]
+    assert not away.startswith("//")
+
+
+@pytest.mark.parametrize(
+    ("host", "port", "address", "reached"),
+    [
+        ("", 80, "http://127.0.0.1:80/", ["127.0.0.1", "localhost:80", "[::1]"]),
+        ("", 8765, "http://127.0.0.1:8765/", ["127.0.0.1:8765", "localhost:8765"]),
+        ("::1", 8765, "http://[::1]:8765/?token=a%20token%20%26%20a%20half", []),
+        ("10.0.0.1", 8765, "http://10.0.0.1:8765/?token=a%20token%20%26%20a%20half", []),
+    ],
+)
+def test_the_address_that_is_printed_is_one(monkeypatch, capsys, host, port, address, reached):
+    from firstlight.explore import server
+
+    class Listener:
+        def getsockname(self):
+            return ("", port)
+
+    monkeypatch.setattr(server, "_listen", lambda host, port: Listener())
+    monkeypatch.setattr(server.uvicorn.Server, "run", lambda self, sockets: served.append(self.config.app))
+    served = []
+    server.serve("none", port=port, host=host, token="a token & a half" if host else "", browser=False)
+    assert f"firstlight explore: {address} " in capsys.readouterr().out
+    assert served[0].hosts.issuperset(reached)
+    assert ("127.0.0.1" in served[0].hosts) == (port == 80)
 
 
 def test_ctrl_c_ends_it_with_all_children(start, tmp_path):

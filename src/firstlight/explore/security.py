@@ -7,6 +7,7 @@ come from its own page (Origin, Sec-Fetch-Site).
 
 import hmac
 from collections.abc import Iterable
+from urllib.parse import quote, urlencode
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import Request
@@ -76,12 +77,17 @@ class Guard:
         if not self.token:
             return None
         request = Request(scope)
-        if _same(request.cookies.get(_COOKIE, ""), self.token):
+        spelt = quote(self.token, safe="")  # in letters that a cookie may hold
+        if _same(request.cookies.get(_COOKIE, ""), spelt):
             return None
-        if not _same(request.query_params.get("token", ""), self.token):
+        given = request.query_params
+        if not _same(given.get("token", ""), self.token):
             return PlainTextResponse("the address needs its token", 401)
-        answer = RedirectResponse(scope["path"], 303)
-        answer.set_cookie(_COOKIE, self.token, httponly=True, samesite="strict")
+        others = urlencode([one for one in given.multi_items() if one[0] != "token"])
+        answer = RedirectResponse(f"/{scope['path'].lstrip('/')}{'?' if others else ''}{others}", 303)
+        answer.set_cookie(
+            _COOKIE, spelt, httponly=True, samesite="lax"
+        )  # strict: no link from a mail would work
         return answer
 
 

@@ -6,6 +6,7 @@ import socket
 import threading
 import time
 import webbrowser
+from urllib.parse import quote
 
 import uvicorn
 
@@ -37,9 +38,11 @@ def serve(store: str, *, port: int = 8765, host: str = "", token: str = "", brow
         )
     listener = _listen(host or "127.0.0.1", port)
     port = listener.getsockname()[1]
-    hosts = [] if host else [f"{name}:{port}" for name in LOOPBACK]
+    ports = [f":{port}", *[""] * (port == 80)]  # which browsers leave out
+    hosts = [] if host else [f"{name}{at}" for name in LOOPBACK for at in ports]
     guarded = Guard(application(store), hosts, token)
-    address = f"http://{host or '127.0.0.1'}:{port}/" + (f"?token={token}" if token else "")
+    address = f"http://{f'[{host}]' if ':' in host else host or LOOPBACK[0]}:{port}/"
+    address += f"?token={quote(token, safe='')}" if token else ""
     config = uvicorn.Config(
         guarded,
         log_level="critical",
