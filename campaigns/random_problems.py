@@ -43,7 +43,6 @@ _EMPTY = {f"{name}_{sign}" for name in ("margin", "output") for sign in ("plus",
 _SWITCHES = {"switches", "wrong_switches"}  # counted by gradient flow alone
 _GAPS = {"threshold", "edge"}  # steps at which the scan found none
 NAN: dict[str, set[str]] = {
-    "one_step simulate": {"test_error_by_class"},  # of a class without test samples
     "early_alignment predict": {"alignment_time", *_SWITCHES, *_COSINES},
     "early_alignment simulate": {"alignment_time", *_SWITCHES, *_COSINES, *_EMPTY},
     "phase_transition predict": {"escape_time", "hidden_eigenvalue", "delta_nn", *_GAPS},

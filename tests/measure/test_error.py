@@ -8,26 +8,28 @@ def test_blocks_add_up():
     y, classes = rng.normal(size=100), rng.integers(0, 3, 100)
     prediction = rng.normal(size=(100, 2))
     values = np.array([1.0, 0.0, -1.0])
-    whole, parts = ErrorTally(3, 2, values), ErrorTally(3, 2, values)
+    weights = np.array([0.2, 0.5, 0.3])
+    whole, parts = ErrorTally(weights, 2, values), ErrorTally(weights, 2, values)
     whole.add(y, prediction, classes)
     for start in range(0, 100, 30):
-        part, block = slice(start, start + 30), ErrorTally(3, 2, values)
+        part, block = slice(start, start + 30), ErrorTally(weights, 2, values)
         block.add(y[part], prediction[part], classes[part])
         parts.merge(block)
     np.testing.assert_allclose(whole.mean_square, parts.mean_square)
     np.testing.assert_allclose(whole.by_class, parts.by_class)
-    np.testing.assert_allclose(whole.mean_square, ((y[:, None] - prediction) ** 2).mean(axis=0))
-    share = np.bincount(classes) / 100
-    np.testing.assert_allclose(whole.by_class @ share, whole.mean_square)
-    wrong = [np.mean(nearest_value(column, values) != classes) for column in prediction.T]
+    counts = (weights / np.bincount(classes))[classes]  # what a sample counts for
+    np.testing.assert_allclose(whole.mean_square, counts @ (y[:, None] - prediction) ** 2)
+    np.testing.assert_allclose(whole.by_class @ weights, whole.mean_square)
+    wrong = [counts @ (nearest_value(column, values) != classes) for column in prediction.T]
     np.testing.assert_allclose(parts.misclassification, wrong)
 
 
 def test_a_class_that_was_not_seen_is_nan():
-    tally = ErrorTally(2, 1)
+    tally = ErrorTally(np.full(2, 0.5), 1)
     tally.add(np.ones(3), np.zeros((3, 1)), np.zeros(3, dtype=int))
     assert tally.by_class[0, 0] == 1
     assert np.isnan(tally.by_class[0, 1])
+    assert np.isnan(tally.mean_square)
 
 
 def test_population_error_is_a_quadratic():

@@ -19,8 +19,9 @@ class ErrorTally:
 
     Parameters
     ----------
-    classes : int
-        Number of classes C.
+    weights : ndarray, shape (C,)
+        Class probabilities. Errors over all classes are averages with these, whatever the classes' shares of
+        the samples are: few samples have no exact share of a rare class.
     outputs : int
         Number of predictors that are judged at once, L.
     values : ndarray, shape (C,), optional
@@ -28,15 +29,15 @@ class ErrorTally:
 
     Examples
     --------
-    >>> tally = ErrorTally(2, 1, np.array([1.0, -1.0]))
+    >>> tally = ErrorTally(np.array([0.75, 0.25]), 1, np.array([1.0, -1.0]))
     >>> tally.add(np.array([1.0, -1.0]), np.array([[0.5], [0.5]]), np.array([0, 1]))
     >>> tally.mean_square.tolist(), tally.misclassification.tolist()
-    ([1.25], [0.5])
+    ([0.75], [0.25])
     """
 
-    def __init__(self, classes: int, outputs: int, values: np.ndarray | None = None) -> None:
-        self.values, self._counts = values, np.zeros(classes)
-        self._squares, self._wrong = np.zeros((outputs, classes)), np.zeros(outputs)
+    def __init__(self, weights: np.ndarray, outputs: int, values: np.ndarray | None = None) -> None:
+        self.weights, self.values, self._counts = weights, values, np.zeros(len(weights))
+        self._squares, self._wrong = np.zeros((2, outputs, len(weights)))
 
     def add(self, y: np.ndarray, prediction: np.ndarray, classes: np.ndarray) -> None:
         """Count a block: labels (count,), predictions (count, L), classes (count,)."""
@@ -44,7 +45,8 @@ class ErrorTally:
         for output, column in enumerate(prediction.T):
             self._squares[output] += np.bincount(classes, (y - column) ** 2, minlength=len(self._counts))
             if self.values is not None:
-                self._wrong[output] += np.count_nonzero(nearest_value(column, self.values) != classes)
+                wrong = nearest_value(column, self.values) != classes
+                self._wrong[output] += np.bincount(classes, wrong, minlength=len(self._counts))
 
     def merge(self, other: "ErrorTally") -> None:
         """Count what another tally has counted."""
@@ -54,19 +56,22 @@ class ErrorTally:
 
     @property
     def mean_square(self) -> np.ndarray:
-        """Mean squared error of each predictor, shape (L,)."""
-        return self._squares.sum(axis=1) / self._counts.sum()
+        """Mean squared error of each predictor, shape (L,); NaN if a class was not seen."""
+        return self.by_class @ self.weights
 
     @property
     def by_class(self) -> np.ndarray:
         """Mean squared error of each predictor in each class, shape (L, C); NaN for a class not seen."""
-        seen = np.where(self._counts > 0, self._counts, np.nan)
-        return self._squares / seen
+        return self._squares / self._seen
 
     @property
     def misclassification(self) -> np.ndarray:
-        """Share of samples nearer to another class's value than to their own, shape (L,)."""
-        return self._wrong / self._counts.sum()
+        """Chance to be nearer to another class's value than to one's own, shape (L,)."""
+        return self._wrong / self._seen @ self.weights
+
+    @property
+    def _seen(self) -> np.ndarray:
+        return np.where(self._counts > 0, self._counts, np.nan)
 
 
 def population_error(

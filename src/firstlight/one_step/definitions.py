@@ -165,22 +165,24 @@ class Streams:
 
 
 class Draws:
-    """Inputs with their classes and labels, block by block; the shares of the classes are kept overall.
+    """Inputs with their classes and labels, block by block.
 
     Parameters
     ----------
     setting : Setting
         What is studied.
-    count : int
-        How many samples.
+    counts : ndarray of int, shape (C,)
+        How many samples of each class.
     stream : callable
         From a block's number to its random stream.
     """
 
-    def __init__(self, setting: Setting, count: int, stream: Callable[[int], np.random.Generator]) -> None:
+    def __init__(
+        self, setting: Setting, counts: np.ndarray, stream: Callable[[int], np.random.Generator]
+    ) -> None:
         self.setting, self.stream = setting, stream
-        classes = np.repeat(np.arange(setting.mixture.classes), setting.mixture.counts(count))
-        parts = -(-count // BLOCK)
+        classes = np.repeat(np.arange(setting.mixture.classes), counts)
+        parts = -(-len(classes) // BLOCK)
         # dealt out in turn: a rare class has its exact number of samples, whatever the size of the blocks
         self.sizes = [np.bincount(classes[b::parts], minlength=setting.mixture.classes) for b in range(parts)]
         stops = np.cumsum([sizes.sum() for sizes in self.sizes])

@@ -191,7 +191,8 @@ class Problem(Setting):
             Test errors on a fresh sample, or exact ones through second moments (the network's only; they hold
             no 0/1 error).
         test_samples : int, optional
-            Size of the fresh sample; default 5 m.
+            Size of the fresh sample; default 5 m. At least one of each class is drawn, and classes count by
+            their probabilities.
         convention : {"full", "half"}
             Full mean squares, or what the source plots: half mean squares, and a training error that includes
             the penalty.

@@ -76,7 +76,7 @@ def first_stage(
     """Draw what the gradient step needs: the network at its start, and a batch of inputs with labels."""
     n, k, count = setting.mixture.dimension, setting.width, setting.step_samples
     first, x, y = np.empty((k, n)), np.empty((count, n)), np.empty(count)
-    batch = Draws(setting, count, partial(stream, "gradient"))
+    batch = Draws(setting, setting.mixture.counts(count), partial(stream, "gradient"))
 
     def neurons(rows: slice) -> None:
         stream("first layer", rows.start).standard_normal(out=first[rows])
@@ -117,7 +117,7 @@ def run_trial(
     risk : {"sample", "population"}
         Errors on a fresh sample, or exactly by second moments (the network's only; no 0/1 error).
     test_samples : int, optional
-        Size of the fresh sample; default 5 m.
+        Size of the fresh sample; default 5 m. At least one of each class is drawn.
 
     Returns
     -------
@@ -157,7 +157,7 @@ def _training_features(
     setting: Setting, feature_map: FeatureMap, stream: Streams, workers: Workers
 ) -> tuple[np.ndarray, np.ndarray]:
     """Features and labels of the read-out's samples; the inputs themselves are forgotten block by block."""
-    training = Draws(setting, setting.samples, partial(stream, "training"))
+    training = Draws(setting, setting.mixture.counts(setting.samples), partial(stream, "training"))
     phi, y = np.empty((setting.samples, setting.width)), np.empty(setting.samples)
 
     def fill(block: int) -> None:
@@ -182,19 +182,19 @@ def _fresh(
     stream: Streams,
     workers: Workers,
 ) -> dict[str, np.ndarray]:
-    """Errors on fresh samples, drawn and forgotten block by block."""
-    labels = setting.labels
+    """Errors on fresh samples, at least one of each class, drawn and forgotten block by block."""
+    labels, weights = setting.labels, setting.mixture.weights
     values = np.asarray(labels.values) if isinstance(labels, Classification) else None
-    test = Draws(setting, count, partial(stream, "test"))
+    test = Draws(setting, np.maximum(setting.mixture.counts(count), 1), partial(stream, "test"))
 
     def judge(block: int) -> ErrorTally:
         x, classes, y = test(block, test.scratch(workers, block))
         room = workers.scratch("features", len(x), setting.width)
-        tally = ErrorTally(setting.mixture.classes, len(readout), values)
+        tally = ErrorTally(weights, len(readout), values)
         tally.add(y, feature_map(x, classes, stream("test noise", block), room) @ readout.T, classes)
         return tally
 
-    tally = ErrorTally(setting.mixture.classes, len(readout), values)
+    tally = ErrorTally(weights, len(readout), values)
     for part in workers.map(judge, range(len(test))):
         tally.merge(part)
     result = {"test_error": tally.mean_square, "test_error_by_class": tally.by_class}

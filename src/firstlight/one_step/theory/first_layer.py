@@ -29,7 +29,7 @@ def sampled_first_layer(
     """
     n, k, count = setting.mixture.dimension, setting.width, setting.step_samples
     first, x, y = np.empty((k, n)), np.empty((count, n)), np.empty(count)
-    batch = Draws(setting, count, partial(stream, "gradient"))
+    batch = Draws(setting, setting.mixture.counts(count), partial(stream, "gradient"))
 
     def neurons(rows: slice) -> None:
         stream("first layer", rows.start).standard_normal(out=first[rows])
