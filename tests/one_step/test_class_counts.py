@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from firstlight.one_step import Classification, GaussianMixture, Problem, Spiked
+from firstlight.maths.activations import activation
+from firstlight.one_step import Classification, GaussianMixture, Problem, Regression, Spiked
 from firstlight.one_step.theory.classwise import classwise_equivalent
 from firstlight.one_step.theory.deterministic import pooled_equivalents
 from firstlight.one_step.theory.moments import FeatureMoments
@@ -72,6 +73,53 @@ def test_scores_of_gaussian_features_vary_as_told(seed, size, ridge, equations):
         measured = np.einsum("sk,ckl,sl->c", w, covariances, w) / sets + (w @ moments.mean.T).var(axis=0)
         told = solved(moments, m, ridge, equations).score_variance
         np.testing.assert_allclose(told, measured, rtol=4 / m + 0.01)
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("ridge", [0.01, 0.1, 1.0, 100.0])
+@EQUATIONS
+def test_read_outs_of_gaussian_features_are_as_long_as_told(seed, ridge, equations):
+    """Of two classes with almost one mean, as features with few signs have it: with counts left to chance
+    squares were told up to three times as large. The gap shrinks as 1/m; the mean over sets is good to 1 %.
+    """
+    rng, k, sets = np.random.default_rng([5, seed]), 12, 2000
+    means = rng.normal(size=k) + 0.1 * rng.normal(size=(2, k))
+    roots = rng.normal(size=(1 if equations == "one covariance" else 2, k, k)) * np.sqrt(0.1 / k)
+    covariances, y = np.broadcast_to(roots @ roots.mT, (2, k, k)), np.array([1.0, -1.0])
+    second = [c + np.outer(mu, mu) for c, mu in zip(covariances, means, strict=True)]
+    moments = FeatureMoments(np.full(2, 0.5), second, y[:, None] * means, y**2, True, means, y)
+    for m in (40, 160):
+        classes = np.repeat([0, 1], m // 2)
+        noise = np.einsum(
+            "smk,mjk->smj", rng.normal(size=(sets, m, k)), np.linalg.cholesky(covariances)[classes]
+        )
+        phi = means[classes] + noise
+        gram = phi.mT @ phi / m + ridge * np.eye(k)
+        w = np.linalg.solve(gram, (y[classes] @ phi / m)[:, :, None])[:, :, 0]
+        told = solved(moments, m, ridge, equations).weight_square
+        np.testing.assert_allclose(told, (w**2).sum(axis=1).mean(), rtol=3 / m + 0.01)
+
+
+@pytest.mark.parametrize("second_layer", ["gaussian", "ones"])
+@pytest.mark.parametrize("task", ["classes", "regression"])
+def test_networks_have_read_outs_of_the_predicted_length_beside_a_large_ridge(task, second_layer):
+    """Labels of opposite signs in two classes that features hardly tell apart: up to half too long before."""
+    n, trials = 60, 24
+    laws = [Spiked([6.0], np.eye(n)[:, :1]), Spiked([6.0], np.eye(n)[:, 1:2])]
+    labels = Classification()
+    if task == "regression":
+        labels = Regression(np.eye(n)[2], link=("cos", activation(lambda z: -np.cos(z))))
+    problem = Problem(
+        GaussianMixture([0.5, 0.5], None, laws), labels, width=n, samples=n, step_size=5.0, ridge=1.0,
+        activation="sigmoid", second_layer=second_layer,
+    )  # fmt: skip
+    measured, given_layers = np.transpose(
+        [[getattr(problem, kind)(seed).weight_norm.item() for kind in ("simulate", "predict")]
+         for seed in range(trials)]
+    )  # fmt: skip
+    asymptotic = problem.predict(0, method="asymptotic").weight_norm.item()
+    for gaps in (given_layers - measured, asymptotic - measured):
+        assert abs(gaps.mean()) < 0.02 * measured.mean() + 3 * gaps.std() / np.sqrt(trials)
 
 
 @pytest.mark.parametrize("activation", ["erf", "relu", "sigmoid", "sin", "tanh"])

@@ -130,11 +130,12 @@ def _of_one_draw(
         functional = whole.weighted(inputs.weights * shares[inputs.classes])
         solved = functional.solve(m, max(ridge, _FLOOR), start)
         start = solved.value if solved.converged else None
-        errors = functional.errors(m, *solved.value, law.noise, inputs.classes if tells else None)
+        errors = functional.errors(m, *solved.value, law.noise, inputs.classes)
         settled = solved.converged and has_a_mean(errors.amplification, m)
         unfitted = max(ridge, _FLOOR) / errors.effective_ridge
         if ridge < _FLOOR and settled:  # a limit: it has to be reached
-            before = functional.errors(m, *functional.solve(m, 10 * _FLOOR, start).value, law.noise)
+            wider = functional.solve(m, 10 * _FLOOR, start).value
+            before = functional.errors(m, *wider, law.noise, inputs.classes)
             change = inputs.weights @ (before.test - errors.test)
             settled &= abs(change) < _LIMIT * (inputs.weights @ errors.test)
             # the effective ridge is a constant where the data can be fitted, and else a multiple of the ridge
@@ -166,7 +167,6 @@ def _observables(
 
 def _wrong(law: ReducedLaw, inputs: Inputs, errors: Errors) -> float:
     """Return the 0/1 error."""
-    assert errors.score_variance is not None
     spread = np.sqrt(np.maximum(errors.score_variance, 0))
     values = np.array(law.labels.values)  # type: ignore[union-attr]
     return float(inputs.weights @ wrong_side(inputs.labels - errors.residual, spread, inputs.classes, values))

@@ -1,6 +1,7 @@
 """Deterministic equivalents of ridge regression when the classes have different laws."""
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from scipy import linalg
@@ -8,7 +9,7 @@ from scipy.linalg import lapack
 
 from firstlight.one_step.theory.deterministic import Equivalent, effective_ridge, has_a_mean
 from firstlight.one_step.theory.moments import FeatureMoments
-from firstlight.one_step.theory.score_variance import score_variance
+from firstlight.one_step.theory.score_variance import of_counts, score_variance
 
 _TOLERANCE = 1e-11
 _STEPS = 60
@@ -61,11 +62,23 @@ class Classwise:
     @property
     def score_variance(self) -> np.ndarray:
         """How much scores vary in each class, shape (C,), with class counts as they are."""
-        columns = self.moments.around(self.readout[None])[0]
         return score_variance(
-            self.moments, self.m, self.readout, columns @ self.resolvent, self.moments.second,
+            self.moments, self.m, self.readout, self._turned, self.moments.second,
             np.eye(len(self.effective)), self.effective, self.carry,
         )  # fmt: skip
+
+    @cached_property
+    def _turned(self) -> np.ndarray:
+        """P p_c, and P μ_c where means are known."""
+        return self.moments.pulls(self.readout[None])[0] @ self.resolvent
+
+    def weight_square(self, by_class: np.ndarray) -> float:
+        """Return E |w|² of the read-out, by its test errors, with class counts as they are."""
+        rho, u = self.moments.weights, self.effective
+        spread = np.array([np.vdot(self.resolvent, p) for p in self.products])  # tr Ω_c P²
+        fluctuation = float(rho @ (by_class / u * spread / u))  # u² may overflow
+        fluctuation -= of_counts(rho, self._turned[: len(u)] / u[:, None])
+        return float(self.readout @ self.readout) + fluctuation / self.m
 
     def carried(self, risk: np.ndarray) -> np.ndarray:
         """Return R = (I - T)^(-1) e: errors e of the mean read-out, with its fluctuations."""
@@ -129,8 +142,7 @@ def classwise_equivalent(moments: FeatureMoments, m: int, ridge: float) -> Equiv
     solved = solve_classwise(moments, m, ridge)
     rho, u, readout = moments.weights, solved.effective, solved.readout
     by_class = solved.carried(moments.risk(readout[None])[0])
-    spread = np.array([np.vdot(solved.resolvent, p) for p in solved.products])  # tr Ω_c P²
-    square = float(readout @ readout) + float((rho * by_class / u) @ (spread / u)) / m
+    square = solved.weight_square(by_class)
     test, train = float(rho @ by_class), float(rho @ (by_class * (solved.ridge / u) ** 2))
     bounded = has_a_mean(float(rho @ solved.carried(np.ones(len(rho)))), m)
     scores = None if moments.mean is None else solved.score_variance

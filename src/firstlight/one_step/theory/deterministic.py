@@ -10,7 +10,7 @@ from scipy.linalg import lapack
 from firstlight.maths.solvers import bracketing_root
 from firstlight.maths.workers import Workers
 from firstlight.one_step.theory.moments import FeatureMoments
-from firstlight.one_step.theory.score_variance import score_variance
+from firstlight.one_step.theory.score_variance import of_counts, score_variance
 
 _AMPLIFIED = 0.1  # largest excess of label noise in the test error, as a share of the samples
 
@@ -194,8 +194,7 @@ def pooled_equivalents(
     cells = [(m, *effective_ridge(values, m, float(ridge))) for m in sizes for ridge in ridges]
     kappas = np.array([kappa for _, kappa, _ in cells])
     readouts = resolvent(kappas)
-    told = moments.mean is not None
-    turned = resolvent.of(kappas, moments.around(readouts)) if told else [None] * len(cells)
+    turned = resolvent.of(kappas, moments.pulls(readouts))
     equivalents, common = [], [omega] * len(moments.weights)
     equal = np.ones(len(common))
     for (m, kappa, converged), readout, by_class, columns in zip(
@@ -211,10 +210,13 @@ def pooled_equivalents(
         converged &= gamma < 1 and has_a_mean(1 / (1 - gamma), m)
         kept = 1 - float(share.sum()) / m  # λ/κ, also where both vanish
         train = kept**2 * test if kept > 1e-12 else 0.0
-        square = size + test * float((share / shifted).sum()) / m
+        fluctuation = test * float((share / shifted).sum()) - of_counts(
+            moments.weights, columns[: len(common)]
+        )
+        square = size + fluctuation / m
         by_class = by_class + gamma * test
         scores = None
-        if columns is not None:
+        if moments.mean is not None:
             shares = np.outer(equal, moments.weights)
             scores = score_variance(moments, m, readout, columns, common, shares, equal, gamma * shares)
         equivalents.append(Equivalent(test, train, by_class, square, readout, converged, scores))

@@ -64,7 +64,7 @@ class Errors:
         E |w|² of the read-out.
     amplification : float
         By how much a noise of the labels grows in the mean test error.
-    score_variance : ndarray, shape (K,), or None
+    score_variance : ndarray, shape (K,)
         How much scores vary at each input node if the counts of classes are fixed.
     """
 
@@ -73,7 +73,7 @@ class Errors:
     residual: np.ndarray
     weight_square: float
     amplification: float
-    score_variance: np.ndarray | None
+    score_variance: np.ndarray
 
 
 def compress(matrix: np.ndarray, tolerance: float) -> tuple[np.ndarray, np.ndarray]:
@@ -260,9 +260,7 @@ class Functional:
         other.kernel = replace(self.kernel, weights=weights)
         return other
 
-    def errors(
-        self, m: int, u: np.ndarray, r: np.ndarray, noise: float, classes: np.ndarray | None = None
-    ) -> Errors:
+    def errors(self, m: int, u: np.ndarray, r: np.ndarray, noise: float, classes: np.ndarray) -> Errors:
         """Return test errors and the read-out's size at a solution (u, r), with this label noise variance.
 
         Fluctuations of the read-out spread through g, and r follows: test errors t and the answer a of r obey
@@ -271,10 +269,9 @@ class Functional:
 
         with pull minus the derivative of the energy in r. In the units below this is one symmetric matrix.
 
-        Classes, shape (K,), are those of labels that tell the class. Scores then vary as in `score_variance`:
-        less by what the counts of classes do, 1/m times the squares of how much mean predictions change by
-        more weight on a class, u and r held. What is left is formed without the squared residual, which may
-        be much larger.
+        Scores vary as in `score_variance`: less by what the counts of classes, shape (K,), do, 1/m times the
+        squares of how much mean predictions change by more weight on a class, u and r held. What is left is
+        formed without the squared residual, which may be much larger.
         """
         k, count, mean = self.kernel, len(r), self.mean
         g = k.weights / u
@@ -293,19 +290,23 @@ class Functional:
         (a,), _, (inverse,) = middle[-1]
         residual = k.labels - mean.right.T @ (inverse @ (a @ (mean.right @ (g * k.labels))))
         pull = mean.weights[:, 0] * (mean.left @ (mean.right @ (g * residual))) ** 2
-        answer, test = spread(bent, in_r * pull, in_g * (residual**2 + noise))
+        _, test = spread(bent, in_r * pull, in_g * (residual**2 + noise))
         _, noisy = spread(bent, np.zeros(count), in_g, 1e-4)  # it is only asked for its size
-        varying = None
-        if classes is not None:
-            own = classes[:, None] == np.arange(classes.max() + 1)
-            shares = k.weights @ own
-            back = inverse.T @ (mean.right @ (own * (g * residual)[:, None] / shares))
+        own = classes[:, None] == np.arange(classes.max() + 1)
+        shares = k.weights @ own
+        back = inverse.T @ (mean.right @ (own * (g * residual)[:, None] / shares))
+
+        def without(back: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+            """Return the answer of r, and how scores vary, without what such pulls of classes add."""
             counted = (mean.right.T @ (a @ back)) ** 2 @ shares / m
-            of_counts = mean.weights[:, 0] * ((mean.left @ back) ** 2 @ shares) / m
-            fixed = spread(bent, in_r * (pull - of_counts), in_g * (residual**2 - counted))
-            varying = bent(*fixed)[1] / in_g - counted
+            pulled = mean.weights[:, 0] * ((mean.left @ back) ** 2 @ shares) / m
+            x, t = spread(bent, in_r * (pull - pulled), in_g * (residual**2 + noise - counted))
+            return x, bent(x, t)[1] / in_g - counted
+
         # the square of the weights is the error at one more node, with Φ = k
+        answer, _ = without(back - (back @ shares)[:, None])
         weight_square = k.width / count * float(in_r @ answer)
+        _, varying = without(back)
         amplification = float(k.weights @ (noisy / in_g))
         return Errors(test / in_g, u, residual, weight_square, amplification, varying)
 

@@ -53,12 +53,15 @@ class FeatureMoments:
         risk = self.label_square - 2 * readout @ self.cross.T + np.stack(quadratic, axis=-1)
         return np.maximum(risk, 0.0)  # of a perfect fit: rounding
 
-    def around(self, readouts: np.ndarray) -> np.ndarray:
-        """Return μ_c and s_c = Σ_c w for the read-outs w in the rows of `readouts`: shape (L, 2 C, k)."""
-        assert self.mean is not None
-        seen = np.stack([readouts @ omega for omega in self.second], axis=1)
-        turned = seen - (readouts @ self.mean.T)[:, :, None] * self.mean
-        return np.concatenate([np.broadcast_to(self.mean, turned.shape), turned], axis=1)
+    def pulls(self, readouts: np.ndarray) -> np.ndarray:
+        """Return p_c = E[φ (y - φᵀw) | c] for the read-outs w in the rows of `readouts`: shape (L, C, k).
+
+        And after them the μ_c, where they are known: shape (L, 2 C, k).
+        """
+        pulls = self.cross - np.stack([readouts @ omega for omega in self.second], axis=1)
+        if self.mean is None:
+            return pulls
+        return np.concatenate([pulls, np.broadcast_to(self.mean, pulls.shape)], axis=1)
 
     def of_samples(self, mixture: GaussianMixture, m: int) -> "FeatureMoments":
         """Return them with the shares that classes have among m samples, whose counts are whole numbers."""

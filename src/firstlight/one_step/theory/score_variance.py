@@ -43,7 +43,7 @@ def score_variance(
     readout : ndarray, shape (k,)
         w, mean of the read-out weights.
     turned : ndarray, shape (2 C, k)
-        P μ_c and P s_c (see `FeatureMoments.around`).
+        P p_c, p_c being the mean of φ r, and P μ_c (see `FeatureMoments.pulls`).
     second : sequence of C ndarrays, shape (k, k)
         Ω_a; or their average for every class, if one resolvent serves all.
     shares : ndarray, shape (C, C)
@@ -64,7 +64,8 @@ def score_variance(
     left = moments.label_mean - mean @ readout
     within = np.maximum([readout @ omega @ readout for omega in moments.second] - (mean @ readout) ** 2, 0.0)
     per = moments.weights / m / effective / effective  # u² may overflow
-    centre, pull = turned[:number], turned[number:]
+    centre = turned[number:]
+    pull = left[:, None] * centre - turned[:number]  # P s_c
     between, across = mean @ centre.T, mean @ pull.T  # μ_a P μ_c and μ_a P s_c
 
     def about(one: np.ndarray, other: np.ndarray, means: np.ndarray) -> np.ndarray:
@@ -86,3 +87,21 @@ def score_variance(
     except np.linalg.LinAlgError:  # without a ridge, with as many directions as samples
         return np.full(number, np.nan)
     return np.asarray(np.maximum(solved[:number] + solved[number:], 0.0))
+
+
+def of_counts(weights: np.ndarray, turned: np.ndarray) -> float:
+    """Compute what the counts of classes add to m tr C if they are left to chance.
+
+    Parameters
+    ----------
+    weights : ndarray, shape (C,)
+        ρ.
+    turned : ndarray, shape (C, k)
+        G_c E[φ r | c]. One class, or classes that are alike, add nothing.
+
+    Examples
+    --------
+    >>> of_counts(np.array([0.5, 0.5]), np.array([[1.0], [-1.0]])), of_counts(np.ones(1), np.ones((1, 3)))
+    (1.0, 0.0)
+    """
+    return float(weights @ ((turned - weights @ turned) ** 2).sum(axis=1))
