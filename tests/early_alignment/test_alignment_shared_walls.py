@@ -141,3 +141,57 @@ def test_states_are_numbers_at_any_time():
                 assert not np.isnan(growth).any()
     assert path.log_growth(np.inf)[0] == -np.inf
     assert path.direction(np.inf)[0].tolist() == [1.0, 0.0]
+
+
+def test_a_neuron_that_comes_to_nothing_by_what_is_always_on():
+    """Opposite data that agree pull it straight to 0: ‖w‖ is 0 where tanh t = 1/v; no row of theirs is on."""
+    X, y = [[1.0, 0.0], [-1.0, 0.0], [0.2, 1.0]], [1, -1, -1]
+    path = align(X, y, [[-1.0, 0.0]], second_layer=[3.0])
+    assert path.death_time[0] == pytest.approx(np.arctanh(1 / 3), rel=1e-12)
+    assert path.log_growth(0.9 * path.death_time[0])[0] > -3
+    assert path.events.tolist() == [(path.death_time[0], 0, 1, 0.0)]
+
+
+def test_a_start_on_a_wall_of_opposite_data_that_agree_is_told():
+    """It slides on one of them, as the derivative at 0 has the other off, where both push it across."""
+    X, y = np.array([[1.0, 0.0], [-0.5, 0.0], [0.75, 1.0]]), np.array([-1.0, 1.0, 1.0])
+    aside, on = np.array([[1e-9, 1.0]]), np.array([[0.0, 1.0]])
+    told = align(X, y, on, [1])
+    assert "slide on a wall on which one started" in told.notes[0]
+    for W in (aside, -aside * [1, -1], on * [1, -1]):
+        assert not any("slide" in note for note in align(X, y, W, [1]).notes)
+    both = align(X, y, np.vstack([aside, on]), [1, 1])  # what one starts on stays apart for all of them
+    assert both.notes[0].startswith("2 neurons slide")
+
+
+KINDS = ("lines", "copies", "rank", "few")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_who_rests_with_nothing_on_is_dead(kind):
+    """On walls alone, with shares that add up to nothing, or data that cancel, it read 'elsewhere'."""
+    dead = at_rest = 0
+    for seed in range(250):
+        rng = np.random.default_rng([KINDS.index(kind), seed])
+        d, n = int(rng.integers(2, 5)), int(rng.integers(2, 9))
+        if kind == "rank":
+            X = rng.normal(size=(n, d)) @ rng.normal(size=(d, d + 2))
+        elif kind == "few":
+            X = rng.integers(-2, 3, size=(n, d)).astype(float) @ np.eye(d, d + 1)
+        else:
+            rows = rng.normal(size=(2, d))[rng.integers(0, 2, n)]
+            X = rng.choice([-2, -1, 0.5, 1, 3], n)[:, None] * rows if kind == "lines" else rows
+        X = X[X.any(axis=1)] if X.any() else np.ones((1, X.shape[1]))
+        y, W = rng.choice([-1.0, 1.0], len(X)), rng.normal(size=(20, X.shape[1]))
+        path = align(X, y, W, rng.choice([-1, 1], 20))
+        times = path.last_event + np.array([1e-6, 1.0])
+        (u, late), (growth, grown), _ = path.state(times)
+        rests = (np.abs(u - late).max(axis=1) < 1e-12) & (np.abs(growth - grown) < 1e-12)
+        active = (u @ X.T > 1e-11 * np.linalg.norm(X, axis=1)).any(axis=1)
+        assert (path.fate[rests & ~active] == 0).all()
+        assert not active[path.fate == 0].any()
+        level = last_levels(path, X, W)
+        assert ((level == 0).all(axis=1) == (path.fate == 0)).all()
+        dead, at_rest = dead + (path.fate == 0).sum(), at_rest + (rests & ~active).sum()
+    assert at_rest > 500
+    assert dead >= at_rest

@@ -251,18 +251,17 @@ def _cut_dimension(
 
 def _of_the_data(walls: Walls, y: np.ndarray, traced: dict[str, np.ndarray]) -> tuple[np.ndarray, int]:
     """Return the fates by the data, not by the rows walked, and how many neurons slide on a torn wall."""
-    from firstlight.early_alignment.theory.kernel.state import VANISHED
+    from firstlight.early_alignment.theory.kernel.state import ASIDE, VANISHED
 
     rows, torn = traced["active"].astype(float), 0
     for j, (first, count) in enumerate(zip(traced["first"], traced["count"], strict=True)):
         data, new = traced["data"][first : first + count], traced["numbers"][first : first + count, 4]
         flips = data >= 0
-        for i, level in zip(data[flips], new[flips], strict=True):
-            rows[j, i] = level
+        rows[j, data[flips]] = new[flips]  # the last event of each datum stays
         between = flips & (new > 0) & (new < 1)
         torn += bool(np.isin(data[between], walls.torn).any())
     levels = walls.levels(rows)
-    levels[traced["status"] == VANISHED] = 0.0
+    levels[np.isin(traced["status"], (ASIDE, VANISHED))] = 0.0
     plus, minus = ((levels == (y == label)).all(axis=1) for label in (1, -1))
     return np.select([(levels == 0).all(axis=1), plus, minus], [0, 1, -1], 2), torn
 
@@ -277,7 +276,14 @@ def _assemble(
     until: float,
     traced: dict[str, np.ndarray],
 ) -> AlignmentPath:
-    from firstlight.early_alignment.theory.kernel.state import DEAD, FULL, STILL, TRUNCATED, VANISHED
+    from firstlight.early_alignment.theory.kernel.state import (
+        ASIDE,
+        DEAD,
+        FULL,
+        STILL,
+        TRUNCATED,
+        VANISHED,
+    )
 
     fate, status, frozen = traced["fate"], traced["status"], traced["frozen"]
     runaway = status == FULL
@@ -309,8 +315,8 @@ def _assemble(
         entry_time=np.where(np.abs(fate) == 1, last, np.inf),
         death_time=np.where(fate == 0, last, np.inf),
         complete=(status != TRUNCATED) & ~runaway, notes=tuple(notes),
-        _vanished=vanished,
-        _at_rest=np.isin(status, (DEAD, STILL, VANISHED)),
+        _vanished=vanished, _unseeing=np.isin(status, (ASIDE, VANISHED)),
+        _at_rest=np.isin(status, (ASIDE, DEAD, STILL, VANISHED)),
         _walls=walls, _active=traced["active"], _numbers=traced["numbers"], _data=traced["data"],
         _first=traced["first"], _count=traced["count"],
         _ends=(traced["rows"], traced["centres"], known),

@@ -52,7 +52,8 @@ class AlignmentPath(Shown):
     complete: np.ndarray
     notes: tuple[str, ...]
     _walls: Walls  # what was walked: the records below are about its rows
-    _vanished: np.ndarray
+    _vanished: np.ndarray  # whether a neuron comes to nothing
+    _unseeing: np.ndarray  # whether it does, or rests on walls alone: nothing is on then, on any side
     _at_rest: np.ndarray  # whether a neuron stops at its last event
     _active: np.ndarray  # which rows are on at the start
     _numbers: np.ndarray  # rows (time, log unit, advance, v, level), by neuron, lengths in that unit
@@ -92,7 +93,8 @@ class AlignmentPath(Shown):
         events["time"], events["datum"] = self._numbers[rows, 0], self._data[rows]
         events["level"] = self._numbers[rows, 4]
         events = events[events["datum"] >= 0]  # -1: an advance, or a centre formed anew
-        events = self._walls.spread(events, self._active, self._vanished)
+        ends = np.where(self._unseeing, self.death_time, np.inf)
+        events = self._walls.spread(events, self._active, ends)
         return events[np.argsort(events["time"], kind="stable")]
 
     @property

@@ -55,10 +55,10 @@ class Walls:
             return rows
         return np.asarray(np.where(self.mirrored, 1 - rows[:, self.which], rows[:, self.which]))
 
-    def spread(self, events: np.ndarray, active: np.ndarray, vanished: np.ndarray) -> np.ndarray:
+    def spread(self, events: np.ndarray, active: np.ndarray, ends: np.ndarray) -> np.ndarray:
         """Return the events of the data, in the order given, from those of the rows.
 
-        A neuron that has vanished sees nothing: then data switch off whose row was off before.
+        From its end on, mostly inf, a neuron sees nothing: then data switch off whose row was off before.
         """
         if self.which is None:
             return events
@@ -69,9 +69,8 @@ class Walls:
         result["datum"] = data[first[result["datum"]] + within]
         turned = self.mirrored[result["datum"]]
         result["level"] = np.where(turned, 1 - result["level"], result["level"])
-        for j in np.flatnonzero(vanished if self.mirrored.any() else []):
-            own = events["neuron"] == j
-            end = events["time"][own].max()
+        for j in np.flatnonzero(np.isfinite(ends) & self.mirrored.any()):
+            own, end = events["neuron"] == j, ends[j]
             level = active[j : j + 1].astype(float)
             for event in events[own & (events["time"] < end)]:
                 level[0, event["datum"]] = event["level"]

@@ -16,7 +16,7 @@ ALONG = 1e-28  # squared distance of a unit vector from a line or a plane, below
 STALE = 1e-8  # c is formed anew when its square has fallen this far: sums keep the rounding of what has gone
 SHRUNK = 5.0  # so is q of a sliding neuron when log ‖w‖ has
 NONE = np.int64(0)  # a literal 0 would have its callee compiled twice, for it alone and for any number
-SETTLED, DEAD, STILL, TRUNCATED, FULL, VANISHED, SLIDES = range(7)
+SETTLED, DEAD, STILL, TRUNCATED, FULL, VANISHED, SLIDES, ASIDE = range(8)
 
 # gram: ⟨xᵢ, xₖ⟩; none, 0 × 0, where there are so few coordinates that products are formed when needed
 # drift: what c has beside the data, always; constant: its length

@@ -14,6 +14,7 @@ from firstlight.early_alignment.theory.kernel.shares import find_sliding, projec
 from firstlight.early_alignment.theory.kernel.sprint import sprint
 from firstlight.early_alignment.theory.kernel.state import (
     ALONG,
+    ASIDE,
     BESIDE,
     BURST,
     DEAD,
@@ -127,11 +128,13 @@ def _walk(data, neuron, near, v, gain, until, numbers, which, all_ways):  # type
         cc, high = dot(c, c), max(high, log_norm)
         tally[2] = max(tally[2], cc)
         if cc <= STALE * tally[2] or (tally[1] > 0 and log_norm < high - SHRUNK):
-            if count == len(which):
+            if count + len(neuron.q) + 1 > len(which):
                 return count, FULL
             cc, still = refresh(data, neuron, all_ways)
             high, neuron.changed[0] = log_norm, -1
             count = record(neuron, 1, time, log_norm, 0.0, v, numbers, which, count)
+            if still and _sees_nothing(data, neuron):
+                return record(neuron, _vanish(neuron), time, log_norm, 0.0, v, numbers, which, count), ASIDE
             if still:
                 return count, STILL
         C = np.sqrt(cc)
@@ -297,6 +300,16 @@ def _at_zero(data, neuron, move, time, log_norm, step, v, v_end, numbers, which,
 
 
 @part
+def _sees_nothing(data, neuron):  # type: ignore[no-untyped-def]
+    """Whether a neuron at rest is on walls alone of what could act on it: there is no datum on any side."""
+    for i in range(len(neuron.q)):
+        off = neuron.side[i] < 0 and data.constant == 0  # else some are on when their row is off
+        if not off and abs(neuron.q[i]) > ROUNDING * data.norms[i]:
+            return False
+    return True
+
+
+@part
 def _pulls_beyond(data, neuron, move):  # type: ignore[no-untyped-def]
     """Whether all data lie on the neuron's line, and those on the other side of 0 pull it on.
 
@@ -329,11 +342,14 @@ def _turn_over(data, neuron):  # type: ignore[no-untyped-def]
 
 @part
 def _vanish(neuron):  # type: ignore[no-untyped-def]
-    changes = 0
+    """Switch everything off; return how many events tell of it, one at least."""
+    changes = int(NONE)
     for i in range(len(neuron.level)):
         neuron.changed[changes] = i
         changes += neuron.level[i] != 0
         neuron.level[i] = 0.0
+    if changes == 0:  # what pulled it was always on
+        neuron.changed[0], changes = -1, 1
     return changes
 
 
