@@ -195,6 +195,7 @@ def test_sobol_normals_beat_plain_sampling_and_repeat():
         (lambda: maths.expectation(lambda x, y: x, dim=2, kinks=[[0], [0], [0]]), "kinks"),
         (lambda: maths.expectation(lambda x, y: x, dim=2, covariance=[[1, 2], [2, 1]]), "covariance"),
         (lambda: maths.hermite_coefficients(relu, -1), "degree"),
+        (lambda: maths.hermite_coefficients(np.sin, 2.5), "degree"),
         (lambda: maths.mehler(np.ones(2), np.ones(2), 1.5), "correlation"),
         (lambda: maths.sobol_normal(0, 8), "dim"),
     ],

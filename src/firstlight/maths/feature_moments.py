@@ -246,7 +246,7 @@ def _lines(sigma: Activation) -> tuple[np.ndarray, np.ndarray] | None:
         return None
     kinks = np.sort(np.asarray(sigma.kinks, float))
     edges = np.concatenate([[kinks[0] - 40], kinks, [kinks[-1] + 40]])
-    x = edges[:-1, None] + np.diff(edges)[:, None] * np.array([0.01, 0.3, 0.49, 0.5, 0.51, 0.7, 0.99])
+    x = edges[:-1, None] + np.diff(edges)[:, None] * np.linspace(0.001, 0.999, 500)  # bends may be narrow
     y = sigma(x)
     slopes = (y[:, -1] - y[:, 0]) / (x[:, -1] - x[:, 0])
     heights = y[:, 0] - slopes * x[:, 0]

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 import numpy as np
 from scipy.special import gammaln
 
+from firstlight.maths.checks import check_count
 from firstlight.maths.quadrature import REACH, Function, Kinks, rules_in_parts
 
 _CHUNK = 1 << 15  # nodes held at once: all polynomials are formed within the processor's cache
@@ -82,8 +83,7 @@ def coefficients_and_square(
     >>> coefficients_and_square(lambda x: x**2, 2).tolist()
     [1.0000, 0.0000, 2.0000, 3.0000]
     """
-    if not 0 <= degree <= 150:
-        raise ValueError(f"degree = {degree}: must lie between 0 and 150")
+    degree = check_count("degree", degree, 0, 150)
     mean, std = np.broadcast_arrays(np.asarray(mean, float), np.asarray(std, float))
     flat_mean, flat_std = mean.ravel(), std.ravel()
     result = np.empty((flat_mean.size, degree + 2))
