@@ -27,6 +27,37 @@ def test_predictions_from_integrals_that_no_rule_resolves_are_not_told(task, wav
         problem.simulate(0, risk="population")
 
 
+@pytest.mark.parametrize("speed", [30.0, 100.0, 1e4])
+def test_labels_that_no_rule_resolves_are_not_told(speed):
+    """The variance of cos(30 t), one half, was told as 0.38, and errors in units of it."""
+    problem = Problem.scaled(
+        dimension=40, width=30, samples=90, alpha=0.5, beta=0.5, label_direction="spikes", ridge=1e-2,
+        link=activation(lambda t: np.cos(speed * t)),
+    )  # fmt: skip
+    for answer in (problem.predict(0), problem.predict(0, method="asymptotic", draws=2, nodes=64)):
+        assert not answer.converged
+        assert np.isnan([answer.test_error, answer.label_variance]).all()
+    trained = problem.simulate(0)
+    assert np.isfinite(trained.test_error)
+    assert np.isnan([trained.label_variance, trained.relative_test_error]).all()
+    with pytest.raises(ValueError, match=r"risk = 'population'.* link"):
+        problem.simulate(0, risk="population")
+
+
+@pytest.mark.parametrize("speed", [1.0, 3.0, 10.0])
+def test_waves_that_the_rule_resolves_are_told(speed):
+    problem = Problem.scaled(
+        dimension=40, width=30, samples=90, alpha=0.5, beta=0.5, label_direction="spikes", ridge=1e-2,
+        link=activation(lambda t: np.cos(speed * t)),
+    )  # fmt: skip
+    std = problem.labels.index(problem.mixture)[1][0]
+    angle = (speed * std) ** 2
+    answer = problem.predict(0)
+    assert answer.converged
+    exact = 0.5 * (1 + np.exp(-2 * angle)) - np.exp(-angle)
+    np.testing.assert_allclose(answer.label_variance, exact, rtol=1e-6)
+
+
 @pytest.mark.parametrize("name", ["relu", "quadratic"])
 @pytest.mark.parametrize("seed", range(3))
 def test_misclassification_after_a_step_of_any_length(name, seed):

@@ -86,6 +86,11 @@ class Regression(ByValue):
         variance = [float(law.quadratic(row)[0, 0]) for law in mixture.covariances]
         return mixture.project(row)[:, 0], np.sqrt(variance)
 
+    def resolved(self, mixture: GaussianMixture) -> bool:
+        """Tell whether the links' moments are (see `Activation.resolved`): those of fast waves are noise."""
+        means, stds = self.index(mixture)
+        return all(self.link_of(c).resolved(means[c], stds[c], order=40) for c in range(mixture.classes))
+
     def moments(self, mixture: GaussianMixture) -> tuple[np.ndarray, np.ndarray]:
         """Return E[y | c] and E[y² | c], noise included."""
         means, stds = self.index(mixture)
@@ -135,6 +140,10 @@ class Classification(ByValue):
         """Return the labels of inputs x of these classes."""
         return np.asarray(self.values)[classes]
 
+    def resolved(self, mixture: GaussianMixture) -> bool:
+        """Tell that the moments are exact."""
+        return True
+
     def moments(self, mixture: GaussianMixture) -> tuple[np.ndarray, np.ndarray]:
         """Return E[y | c] and E[y² | c]."""
         values = np.asarray(self.values)
@@ -147,12 +156,16 @@ Labels = Regression | Classification
 def label_variance(labels: Labels, mixture: GaussianMixture) -> float:
     """Return Var y over the whole mixture; 0 for labels that vary by their rounding only.
 
+    NaN where no rule resolves the labels' moments.
+
     Examples
     --------
     >>> mixture = GaussianMixture([0.5, 0.5], None, [np.eye(2), np.eye(2)])
     >>> label_variance(Classification(), mixture)
     1.0
     """
+    if not labels.resolved(mixture):
+        return float("nan")
     mean, square = labels.moments(mixture)
     total = float(mixture.weights @ square)
     variance = total - float(mixture.weights @ mean) ** 2

@@ -122,8 +122,8 @@ class Activation(ByValue):
             self.function, degree, mean=np.asarray(mean, float), std=np.asarray(std, float), kinks=self.kinks
         )
 
-    def resolved(self, mean: ArrayLike, std: ArrayLike, *, closed: bool = False) -> bool:
-        """Tell whether E σ and E σ² are resolved: a rule of half the nodes finds them to 1 % of their size.
+    def resolved(self, mean: ArrayLike, std: ArrayLike, *, closed: bool = False, order: int = 10) -> bool:
+        """Tell whether E σ and E σ² are resolved: another rule finds them to 1 % of their size.
 
         Not so where σ turns many times within a standard deviation; integrals over pairs are noise there too.
 
@@ -133,6 +133,9 @@ class Activation(ByValue):
             Laws of the pre-activations.
         closed : bool, default False
             Whether, if all means are 0 and there is a closed form of `dual`, that serves in place of E σ².
+        order : int, default 10
+            Nodes of each piece of the other rule: half as many, on the safe side where integrals over
+            pairs are asked for, too.
 
         Examples
         --------
@@ -141,12 +144,12 @@ class Activation(ByValue):
         [True, False]
         """
         mean, std = np.broadcast_arrays(np.asarray(mean, float), np.asarray(std, float))
-        z, w = rule(mean, std, self.kinks, order=10)
+        z, w = rule(mean, std, self.kinks, order=order)
         values = self(mean[..., None] + std[..., None] * z)
         fine = self.moments_and_square(mean, std, 0)
-        coarse = np.stack([np.vecdot(w, values), np.vecdot(w, values**2)], axis=-1)
+        other = np.stack([np.vecdot(w, values), np.vecdot(w, values**2)], axis=-1)
         square = np.maximum(fine[..., -1], 1e-8 * fine[..., -1].max(initial=1e-292))  # some may be next to 0
-        gap = np.abs(coarse - fine) - _AGREE * np.sqrt(square)[..., None] ** [1, 2]
+        gap = np.abs(other - fine) - _AGREE * np.sqrt(square)[..., None] ** [1, 2]
         alone = closed and self.closed_dual is not None and not mean.any()
         return bool((gap[..., :1] if alone else gap).max(initial=-1.0) <= 0)
 

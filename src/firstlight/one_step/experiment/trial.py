@@ -207,6 +207,10 @@ def _population(setting: Setting, first_layer: np.ndarray, readout: np.ndarray) 
     """Exact errors of the network over the mixture, by the second moments of its features."""
     mixture, labels, sigma = setting.mixture, setting.labels, setting.sigma
     means = mixture.project(first_layer)
+    if not labels.resolved(mixture):
+        raise ValueError(
+            "risk = 'population': the moments of the labels' link are not resolved; take risk = 'sample'"
+        )
     label_mean, label_square = labels.moments(mixture)
     by_class = np.empty((len(readout), mixture.classes))
     gram = first_layer @ first_layer.T  # shared by all classes

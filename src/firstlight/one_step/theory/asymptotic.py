@@ -86,8 +86,9 @@ def without_a_network(
                 return _of_one_draw(law, nodes[1], kernel, counts, ridges)
 
         errors = list((workers.map if nodes >= _MANY else map)(of_one_draw, placed))
+    known = table.usable and setting.labels.resolved(setting.mixture)
     for one in errors:
-        one["converged"] &= table.usable  # errors of networks move by as much
+        one["converged"] &= known  # errors of networks move by as much
     return errors
 
 

@@ -129,7 +129,7 @@ def deterministic(
         "train_error": gather("train"),
         "test_error_by_class": gather("by_class"),
         "weight_norm": np.sqrt(np.maximum(gather("weight_square"), 0)),  # below 0 only if not converged
-        "converged": gather("converged") & moments.resolved,
+        "converged": gather("converged") & moments.resolved & labels.resolved(mixture),
     }
     if isinstance(labels, Classification):
         features, resolved = mean_features(first_layer, update, sigma, mixture, _NODES, rng)
