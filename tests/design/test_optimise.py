@@ -141,6 +141,57 @@ def test_the_check_can_fail(monkeypatch):
     assert ridge.checked.verdict == "holds"
 
 
+@dataclass(frozen=True)
+class Valley:
+    """A made-up theory: 1 + (v - v0)ᵀ A (v - v0) in some of three numbers, narrow and askew."""
+
+    a: float = 0.0
+    b: float = 0.0
+    c: float = 0.0
+    seed: int = 0
+    size: int = 2
+    reach: float = 1.0
+
+    theory: ClassVar[str] = "valley"
+    version: ClassVar[int] = 1
+
+    def predict(self, rng=0):
+        return xr.Dataset({"f": float(self.at(np.array([self.a, self.b, self.c])[: self.size]))})
+
+    def at(self, v):
+        r, k = np.random.default_rng([8, self.seed]), self.size
+        A = r.normal(size=(k, k))
+        A = A @ A.T + 0.02 * np.eye(k)
+        off = v - self.reach * r.uniform(-0.1, 1.1, k)
+        return 1 + np.einsum("...i,ij,...j->...", off, A, off)
+
+
+@pytest.mark.parametrize(("kinds", "most"), [("ii", 40), ("in", 12), ("iii", 14)])
+def test_integers_in_narrow_valleys_against_all_of_them(kinds, most):
+    """Optima were said to be settled where a neighbour was better with the others moved: 6.2 for 1.1."""
+    right = []
+    for seed in range(20):
+        problem = Valley(seed=seed, size=len(kinds), reach=most)
+        low = {"i": 1, "n": 1.0}
+        over = {name: (low[kind], low[kind] * most) for name, kind in zip("abc", kinds, strict=False)}
+        every = [np.arange(1, most + 1.0) if kind == "i" else np.linspace(1, most, 4001) for kind in kinds]
+        least = problem.at(np.stack(np.meshgrid(*every, indexing="ij"), -1)).min()
+        right.append(
+            firstlight.optimise(problem, over, "f").value <= 1.002 * least
+        )  # of the simplex, the grid
+    assert np.mean(right) >= 0.9  # of three integers: what two steps at once lead to
+
+
+@pytest.mark.parametrize("share", np.random.default_rng(6).uniform(0.96, 1.04, 16))
+def test_an_optimum_beside_a_border_is_found(share):
+    """A simplex cut off at a border is flat: it stayed there, and said that the optimum may lie beyond."""
+    for low, high in ((3.0 - share, 3.0 + (1 - share)), (2.0 + share, 3.0 + share)):
+        found = firstlight.optimise(Bowl(), {"y": (low - 2.6, high - 2.6)}, "f")  # best at 0.4
+        inside = low < 3.0 < high
+        assert found.best["y"] == pytest.approx(min(max(0.4, low - 2.6), high - 2.6), abs=2e-3)
+        assert (found.border == ("y",)) == (not inside or min(3.0 - low, high - 3.0) < 2e-3)
+
+
 @pytest.mark.parametrize(
     ("call", "message"),
     [
@@ -153,6 +204,13 @@ def test_the_check_can_fail(monkeypatch):
         (lambda: firstlight.optimise(Bowl(), {"x": (1.0, 2.0)}, "path", at={"time": 3}), "path is known at"),
         (lambda: firstlight.optimise(Bowl(), {"y": (1.0, 2.0)}, "f"), "nowhere on the grid.*at most 0.9"),
         (lambda: firstlight.optimise(3, {"y": (1.0, 2.0)}, "f"), "problem = 3"),
+        (lambda: firstlight.optimise(Bowl(), {"n": (1, 10**400)}, "f"), r"over\['n'\] = .* at most 1e\+300"),
+        (lambda: firstlight.optimise(Bowl(), {"x": (-1.7e308, 1.7e308)}, "f"), r"over\['x'\] = .* at most"),
+        (lambda: firstlight.optimise(Bowl(), {"kind": [{}, {"a": 1}]}, "f"), r"over\['kind'\] = .* hold"),
+        (
+            lambda: firstlight.optimise(Bowl(), {"x": (1.0, 2.0)}, "path", at={"tiem": 5}),
+            "at, for path 'tiem': unknown, did you mean 'time'",
+        ),
     ],
 )
 def test_bad_questions(call, message):

@@ -20,6 +20,7 @@ from firstlight.study.claims import Claim, Estimate, judged
 from firstlight.study.compare import converged_only
 from firstlight.study.problem import is_conditional
 
+_FAR = 1e300  # bounds further out leave no room for their difference
 _LOG = 10.0  # bounds so many times apart are searched on a logarithmic scale
 _GRID = {0: 1, 1: 13, 2: 7, 3: 5}  # places along each number before the search is local
 _CURVE = 11
@@ -27,6 +28,8 @@ _FLAT = 0.05  # relative loss that counts as flat
 _BESIDE = 0.1  # relative loss at which a check looks beside the optimum
 _DRAWS = 4  # of a theory that speaks of what was drawn
 _LIKELY = 2  # choices whose best is refined
+_SIMPLEX = 0.6  # of the grid's spacing: how large a search begins
+_CLOSE = 1e-5  # relative loss that is not looked for
 
 Values = tuple[Any, ...]
 
@@ -106,12 +109,19 @@ def variable(name: str, given: Any) -> Variable:
     ('relu', 'tanh')
     """
     if isinstance(given, list) and len(given) >= 2:
-        return Variable(name, "choice", tuple(tuple(x) if isinstance(x, list) else x for x in given))
+        choices = tuple(tuple(x) if isinstance(x, list) else x for x in given)
+        try:
+            hash(choices)
+        except TypeError:
+            raise refusal(f"over[{name!r}]", given, "hold numbers, texts or lists of these") from None
+        return Variable(name, "choice", choices)
     real = isinstance(given, tuple) and len(given) == 2 and all(
-        isinstance(x, Real) and not isinstance(x, bool) and math.isfinite(x) for x in given
+        isinstance(x, Real) and not isinstance(x, bool) for x in given
     )  # fmt: skip
     if not real or not given[0] < given[1]:
         raise refusal(f"over[{name!r}]", given, "be bounds (low, high) that increase, or a list of choices")
+    if not max(map(abs, given)) <= _FAR:
+        raise refusal(f"over[{name!r}]", given, f"be bounds of at most {_FAR:g}")
     integer = all(isinstance(x, Integral) for x in given)
     return Variable(name, "integer" if integer else "number", tuple(given))
 
@@ -191,8 +201,11 @@ class Search:
             raise _Unpredicted(
                 f"objective = {name!r}: not predicted; this theory predicts {', '.join(names)}"
             )
+        dims = [str(dim) for dim in predicted[name].dims]
+        if name == self.objective and (wrong := [dim for dim in self.at if dim not in dims]):
+            raise _Unpredicted(str(unknown(f"at, for {name}", wrong[0], dims)))
         try:
-            at = {dim: x for dim, x in self.at.items() if dim in predicted[name].dims}
+            at = {dim: x for dim, x in self.at.items() if dim in dims}
             values = predicted[name].sel(at).squeeze()
         except KeyError:
             raise _Unpredicted(f"at = {self.at}: {name} is known at {_places(predicted[name])}") from None
@@ -226,14 +239,33 @@ class Search:
         return min(ends, key=lambda pair: self.loss(pair[0]))
 
     def _refined(self, start: Values, numbers: list[int]) -> tuple[Values, bool]:
+        """Go down from a place, until no neighbouring integer is better, the other numbers fitted anew."""
+        size = _SIMPLEX / (_GRID[len(numbers)] - 1)
+        best, settled = self._downhill(start, numbers, size)
+        while True:
+            near = [
+                self._downhill(self.along(best, i, x), [j for j in numbers if j != i], size)[0]
+                for i in numbers if self.variables[i].kind == "integer"
+                for x in self.variables[i].beside(best[i])
+            ]  # fmt: skip
+            better = min([best, *near], key=self.loss)
+            if not self.loss(better) < self.loss(best) - _CLOSE * abs(self.loss(best)):
+                return better, settled
+            best = better
+
+    def _downhill(self, start: Values, numbers: list[int], size: float) -> tuple[Values, bool]:
+        """Search along some numbers by Nelder and Mead's simplex; and say whether it met its tolerance.
+
+        Beyond a border the objective is mirrored: a simplex cut off there is flat, and stops wherever it is.
+        """
         if not numbers:
             return start, True
-        spacing, best = 1 / (_GRID[len(numbers)] - 1), [start]
+        best = [start]
 
         def place(u: np.ndarray) -> Values:
             values = list(start)
             for i, x in zip(numbers, u, strict=True):
-                values[i] = self.variables[i].at(float(x))
+                values[i] = self.variables[i].at(1 - abs(1 - float(x) % 2))
             return tuple(values)
 
         def asked(u: np.ndarray) -> float:
@@ -242,24 +274,13 @@ class Search:
             return loss if math.isfinite(loss) else 1e300
 
         u = np.array([self.variables[i].unit(start[i]) for i in numbers])
-        away = np.where(u > 0.5, -0.6, 0.6) * spacing
-        simplex = np.vstack([u, u + np.diag(away)])
-        options = {"initial_simplex": simplex, "xatol": 2e-3, "fatol": 1e-5 * abs(self.loss(start)) + 1e-300}
-        minimum = minimize(
-            asked, u, method="Nelder-Mead", bounds=[(0, 1)] * len(u),
-            options={**options, "maxfev": 60 * len(u)},
-        )  # fmt: skip
-        integers = [i for i in numbers if self.variables[i].kind == "integer"]
-        return self._stepped(best[0], integers), bool(minimum.success)
-
-    def _stepped(self, values: Values, integers: list[int]) -> Values:
-        """Try the neighbouring integers until none is better."""
-        while True:
-            near = [self.along(values, i, x) for i in integers for x in self.variables[i].beside(values[i])]
-            better = min([values, *near], key=self.loss)
-            if self.loss(better) >= self.loss(values):
-                return values
-            values = better
+        simplex = np.vstack([u, u + np.diag(np.where(u > 0.5, -size, size))])
+        options = {
+            "initial_simplex": simplex, "xatol": 2e-3, "fatol": _CLOSE * abs(self.loss(start)) + 1e-300,
+            "maxfev": 60 * len(u),
+        }  # fmt: skip
+        minimum = minimize(asked, u, method="Nelder-Mead", options=options)
+        return best[0], bool(minimum.success)
 
     def along(self, best: Values, i: int, x: Any) -> Values:
         """Return the best values with one of them changed."""
@@ -290,7 +311,7 @@ class Search:
                 middle = 0.5 * (inside + outside)
                 good = self.loss(self.along(best, i, one.at(middle))) <= most
                 inside, outside = (middle, outside) if good else (inside, middle)
-            kept.append(one.at(inside))
+            kept.append(best[i] if inside == here else one.at(inside))
             if outside != here and math.isinf(self.loss(self.along(best, i, one.at(outside)))):
                 unknown.append(one.at(outside))
         return Range((kept[0], kept[1]), tuple(unknown))
