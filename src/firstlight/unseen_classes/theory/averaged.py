@@ -1,4 +1,4 @@
-"""The kernel and the movement for heads that are not Gaussian: given a neuron's head, then averaged over it.
+"""The kernel for heads that are not Gaussian: given a neuron's head, then averaged over it.
 
 Given α a neuron's pre-activations are normal with means τ α·(Bᵀx), so Hermite coefficients at shifted means
 and Mehler's series give their products.
@@ -8,8 +8,6 @@ from collections.abc import Iterator
 from functools import lru_cache
 
 import numpy as np
-from scipy.interpolate import CubicSpline
-from scipy.special import roots_genlaguerre
 
 from firstlight.data.labelled import row_chunks
 from firstlight.maths.activations import Activation
@@ -18,7 +16,6 @@ from firstlight.unseen_classes.theory.heads import Head, bulk_weights, head_node
 _STEP, _EDGE = 0.02, 12.0  # He_k(z) φ(z)/√k! is below 1e-15 beyond; a kink costs a step squared over 12
 _DEGREE = 80
 _NEGLIGIBLE = 1e-6
-_SMALL = 1e-10  # below this share of E σ² differences of duals keep fewer than six digits
 _MEMORY = 64 * 2**20
 
 
@@ -49,7 +46,7 @@ class Averaged:
         self.activation, self.tau, self.along = activation, tau, along
         self.norms, self.bulks = norms, bulks
         self.overlap, self.bulk_overlap = overlap, bulk_overlap
-        self.nodes, self.weights = head_nodes(head, along[0].shape[1], _shift(tau, along[0], norms[0]))
+        self.nodes, self.weights = head_nodes(head, along[0].shape[1], typical_shift(tau, along[0], norms[0]))
 
     def kernel(self, slope: bool = False) -> np.ndarray:
         """E σ(z)σ(z') or, with `slope`, E[α² σ'(z)σ'(z')] of a single output; shape (a, b)."""
@@ -125,105 +122,12 @@ def _basis(degree: int) -> tuple[np.ndarray, np.ndarray]:
     return z, basis
 
 
-def _shift(tau: float, along: np.ndarray, norms: np.ndarray) -> float:
-    """Typical shift of a pre-activation, relative to its spread."""
+def typical_shift(tau: float, along: np.ndarray, norms: np.ndarray) -> float:
+    """Return the typical shift of a pre-activation, relative to its spread.
+
+    Examples
+    --------
+    >>> typical_shift(0.5, 2 * np.ones((1, 1)), np.ones(1))
+    1.0
+    """
     return float(tau * np.sqrt((along**2).sum(axis=1).mean() / max(norms.mean(), 1e-300)))
-
-
-def averaged_movement(
-    activation: Activation, head: Head, tau: float, along: np.ndarray, norms: np.ndarray, bulk: np.ndarray
-) -> np.ndarray:
-    """Movement E(σ(z0 + δ) - σ(z0))² of each sample, δ = τα·(b + ε), ε ~ N(0, V), z0 ~ N(0, q).
-
-    `bulk` has shape (parts, n) or, of one part, (n,): see `bulk_weights`.
-
-    Examples
-    --------
-    >>> from firstlight.maths.activations import activation
-    >>> one = np.ones(1)
-    >>> averaged_movement(activation("linear"), "rademacher", 0.5, 2 * np.ones((1, 1)), one, one)
-    array([1.2500])
-    """
-    nodes, weights = head_nodes(head, along.shape[1], _shift(tau, along, norms))
-    parts = np.atleast_2d(bulk)
-    shares = bulk_weights(nodes, len(parts))
-    noise, chance = _normal(6.0 if bulk.any() else 0.0)
-    result = np.empty(len(norms))
-    for i, (b, q, v) in enumerate(zip(along, norms, parts.T, strict=True)):
-        shift = tau * ((nodes @ b)[:, None] + np.outer(np.sqrt(np.maximum(shares @ v, 0)), noise))
-        moved = _movement(activation, float(np.sqrt(q)), shift)
-        result[i] = weights @ (moved @ chance)
-    return result
-
-
-def gaussian_movement(
-    activation: Activation, tau: float, along: np.ndarray, norms: np.ndarray, bulk: np.ndarray, outputs: int
-) -> np.ndarray:
-    """Movement of each sample for Gaussian heads: δ = τα·(b + ε) is N(0, τ²|b + ε|²) given ε, over which H is
-    averaged: E_ε H(τ²|b + ε|²), H(v) = E(σ(z0 + √v g) - σ(z0))².
-
-    Parameters
-    ----------
-    along : ndarray, shape (n,)
-        |b| = |Bᵀx|.
-    norms, bulk : ndarray, shape (n,)
-        q = |x|²/d and V = xᵀMx, the variance of ε, which all its directions share alike.
-    outputs : int
-        Number of these directions: the rank of B.
-
-    Examples
-    --------
-    >>> from firstlight.maths.activations import activation
-    >>> one = np.ones(1)
-    >>> gaussian_movement(activation("linear"), 0.5, 2 * one, one, one, 1).tolist()
-    [1.2500]
-    """
-    noise, chance = _normal(6.0 if bulk.any() else 0.0)
-    rest, share = np.zeros(1), np.ones(1)
-    if outputs > 1 and bulk.any():  # ε across b: χ² of one degree less
-        rest, share = roots_genlaguerre(16, (outputs - 3) / 2)
-        rest, share = 2 * rest, share / share.sum()
-    weights, result = np.outer(chance, share).ravel(), np.empty(len(norms))
-    for rows in row_chunks(len(norms), 64 * len(weights), _MEMORY):
-        q, spread = norms[rows, None, None], np.sqrt(bulk[rows] / outputs)[:, None, None]
-        square = (along[rows, None, None] + spread * noise[:, None]) ** 2 + spread**2 * rest
-        v = tau**2 * square.reshape(len(q), -1)
-        result[rows] = _given_variance(activation, norms[rows], v, weights)
-    return result
-
-
-def _given_variance(activation: Activation, q: np.ndarray, v: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """Average of H(v) for each q (n) over its v (n × m): by the dual, or as it stands where that cancels."""
-    result, dual = np.zeros(len(q)), activation.closed_dual
-    small = np.full(len(q), True)
-    if dual is not None:
-        before, after = np.broadcast_to(q[:, None], v.shape), q[:, None] + v
-        size = dual(before, before, before)
-        moved = dual(after, after, after) + size - 2 * dual(before, after, before)
-        result = np.maximum(moved, 0) @ weights
-        small = result < _SMALL * size[:, 0]
-    noise, chance = _normal(8.0)
-    for i in np.flatnonzero(small & v.any(axis=1)):
-        shift = np.sqrt(v[i])[:, None] * noise
-        result[i] = weights @ (_movement(activation, float(np.sqrt(q[i])), shift) @ chance)
-    return result
-
-
-def _normal(reach: float) -> tuple[np.ndarray, np.ndarray]:
-    """Even nodes and weights of the normal law; one node at 0 for no reach."""
-    nodes = np.linspace(-reach, reach, 121) if reach else np.zeros(1)
-    density = np.exp(-(nodes**2) / 2)
-    return nodes, density / density.sum()
-
-
-def _movement(activation: Activation, std: float, shift: np.ndarray) -> np.ndarray:
-    """E(σ(z + δ) - σ(z))², z ~ N(0, std²), for many shifts δ: by a spline, fine where δ is small."""
-    reach = float(np.abs(shift).max())
-    if std == 0 or reach == 0:
-        return (activation(shift) - activation(np.zeros(1))) ** 2
-    z = np.arange(-8.5, 8.5 + 0.01, 0.02)
-    density = np.exp(-(z**2) / 2) / np.exp(-(z**2) / 2).sum()
-    end = np.arcsinh(1.0001 * reach / std)
-    grid = std * np.sinh(np.linspace(-end, end, 121))
-    values = (activation(std * z + grid[:, None]) - activation(std * z)) ** 2 @ density
-    return CubicSpline(grid, values)(shift)

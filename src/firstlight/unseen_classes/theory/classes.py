@@ -1,9 +1,8 @@
 """Class-level predictions, per neuron: alignment of two classes and elasticity of one."""
 
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
-from scipy.interpolate import CubicSpline
 from scipy.special import gammaln
 
 from firstlight.maths.activations import Activation
@@ -11,7 +10,8 @@ from firstlight.maths.activations import activation as as_activation
 from firstlight.maths.checks import check_array, check_number, check_positive
 from firstlight.maths.quadrature import gauss_hermite, rule
 from firstlight.maths.refusals import check_choice
-from firstlight.unseen_classes.theory.heads import Head, head_rule
+from firstlight.unseen_classes.theory.heads import Head, head_rule, is_gaussian
+from firstlight.unseen_classes.theory.movement import gaussian_movement, movement_spline
 
 Pair = tuple[float, float]
 _DEGREE = 140
@@ -177,6 +177,9 @@ def class_elasticity(
     sigma = as_activation(activation)
     _check((similarity,), (spread,), (norm,), (bulk,), tau)
     noise = np.sqrt(spread**2 + bulk)
+    if is_gaussian(head):
+        one = np.ones(1)
+        return float(gaussian_movement(sigma, tau, abs(similarity) * one, norm * one, noise**2 * one, 1)[0])
     reach = tau * (abs(similarity) + noise)
     alpha, weights = head_rule(head, max(reach / np.sqrt(norm), 1.0))
     if reach == 0 or not alpha.any():  # nothing moves
@@ -184,18 +187,8 @@ def class_elasticity(
     mean, std = tau * alpha * similarity, tau * np.abs(alpha) * noise
     z, w = rule(mean, std)
     shift = mean[:, None] + std[:, None] * z
-    movement = _movement(sigma, norm, float(np.abs(shift).max()))
+    movement = movement_spline(sigma, float(np.sqrt(norm)), float(np.abs(shift).max()))
     return float(weights @ (w * movement(shift)).sum(axis=1))
-
-
-def _movement(sigma: Activation, norm: float, reach: float) -> CubicSpline:
-    """φ(δ) = E(σ(z + δ) - σ(z))², z ~ N(0, norm), as a spline over |δ| <= reach."""
-    std = np.sqrt(norm)
-    end = np.arcsinh(reach / std * 1.0001)
-    grid = std * np.sinh(np.linspace(-end, end, 301))  # fine at the origin, where φ is small and curved
-    kinks: list[Any] = [*sigma.kinks, *(k - grid for k in sigma.kinks or (0.0,))]  # each δ has its own
-    z, w = rule(np.zeros_like(grid), std, kinks)
-    return CubicSpline(grid, np.vecdot(w, (sigma(std * z + grid[:, None]) - sigma(std * z)) ** 2))
 
 
 def _check(

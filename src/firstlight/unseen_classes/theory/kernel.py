@@ -11,10 +11,11 @@ from firstlight.maths.activations import Activation
 from firstlight.maths.activations import activation as as_activation
 from firstlight.maths.checks import check_columns, check_matrix, check_number
 from firstlight.maths.refusals import refusal
-from firstlight.unseen_classes.theory.averaged import Averaged, averaged_movement, gaussian_movement
+from firstlight.unseen_classes.theory.averaged import Averaged
 from firstlight.unseen_classes.theory.bulk import bulk_covariance, joint_bulk, summed_bulk
 from firstlight.unseen_classes.theory.gram import dual_gram
 from firstlight.unseen_classes.theory.heads import Head, is_gaussian, own_bulks
+from firstlight.unseen_classes.theory.movement import averaged_movement, gaussian_movement
 
 BulkLike = Literal["diagonal", "full"] | np.ndarray | None
 
