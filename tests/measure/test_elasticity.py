@@ -76,6 +76,10 @@ def test_a_sample_that_is_fitted_already_moves_nothing(samples):
         (lambda: local_elasticity(Linear(np.ones(2)), np.eye(2), ["1", "2"]), "y: must be an array of real"),
         (lambda: local_elasticity(lambda x: x[:, 0], np.eye(2), [1.0, 2.0]), "has no 'residual'"),
         (lambda: elasticity(np.ones((2, 2)), np.ones((2, 3)), [0, 1]), "features_before: shape"),
+        (
+            lambda: elasticity(np.zeros((2, 2)), [[1e160, 0], [1, 1]], [0, 1]),
+            "beyond floating point; rescale",
+        ),
     ],
 )
 def test_bad_input(call, message):

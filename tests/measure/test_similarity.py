@@ -49,6 +49,11 @@ def test_from_a_gram_matrix():
     [
         (lambda: alignment(np.ones((3, 2)), [0, 1, 1], "angle"), "kind = 'angle'"),
         (lambda: alignment(np.zeros((3, 2)), [0, 1, 1]), "all zero"),
+        (
+            lambda: alignment(1e160 * np.ones((3, 2)), [0, 1, 1]),
+            "products are beyond floating point; rescale",
+        ),
+        (lambda: alignment([[1e160, 1], [-1e160, 1], [1, 1]], [0, 1, 1]), "beyond floating point; rescale"),
         (lambda: gram_alignment(np.ones((3, 2)), [0, 1, 1]), "must be square"),
     ],
 )

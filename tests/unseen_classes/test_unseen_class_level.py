@@ -158,6 +158,7 @@ def test_emergence():
         ({"overlap": 2.0}, "overlap = 2.0"),
         ({"bulk_overlap": 2.0}, "bulk_overlap = 2.0"),
         ({"tau": -1.0}, "tau = -1.0"),
+        ({"tau": 1e200}, r"tau = 1e\+200: must be a number in \[0, 1e\+30\]"),
         ({"kind": "angle"}, "kind = 'angle'"),
         ({"head": "cauchy"}, "head = 'cauchy'"),
         ({"head": [[1.0]]}, "head: shape"),

@@ -108,6 +108,16 @@ def test_joint_bulk_is_the_covariance_of_the_pulls_of_two_outputs(kind):
         np.testing.assert_allclose(summed_bulk(joint, 3), total, rtol=1e-9, atol=1e-12)
 
 
+@pytest.mark.parametrize("tau", [1e5, 1e8, 1e15, 1e30])
+def test_the_strongest_steps_leave_waves_of_mean_square_one_half(tau):
+    """The variance's last digits decide between 0 and infinity where it is computed in two ways."""
+    rng = np.random.default_rng(0)
+    x, root = rng.normal(size=(9, 6)), rng.normal(size=(6, 6))
+    kernel = spiked_kernel(x, None, rng.normal(size=6), tau, "sin", root @ root.T)
+    np.testing.assert_allclose(np.diag(kernel), 0.5, rtol=1e-12)
+    assert np.abs(kernel).max() <= 0.5 + 1e-12
+
+
 def test_residuals_and_covariances_of_the_losses():
     x = np.random.default_rng(5).normal(size=(6, 2))
     y = np.array([3, 8, 8, 3, 3, 8])

@@ -275,6 +275,8 @@ def test_classes_of_one_member_are_left_out_and_said():
         (lambda: uc.Problem(width=0), "width = 0"),
         (lambda: uc.Problem(neighbours=0), "neighbours = 0"),
         (lambda: uc.Problem(strength=-1.0), "strength = -1.0"),
+        (lambda: uc.Problem(strength=1e300), r"strength = 1e\+300: must be a number in \[0, 1e\+60\]"),
+        (lambda: uc.Step(tau=1e200), r"tau = 1e\+200: must be a number in \[0, 1e\+30\]"),
         (lambda: uc.Problem(head_scale=0.0), "scale = 0.0"),
         (lambda: uc.Problem(loss="hinge"), "loss = 'hinge'"),
         (lambda: uc.Problem(head="cauchy"), "head = 'cauchy'"),

@@ -42,10 +42,13 @@ def elasticity(
             f"features_before: shape {before.shape}, but features_after has {data.features.shape}"
         )
     moved = np.empty(len(before))
-    for part in row_chunks(len(before), 16 * before.shape[1], memory):
-        difference = data.features[part].astype(float) - before[part]
-        moved[part] = np.einsum("ij,ij->i", difference, difference)
-    mean = np.bincount(data.index, moved) / data.counts
+    with np.errstate(over="ignore"):  # refused below
+        for part in row_chunks(len(before), 16 * before.shape[1], memory):
+            difference = data.features[part].astype(float) - before[part]
+            moved[part] = np.einsum("ij,ij->i", difference, difference)
+        mean = np.bincount(data.index, moved) / data.counts
+    if not np.isfinite(mean).all():
+        raise ValueError("features: the squares of their movements are beyond floating point; rescale them")
     return xr.DataArray(mean, {"class": data.classes}, name="elasticity")
 
 

@@ -44,14 +44,17 @@ def alignment(
     check_choice("kind", kind, ("inner", "cosine"))
     data = labelled(features, labels)
     data = moderate(data, by_row=True) if kind == "cosine" else data
-    sums, squares, zeros = _class_sums(data, kind == "cosine", memory)
+    with np.errstate(over="ignore", invalid="ignore"):  # refused below
+        sums, squares, zeros = _class_sums(data, kind == "cosine", memory)
+        total = sums @ sums.T
+        diagonal = np.diag_indices(len(data.counts))
+        total[diagonal] -= squares
     if zeros == len(data.features):
         raise ValueError("features: all zero, so nothing can be compared")
+    if not np.isfinite(total).all():
+        raise ValueError("features: their products are beyond floating point; rescale them")
     counts = data.counts.astype(float)
-    total = sums @ sums.T
     pairs = np.outer(counts, counts)
-    diagonal = np.diag_indices(len(counts))
-    total[diagonal] -= squares
     pairs[diagonal] -= counts
     return class_pairs(
         np.divide(total, pairs, out=np.full_like(total, np.nan), where=pairs > 0), data, "alignment"

@@ -40,9 +40,9 @@ def predict_classes(data: UnseenData, step: Step) -> xr.Dataset:
     Dataset, dims ("class", "other")
         ``similarity`` t, ``snr``; ``alignment_before`` and ``alignment`` (mean cosine of two samples of a
         class), ``cohesion_before`` and ``cohesion`` (mean inner product, per neuron), ``separability``
-        (minus that across classes), ``elasticity`` (per neuron), ``recall_before`` and ``recall`` by class,
-        ``mean_recall_before`` and ``mean_recall``, ``raw_recall`` of the inputs themselves; with three
-        classes or more the Spearman correlations named in `RELATIONS`.
+        (minus that across classes; NaN for a class with itself), ``elasticity`` (per neuron),
+        ``recall_before`` and ``recall`` by class, ``mean_recall_before`` and ``mean_recall``, ``raw_recall``
+        of the inputs themselves; with three classes or more the Spearman correlations named in `RELATIONS`.
 
     Examples
     --------

@@ -99,18 +99,20 @@ def erf_slope(q: np.ndarray, p: np.ndarray, c: np.ndarray) -> np.ndarray:
 def sin(q: np.ndarray, p: np.ndarray, c: np.ndarray) -> np.ndarray:
     """σ = sin."""
     mean = 0.5 * (q + p)
-    return np.where(np.abs(c) < 1, np.exp(-mean) * np.sinh(np.clip(c, -1, 1)), 0.5 * _difference(mean, c))
+    return np.where(
+        np.abs(c) < 1, np.exp(-mean) * np.sinh(np.clip(c, -1, 1)), 0.5 * np.subtract(*_damped(mean, c))
+    )
 
 
 def cos(q: np.ndarray, p: np.ndarray, c: np.ndarray) -> np.ndarray:
     """σ = cos."""
     mean = 0.5 * (q + p)
-    return 0.5 * (np.exp(c - mean) + np.exp(-c - mean))
+    return 0.5 * np.add(*_damped(mean, c))
 
 
-def _difference(mean: np.ndarray, c: np.ndarray) -> np.ndarray:
-    # the exponents are at most 0 since |c| <= (q + p) / 2: no overflow, unlike exp(-mean) * sinh(c)
-    return np.exp(c - mean) - np.exp(-c - mean)
+def _damped(mean: np.ndarray, c: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return exp(±c - mean); as |c| is at most the mean but for rounding, nothing overflows."""
+    return np.exp(np.minimum(c - mean, 0.0)), np.exp(np.minimum(-c - mean, 0.0))
 
 
 def quadratic(q: np.ndarray, p: np.ndarray, c: np.ndarray) -> np.ndarray:

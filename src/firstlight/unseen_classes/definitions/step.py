@@ -21,6 +21,8 @@ from firstlight.maths.equality import ByValue
 from firstlight.maths.refusals import check_choice
 from firstlight.unseen_classes.definitions.covariance import initial_residual, label_covariance, mean_slope
 
+MOST_TAU = 1e30  # beyond, squares of cubic features may be no numbers
+
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Step(ByValue):
@@ -34,9 +36,9 @@ class Step(ByValue):
         N.
     strength : float, default 4
         κ = τ² E(β·x)²/q over the training samples; at 1 the step moves
-        pre-activations by as much as they were. Not used when `tau` is given.
+        pre-activations by as much as they were. At most 1e60; not used when `tau` is given.
     tau : float, optional
-        The strength itself, τ = η s c_1/√N.
+        The strength itself, τ = η s c_1/√N; at most 1e30.
     loss : {"square", "logistic", "softmax"}, default "square"
     head : {"gaussian", "rademacher"} or sequence, default "gaussian"
         Law of a; or the heads themselves, N of them, each a number or, for several outputs, a row.
@@ -76,9 +78,9 @@ class Step(ByValue):
         mean_slope(as_activation(self.activation))
         for name in ("width", "neighbours"):
             check_count(name, getattr(self, name), 1)
-        check_number("strength", self.strength, 0)
+        check_number("strength", self.strength, 0, MOST_TAU**2)
         if self.tau is not None:
-            check_number("tau", self.tau, 0)
+            check_number("tau", self.tau, 0, MOST_TAU)
         if self.head_scale is not None:
             check_positive("head_scale", self.head_scale)
         check_choice("loss", self.loss, ("square", "logistic", "softmax"))

@@ -10,6 +10,7 @@ from firstlight.maths.activations import activation as as_activation
 from firstlight.maths.checks import check_array, check_number, check_positive
 from firstlight.maths.quadrature import gauss_hermite, rule
 from firstlight.maths.refusals import check_choice
+from firstlight.unseen_classes.definitions.step import MOST_TAU
 from firstlight.unseen_classes.theory.heads import Head, head_rule, is_gaussian
 from firstlight.unseen_classes.theory.movement import gaussian_movement, movement_spline
 
@@ -195,7 +196,8 @@ def _check(
     similarity: tuple[float, ...], spread: tuple[float, ...], norm: tuple[float, ...],
     bulk: tuple[float, ...], tau: float,
 ) -> None:  # fmt: skip
-    for name, values in (("spread", spread), ("bulk", bulk), ("tau", (tau,))):
+    check_number("tau", tau, 0, MOST_TAU)
+    for name, values in (("spread", spread), ("bulk", bulk)):
         for value in values:
             check_number(name, value, 0)
     for value in norm:

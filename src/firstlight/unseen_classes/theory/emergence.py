@@ -6,6 +6,7 @@ import numpy as np
 
 from firstlight.maths.checks import check_number
 from firstlight.maths.shown import Shown
+from firstlight.unseen_classes.definitions.step import MOST_TAU
 
 
 @dataclass(frozen=True)
@@ -53,7 +54,8 @@ def emergence(
     >>> said.strength, said.snr, said.mean_strength, said.emerges
     (3.0, 3.0, 9.0, True)
     """
-    for name, value in (("spread", spread), ("norm", norm), ("bulk", bulk), ("tau", tau)):
+    check_number("tau", tau, 0, MOST_TAU)
+    for name, value in (("spread", spread), ("norm", norm), ("bulk", bulk)):
         check_number(name, value, 0)
     check_number("similarity", similarity)
     if not abs(check_number("overlap", overlap)) <= norm:

@@ -11,6 +11,7 @@ from firstlight.maths.activations import Activation
 from firstlight.maths.activations import activation as as_activation
 from firstlight.maths.checks import check_columns, check_matrix, check_number
 from firstlight.maths.refusals import refusal
+from firstlight.unseen_classes.definitions.step import MOST_TAU
 from firstlight.unseen_classes.theory.averaged import Averaged
 from firstlight.unseen_classes.theory.bulk import bulk_covariance, joint_bulk, summed_bulk
 from firstlight.unseen_classes.theory.gram import dual_gram
@@ -90,7 +91,7 @@ def spiked_metric(
     >>> spiked_metric([1.0, 0.0], 0.5, 2, as_activation("relu")).added_own(np.eye(2)).tolist()
     [0.25, 0.0]
     """
-    tau, columns = check_number("tau", tau, 0), check_columns("covariance", covariance, dimension)
+    tau, columns = check_number("tau", tau, 0, MOST_TAU), check_columns("covariance", covariance, dimension)
     if not isinstance(bulk, str):
         for name, given in (("train", train), ("residual", residual)):
             if given is not None:
@@ -136,7 +137,8 @@ def spiked_kernel(
     covariance : array_like, shape (d,) or (d, C)
         From `label_covariance`.
     tau : float
-        Strength of the step, τ = η s c_1/√N; 0 gives the kernel before it. See `tau_from_strength`.
+        Strength of the step, τ = η s c_1/√N, at most 1e30; 0 gives the kernel before it. See
+        `tau_from_strength`.
     activation : str or Activation
         σ.
     bulk : None, "diagonal", "full" or array_like of shape (d, d) or (C, C, d, d)
@@ -178,7 +180,10 @@ def spiked_kernel(
     else:
         other, right = metric.factors(b)
         p = np.einsum("ij,ij->i", other, right)
-    return dual_gram(sigma, q, p, left @ right.T)
+    inner = left @ right.T
+    if b is a:
+        np.fill_diagonal(inner, q)  # but for rounding it is, and sin tells a variance of 1e16 from the next
+    return dual_gram(sigma, q, p, inner)
 
 
 def _require(sigma: Activation, head: Head, variance: np.ndarray) -> None:
