@@ -2,6 +2,8 @@
 
 import os
 import stat
+import subprocess
+import sys
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -108,3 +110,37 @@ def test_a_link_stays_and_what_it_leads_to_is_written(there, tmp_path):
     assert link.is_symlink()
     assert real.read_text() == "new"
     assert sorted(kinds(tmp_path)) == ["folder", "link.txt"]
+
+
+FULL = """
+import resource, signal, sys
+from pathlib import Path
+from firstlight.demo import STUDY, results
+from firstlight.show.save import save
+from firstlight.show.summary import export
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+found, folder = results(), Path(sys.argv[1])
+usual = resource.getrlimit(resource.RLIMIT_FSIZE)
+kinds = ("nc", "parquet", "csv")
+writers = [lambda kind=kind: export(STUDY, found, kind, folder / f"x.{kind}") for kind in kinds]
+for write in (*writers, lambda: save(STUDY, found, folder)):
+    resource.setrlimit(resource.RLIMIT_FSIZE, (300, usual[1]))
+    try:
+        write()
+        said = "nothing"
+    except OSError as error:
+        said = str(error)
+    resource.setrlimit(resource.RLIMIT_FSIZE, usual)
+    print(said)
+"""
+
+
+def test_a_full_disk_is_told_with_the_file(tmp_path):
+    """A limit on files' size stands for it: systems say either without a name."""
+    pytest.importorskip("resource")
+    told = subprocess.run([sys.executable, "-c", FULL, tmp_path], capture_output=True, text=True, check=True)
+    names = ("x.nc", "x.parquet", "x.csv", "demo-rate-quick.png")
+    assert all(
+        str(tmp_path / name) in line for name, line in zip(names, told.stdout.splitlines(), strict=True)
+    )
+    assert not list(tmp_path.iterdir())

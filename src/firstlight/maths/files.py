@@ -43,5 +43,9 @@ def replacing(target: Path) -> Iterator[Path]:
     try:
         yield part
         part.replace(target)
+    except OSError as error:
+        if error.filename in (None, str(part)):  # a full disk names no file
+            error.filename = str(target)
+        raise
     finally:
         part.unlink(missing_ok=True)

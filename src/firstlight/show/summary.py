@@ -283,7 +283,7 @@ def export(
         regular(beside)
     with replacing(target) as part:
         if kind == "nc":
-            results.to_netcdf(part, engine="netcdf4")
+            _write_netcdf(results, part, target)
         elif kind == "parquet":
             tidy(study, results).to_parquet(part, index=False)
         else:
@@ -292,3 +292,10 @@ def export(
         with replacing(beside) as part:
             part.write_text(json.dumps(dict(results.attrs), indent=2, default=str), "utf-8")
     return target
+
+
+def _write_netcdf(results: xr.Dataset, part: Path, target: Path) -> None:
+    try:
+        results.to_netcdf(part, engine="netcdf4")
+    except RuntimeError as error:  # all that HDF5 says, also of a full disk
+        raise OSError(f"{target}: cannot be written; is the disk full? ({error})") from error
