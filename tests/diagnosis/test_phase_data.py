@@ -11,7 +11,7 @@ from firstlight.diagnosis.result import drawn
 from firstlight.phase_transition.diagnosis import _predictions, _says, diagnose
 from firstlight.phase_transition.experiment.learnt import overlap
 from firstlight.phase_transition.own_advice import advice, outstanding
-from firstlight.phase_transition.own_data import State, begin, visible_from
+from firstlight.phase_transition.own_data import State, begin, halve, visible_from
 from firstlight.phase_transition.theory.delta_data import inverse_delta
 from firstlight.phase_transition.theory.hidden import (
     Found,
@@ -247,6 +247,27 @@ def known(p_easy, p_hard, halves=(), **more):
     ]
     errors = [{"linear": linear, "network": network} for linear, network in halves]
     return data, State(z, z, data.y, 1.0, *signals, halves=errors, **more)
+
+
+@pytest.mark.parametrize("rare", [2, 3, 7])
+def test_no_half_is_without_a_class(rare, monkeypatch):
+    """Drawn from all rows alike, every other half held both of two rare rows, and was left out in silence."""
+    data = user_data(np.random.default_rng(0).normal(size=(200, 3)), np.arange(200) < rare)
+    state, seen = begin(data), []
+    module = "firstlight.phase_transition.own_data"
+    monkeypatch.setattr(f"{module}.train", lambda z, y, *_, **__: seen.append(np.bincount(y)))
+    monkeypatch.setattr(f"{module}.leading_directions", lambda *_: np.zeros((3, 0)))
+    monkeypatch.setattr(f"{module}.directions_of", lambda *_: (np.zeros((3, 0)), np.zeros((3, 0))))
+
+    def errors(_, other, *rest):
+        seen.append(np.bincount(other[1]))
+        return 0.0, 0.0
+
+    monkeypatch.setattr(f"{module}.held_out_errors", errors)
+    for half in range(1, 9):  # the first is drawn as well
+        halve(data, state, half, Clock(1e9))
+    assert len(seen) == 16
+    assert all(abs(counts[1] - rare / 2) < 1 and counts.sum() == 100 for counts in seen)
 
 
 @pytest.mark.parametrize(

@@ -82,10 +82,12 @@ def _numbers(state: State) -> tuple[int, int]:
 
 
 def halve(data: UserData, state: State, half: int, clock: Clock) -> None:
-    """Find directions in one half of the rows and train a network on the other."""
+    """Find directions in one half of the rows, and of each class, and train a network on the other."""
     rng, classes = data.rng("phase", "half", half), len(data.classes)
     order = rng.permutation(len(state.y))
-    one, two = order[: len(order) // 2], order[len(order) // 2 :]
+    if classes:
+        order = order[np.argsort(state.y[order], kind="stable")]
+    one, two = (rng.permutation(order[start::2]) for start in (0, 1))
     if classes and min(len(np.unique(state.y[part])) for part in (one, two)) < 2:
         return
     easy, hard = _numbers(state)
