@@ -178,6 +178,17 @@ class Averaged(Tiny):
         return xr.Dataset({"mean": draws.mean() + shift, "variance": draws.var(axis=1).mean()})
 
 
+def test_where_a_number_belongs_stands_before_it_whatever_arms_are_called(path):
+    """Gaps of arms with an underscore, and to a second arm, stood before the means."""
+    arms = {"slow_trials": Arm("simulate", against=("fair_coin",)), "theory": Arm("predict"),
+            "fair_coin": Arm("simulate")}  # fmt: skip
+    study, results = made(path, arms=arms, observables=["mean", "variance"])
+    columns = list(table(study, results).columns)
+    assert columns[:4] == ["observable", "rate", "slow_trials", "slow_trials_sem"]
+    assert columns.index("slow_trials_gap") < columns.index("slow_trials by fair_coin_gap")
+    assert columns.index("theory") < columns.index("slow_trials_gap")
+
+
 def test_the_gap_along_a_size_axis_gets_a_rate(path):
     # The variance with divisor n falls short by 1/n, at every rate; the error bar is the fit's own.
     study, results = made(

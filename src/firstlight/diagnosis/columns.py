@@ -132,9 +132,9 @@ def column_notes(X: np.ndarray, names: tuple[str, ...], standardised: bool) -> t
         each = [f"{names[i]} (sd {spread[i]:.3g})" for i in wide[:5]] + ["..."] * (len(wide) > 5)
         shown, verb = ", ".join(each), "carries" if len(wide) == 1 else "carry"
         effect = f"{verb} {100 * _share(spread, wide):.0f} % of all variance"
-        hides = "so a network sees little else; --standardise gives every column the same weight"
-        mended = "as every column was standardised, none hides the others"
-        notes.append(f"Scale: {shown} {effect}, {mended if standardised else hides}.")
+        hides = ", so a network sees little else; --standardise gives every column the same weight"
+        mended = "; as every column was standardised, none hides the others"
+        notes.append(f"Scale: {shown} {effect}{mended if standardised else hides}.")
     return tuple(notes)
 
 

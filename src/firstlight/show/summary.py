@@ -123,7 +123,8 @@ def table(study: Study, results: xr.Dataset) -> "pd.DataFrame":
                     columns[f"{arm}_{part}"] = summary[f"{name}_{part}"].sel(experiment=arm, drop=True)
         blocks[name] = columns
     joined = _frame(blocks, planned(results))
-    places = [column for column in joined.columns if str(column).split("_")[0] not in study.arms]
+    numbers = {name for columns in blocks.values() for name in columns}
+    places = [column for column in joined.columns if column not in numbers]
     order = dict.fromkeys(["observable", *study.axes, *places, *joined.columns])
     return joined[[column for column in order if column in joined]].dropna(axis="columns", how="all")
 
