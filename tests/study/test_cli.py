@@ -170,3 +170,29 @@ def test_the_shell_completes_our_commands(tmp_path):
     assert "_FIRSTLIGHT_COMPLETE=complete_bash" in (tmp_path / ".bash_completions/firstlight.sh").read_text()
     asked = {**variables, "_FIRSTLIGHT_COMPLETE": "complete_bash"}
     assert subprocess.run(command, env=asked, capture_output=True, text=True).stdout.split() == ["study"]
+
+
+_COMMAND = [sys.executable, "-c", "from firstlight.cli import main; main()"]
+
+
+@pytest.mark.parametrize("encoding", ["cp1252", "ascii"])
+def test_words_and_json_come_whatever_letters_a_terminal_has(encoding):
+    """Where δ is no letter, nothing was printed at all, after everything had been computed."""
+
+    def said(command, encoding):
+        variables = {**os.environ, "PYTHONIOENCODING": encoding}
+        done = subprocess.run([*_COMMAND, *command], env=variables, capture_output=True)
+        assert (done.returncode, done.stderr) == (0, b"")
+        return done.stdout
+
+    assert b"one-step/width" in said(["study", "list"], encoding)
+    cited = said(["cite", "--json"], encoding)
+    written = "utf-8" if encoding == "ascii" else encoding  # click mistrusts ASCII
+    assert json.loads(cited.decode(written)) == json.loads(said(["cite", "--json"], "utf-8"))
+
+
+@pytest.mark.parametrize("command", [["theories"], ["data", "list"], ["study", "list"], ["cite"]])
+def test_whoever_reads_may_stop(command):
+    with subprocess.Popen([*_COMMAND, *command], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as said:
+        said.stdout.close()
+        assert (said.stderr.read(), said.wait()) == (b"", 0)

@@ -1,5 +1,6 @@
 """The command line: one module per group of commands; heavy imports happen inside the commands."""
 
+import io
 import sys
 from typing import Annotated, cast
 
@@ -70,6 +71,9 @@ for _theory in registry.theories().values():
 
 def main() -> None:
     """Run the command line; bad input ends in one line on standard error and exit code 2."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # δ is no letter of Latin-1: \u03b4, in JSON too
+            stream.reconfigure(errors="backslashreplace")
     named = _tell_broken(0)
     try:
         app()

@@ -11,6 +11,7 @@ app = typer.Typer(help="Sets of images: list them, fetch them, find them.", no_a
 
 
 @app.command("list")
+@legible
 def list_sets(as_json: AsJson = False) -> None:
     """List the known sets of images, and whether they are on this machine."""
     from firstlight.data.cache import KNOWN, folder_of

@@ -5,9 +5,10 @@ from typing import Any
 
 import typer
 
-from firstlight.cli.study import AsJson
+from firstlight.cli.study import AsJson, legible
 
 
+@legible
 def theories(
     as_json: AsJson = False,
 ) -> None:
