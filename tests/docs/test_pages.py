@@ -57,6 +57,18 @@ def test_commands_that_pages_name_exist():
             assert command in known, f"{page.name}: firstlight {command}"
 
 
+def test_names_of_the_notation_are_names_of_the_code():
+    code = " ".join(file.read_text("utf-8") for file in (ROOT / "src").rglob("*.py"))
+    known = set(re.findall(r"\w+", code))
+    rows = [
+        re.split(r"(?<!\\)\|", line) for line in (ROOT / "docs/notation.md").read_text("utf-8").splitlines()
+    ]
+    named = [name for row in rows if len(row) > 4 for name in re.findall("`([^`]+)`", row[3])]
+    words = [word for name in named for word in re.findall(r"[A-Za-z_]\w*", name)]
+    assert len(words) > 100
+    assert [word for word in words if word not in known] == []
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT / "docs")))
 def test_pictures_and_links_lead_somewhere(page):
     made = (

@@ -280,8 +280,8 @@ def export(
         raise unknown("format", kind, KINDS)
     target = Path(output or Path("out/export") / f"{stem(study, results)}.{kind}")
     beside = target.with_suffix(".json")
-    if kind == "csv":
-        regular(beside)
+    if kind == "csv" and regular(beside) == regular(target):
+        raise ValueError(f"output = {target}: provenance goes there; name the CSV otherwise")
     with replacing(target) as part:
         if kind == "nc":
             _write_netcdf(results, part, target)
