@@ -5,6 +5,8 @@ import pytest
 
 from firstlight import early_alignment as ea
 from firstlight.early_alignment.definitions.alignment import regions
+from firstlight.early_alignment.definitions.trajectory import Observer
+from firstlight.early_alignment.definitions.walls import shortest
 from firstlight.early_alignment.experiment.equations import Equations
 from firstlight.early_alignment.experiment.flow import integrate
 from firstlight.early_alignment.experiment.log_time import Clock
@@ -197,3 +199,37 @@ def test_walls_that_come_together_along_another_wall_are_one_event(seed, whole):
     assert run.converged
     assert np.abs(run.directions - path.direction(times)).max() < 1e-3  # 1e-10 at an event, grown by e¹⁵
     assert np.abs(run.log_norms + 1000 - path.log_growth(times)).max() < 1e-3
+
+
+@pytest.mark.parametrize("span", [0, 2, 4, 6])
+def test_shares_are_the_shortest_whatever_the_sizes(span):
+    """No share that is free to move leaves a pull along its datum, in units of what that one pulls."""
+    for seed in range(100):
+        rng = np.random.default_rng(seed)
+        many = int(rng.integers(1, 6))
+        parts = rng.normal(size=(many, many + 2)) * 10 ** rng.uniform(-span, span, (many, 1))
+        rest = -rng.uniform(-0.3, 1.3, many) @ parts
+        shares = shortest(rest, parts)
+        left = parts @ (rest + shares @ parts) / (parts**2).sum(axis=1)
+        low, high = shares < 1e-12, shares > 1 - 1e-12
+        # Rounding of the largest part, 1e-16, in units of the least: 10^(2 span).
+        assert np.abs(left[~low & ~high]).max(initial=0) < 1e-14 * 10 ** (2 * span)
+        assert left[low].min(initial=0) > -1e-14 * 10 ** (2 * span)
+        assert left[high].max(initial=0) < 1e-14 * 10 ** (2 * span)
+
+
+@pytest.mark.parametrize("factor", [1e-8, 1e-5, 1e-3, 1e5, 1e8])
+def test_how_fast_sliding_neurons_turn_in_other_units(factor):
+    """Below 1e-4 all sums of pulls counted as zero, and the shares were where the search had begun."""
+    for seed in range(20):
+        X, y, W, s = problem(10, 4, 12, np.random.default_rng(seed))
+        path = align(X, y, W, s)
+        u = path.direction(0.3 * path.last_event)
+        seen = [
+            Observer(f * X, y, np.negative, np.negative, False, sliding=1e-9)(
+                u, np.full(12, -0.5 * np.log(f)), s
+            )
+            for f in (1.0, factor)
+        ]
+        fast, scaled = (one["direction_change"] for one in seen)
+        assert scaled / factor == pytest.approx(fast, rel=1e-9)  # rounding, times the condition of walls

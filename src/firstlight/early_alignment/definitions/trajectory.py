@@ -8,9 +8,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
-from scipy.optimize import lsq_linear
 
 from firstlight.early_alignment.definitions.alignment import cosines, regions
+from firstlight.early_alignment.definitions.walls import shortest
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,7 +102,7 @@ class Observer:
             data = near[j]
             between = push[j, data, None] * _across(self.X[data], directions[j])
             off = pull[j] - active[j, data] @ between
-            pull[j] = off + lsq_linear(between.T, -off, (0, 1), method="bvls").x @ between
+            pull[j] = off + shortest(off, between) @ between
         return np.asarray(np.linalg.norm(pull, axis=1))
 
     def moments(self, S: np.ndarray, log_scales: np.ndarray) -> dict[str, float]:

@@ -1,6 +1,7 @@
-"""Which data share a wall: those on one line through 0."""
+"""Which data share a wall: those on one line through 0; and how much of each acts on a neuron held there."""
 
 import numpy as np
+from scipy.optimize import lsq_linear
 
 _APART = 1e-13  # distance of unit vectors below which they are one but for rounding
 
@@ -42,3 +43,20 @@ def _compare(units: np.ndarray, run: np.ndarray, first: np.ndarray, side: np.nda
         same = np.abs(rows[left] - turn[:, None] * one).max(axis=1) <= _APART
         first[run[left[same]]], side[run[left[same]]] = run[left[0]], turn[same]
         left = left[~same]
+
+
+def shortest(rest: np.ndarray, parts: np.ndarray) -> np.ndarray:
+    """Return the shares, in [0, 1], of parts (rows) that make rest + shares · parts shortest.
+
+    In units of each part: what lsq_linear takes for zero does not depend on theirs.
+
+    Examples
+    --------
+    >>> shortest(np.array([1.0, 2e-9]), np.array([[-4.0, 0.0], [0.0, -8e-9]])).tolist()
+    [0.2500, 0.2500]
+    """
+    sizes = np.linalg.norm(parts, axis=1)
+    unit = sizes.max() or 1.0
+    lengths = np.where(sizes > 0, sizes, unit)
+    found = lsq_linear((parts / lengths[:, None]).T, -rest / unit, (0, lengths / unit), method="bvls")
+    return np.asarray(np.clip(found.x * (unit / lengths), 0, 1))

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
-from scipy.optimize import lsq_linear
 
+from firstlight.early_alignment.definitions.walls import shortest
 from firstlight.early_alignment.experiment.equations import Equations, turning
 from firstlight.early_alignment.experiment.solver import System
 
@@ -232,8 +232,7 @@ class Piece(System):
         rise, below = (part[held, None] * self.flow.X[held] for part in self.flow.jumps(weights))
         rest = on & ~np.isin(self.flow.first, held)
         pull = (rest * weights) @ self.flow.X + below.sum(axis=0)
-        unit = np.abs(rise).max() or 1.0
-        shares = lsq_linear(rise.T / unit, -pull / unit, (0, 1), method="bvls").x
+        shares = shortest(pull, rise)
         whole = np.round(shares)
         return _independent(rise, np.where(np.abs(shares - whole) < _WHOLE, whole, shares))
 
