@@ -181,9 +181,9 @@ def test_one_draw_says_that_it_knows_no_error():
 
 
 def test_no_share_of_wrong_classes_without_an_error():
-    half, values, centres = np.full(2, 0.5), np.array([1.0, -1.0]), [np.zeros(1), np.zeros(1)]
+    half, values, nodes = np.full(2, 0.5), np.array([1.0, -1.0]), [np.zeros(1), np.zeros(1)]
     assert np.isnan(
-        misclassification(half, values, values, np.array([1.0, np.inf]), centres)
+        misclassification(half, values, values, np.array([1.0, np.inf]), nodes, nodes)
     )  # and no warning
 
 

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.special import ndtr
 
 from firstlight.data.labels import Classification, Regression
 from firstlight.data.mixture import GaussianMixture, Spiked
@@ -135,8 +136,15 @@ def test_misclassification_of_a_known_mixture():
     # scores N(±1, 1) with labels ±1: the 0/1 error is Φ(-1), also if nodes know the mean roughly
     values = np.array([1.0, -1.0])
     centres = [np.array([1.1]), np.array([-1.0])]
-    share = misclassification(np.array([0.3, 0.7]), values, values, np.ones(2), centres)
+    share = misclassification(np.array([0.3, 0.7]), values, values, np.ones(2), centres, [np.zeros(1)] * 2)
     assert share == pytest.approx(0.158655, abs=1e-6)
+
+
+def test_misclassification_where_scores_fluctuate_unevenly():
+    # two nodes of either class, where scores have the variances 0.5 and 1.5 that average to the class's
+    values, none = np.array([1.0, -1.0]), [np.zeros(2)] * 2
+    share = misclassification(np.full(2, 0.5), values, values, np.ones(2), none, [np.array([0.2, 1.2])] * 2)
+    assert share == pytest.approx(ndtr(-1 / np.sqrt([0.5, 1.5])).mean(), abs=1e-12)
 
 
 def test_degree_rule():

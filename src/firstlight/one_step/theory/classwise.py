@@ -9,7 +9,7 @@ from scipy.linalg import lapack
 
 from firstlight.one_step.theory.deterministic import Equivalent, effective_ridge, has_a_mean
 from firstlight.one_step.theory.moments import FeatureMoments
-from firstlight.one_step.theory.score_variance import of_counts, score_variance
+from firstlight.one_step.theory.score_variance import Scores, of_counts, solve_scores
 
 _TOLERANCE = 1e-11
 _STEPS = 60
@@ -60,9 +60,9 @@ class Classwise:
         return self.resolvent @ ((self.moments.weights / self.effective) @ self.moments.cross)
 
     @property
-    def score_variance(self) -> np.ndarray:
-        """How much scores vary in each class, shape (C,), with class counts as they are."""
-        return score_variance(
+    def scores(self) -> Scores:
+        """How much scores vary, with class counts as they are."""
+        return solve_scores(
             self.moments, self.m, self.readout, self._turned, self.moments.second,
             np.eye(len(self.effective)), self.effective, self.carry,
         )  # fmt: skip
@@ -79,6 +79,11 @@ class Classwise:
         fluctuation = float(rho @ (by_class / u * spread / u))  # u² may overflow
         fluctuation -= of_counts(rho, self._turned[: len(u)] / u[:, None])
         return float(self.readout @ self.readout) + fluctuation / self.m
+
+    def forms(self, rows: np.ndarray) -> np.ndarray:
+        """Return φᵀP Ω_c P φ for rows φ: shape (rows, C)."""
+        inside = rows @ self.resolvent
+        return np.stack([np.vecdot(inside @ omega, inside) for omega in self.moments.second], axis=-1)
 
     def carried(self, risk: np.ndarray) -> np.ndarray:
         """Return R = (I - T)^(-1) e: errors e of the mean read-out, with its fluctuations."""
@@ -137,16 +142,27 @@ def _solved(moments: FeatureMoments, m: int, ridge: float) -> Classwise:
     return Classwise(moments, m, ridge, u, resolvent, products, carry, residual <= _TOLERANCE)
 
 
-def classwise_equivalent(moments: FeatureMoments, m: int, ridge: float) -> Equivalent:
-    """Predict the read-out's errors with an effective ridge for each class, as `solve_classwise` finds it."""
+def classwise_equivalent(
+    moments: FeatureMoments, m: int, ridge: float, features: list[np.ndarray] | None = None
+) -> Equivalent:
+    """Predict the read-out's errors with an effective ridge for each class, as `solve_classwise` finds it.
+
+    `features` are as in `pooled_equivalents`.
+    """
     solved = solve_classwise(moments, m, ridge)
     rho, u, readout = moments.weights, solved.effective, solved.readout
     by_class = solved.carried(moments.risk(readout[None])[0])
     square = solved.weight_square(by_class)
     test, train = float(rho @ by_class), float(rho @ (by_class * (solved.ridge / u) ** 2))
     bounded = has_a_mean(float(rho @ solved.carried(np.ones(len(rho)))), m)
-    scores = None if moments.mean is None else solved.score_variance
-    return Equivalent(test, train, by_class, square, readout, solved.converged and bounded, scores)
+    variance, fluctuations = None, None
+    if moments.mean is not None:
+        scores = solved.scores
+        variance = scores.variance
+        if features is not None:
+            fluctuations = [scores.fluctuation(rows, solved.forms(rows)) for rows in features]
+    converged = solved.converged and bounded
+    return Equivalent(test, train, by_class, square, readout, converged, variance, fluctuations)
 
 
 def _resolvent(

@@ -10,7 +10,7 @@ from scipy.linalg import lapack
 from firstlight.maths.solvers import bracketing_root
 from firstlight.maths.workers import Workers
 from firstlight.one_step.theory.moments import FeatureMoments
-from firstlight.one_step.theory.score_variance import of_counts, score_variance
+from firstlight.one_step.theory.score_variance import of_counts, solve_scores
 
 _AMPLIFIED = 0.1  # largest excess of label noise in the test error, as a share of the samples
 
@@ -33,6 +33,8 @@ class Equivalent:
         Whether the self-consistent equation was solved.
     score_variance : ndarray, shape (C,), or None
         How much scores vary in each class, with class counts as they are; None unless labels tell the class.
+    fluctuations : list of C ndarrays, or None
+        How much scores vary over training sets where features have the values that were asked about.
     """
 
     test: float
@@ -42,6 +44,7 @@ class Equivalent:
     readout: np.ndarray
     converged: bool
     score_variance: np.ndarray | None = None
+    fluctuations: list[np.ndarray] | None = None
 
 
 class Resolvent:
@@ -105,11 +108,19 @@ class Resolvent:
 
     def of(self, shifts: np.ndarray, columns: np.ndarray) -> np.ndarray:
         """Return (Ω + κ)⁻¹ c for every κ and each of its own columns c: (shifts, C, k) to the same shape."""
-        flat = columns.reshape(-1, columns.shape[-1]).T
-        turned = self._vectors.T @ flat if self._tau is None else self._reflect(flat, "T")
-        starts = np.split(turned, len(shifts), axis=1)
+        starts = np.split(self.turn(columns.reshape(-1, columns.shape[-1]).T), len(shifts), axis=1)
         solved = self._back([self._solve(float(k), start) for k, start in zip(shifts, starts, strict=True)])
         return solved.reshape(columns.shape)
+
+    def turn(self, columns: np.ndarray) -> np.ndarray:
+        """Return columns in the reduced form."""
+        return self._vectors.T @ columns if self._tau is None else self._reflect(columns, "T")
+
+    def forms(self, shift: float, turned: np.ndarray) -> np.ndarray:
+        """Return cᵀ(Ω + κ)⁻¹ Ω (Ω + κ)⁻¹ c for columns c that were turned, shape (columns,)."""
+        solved = self._solve(shift, turned)
+        inside = self._diagonal @ solved**2
+        return inside if self._tau is None else inside + 2 * self._off @ (solved[1:] * solved[:-1])
 
     def _back(self, solutions: list[np.ndarray]) -> np.ndarray:
         """Turn solutions back from the reduced form, into rows."""
@@ -170,7 +181,7 @@ def effective_ridge(values: np.ndarray, m: int, ridge: float) -> tuple[float, bo
 
 
 def pooled_equivalents(
-    moments: FeatureMoments, sizes: list[int], ridges: np.ndarray
+    moments: FeatureMoments, sizes: list[int], ridges: np.ndarray, features: list[np.ndarray] | None = None
 ) -> list[list[Equivalent]]:
     """Predict the read-out's errors for every sample size and ridge, from one factorisation.
 
@@ -182,6 +193,8 @@ def pooled_equivalents(
         m, numbers of training samples.
     ridges : ndarray
         λ, each at least 0.
+    features : list of C ndarrays, shape (nodes, k), optional
+        Where to tell the scores' fluctuations; for labels that tell the class.
 
     Returns
     -------
@@ -194,11 +207,12 @@ def pooled_equivalents(
     cells = [(m, *effective_ridge(values, m, float(ridge))) for m in sizes for ridge in ridges]
     kappas = np.array([kappa for _, kappa, _ in cells])
     readouts = resolvent(kappas)
-    turned = resolvent.of(kappas, moments.pulls(readouts))
+    pulls = resolvent.of(kappas, moments.pulls(readouts))
     equivalents, common = [], [omega] * len(moments.weights)
     equal = np.ones(len(common))
+    nodes = None if features is None else [resolvent.turn(rows.T) for rows in features]
     for (m, kappa, converged), readout, by_class, columns in zip(
-        cells, readouts, moments.risk(readouts), turned, strict=True
+        cells, readouts, moments.risk(readouts), pulls, strict=True
     ):
         shifted = np.where(values + kappa > 0, values + kappa, 1.0)
         share = values / shifted
@@ -215,9 +229,18 @@ def pooled_equivalents(
         )
         square = size + fluctuation / m
         by_class = by_class + gamma * test
-        scores = None
+        variance, fluctuations = None, None
         if moments.mean is not None:
             shares = np.outer(equal, moments.weights)
-            scores = score_variance(moments, m, readout, columns, common, shares, equal, gamma * shares)
-        equivalents.append(Equivalent(test, train, by_class, square, readout, converged, scores))
+            scores = solve_scores(moments, m, readout, columns, common, shares, equal, gamma * shares)
+            variance = scores.variance
+            if features is not None and nodes is not None:
+                forms = [resolvent.forms(kappa, turned) for turned in nodes]
+                fluctuations = [
+                    scores.fluctuation(rows, form[:, None] * equal)
+                    for rows, form in zip(features, forms, strict=True)
+                ]
+        equivalents.append(
+            Equivalent(test, train, by_class, square, readout, converged, variance, fluctuations)
+        )
     return [equivalents[start : start + len(ridges)] for start in range(0, len(equivalents), len(ridges))]

@@ -119,7 +119,10 @@ def deterministic(
         Observables of shape (S, L) or (S, L, C), and ``converged``.
     """
     moments = feature_moments(first_layer, sigma, mixture, labels)
-    table = _equivalents(moments, mixture, sizes, ridges, equivalent)
+    features, known = None, True
+    if isinstance(labels, Classification):
+        features, known = mean_features(first_layer, update, sigma, mixture, _NODES, rng)
+    table = _equivalents(moments, mixture, sizes, ridges, equivalent, features)
 
     def gather(name: str) -> np.ndarray:
         return np.array([[getattr(cell, name) for cell in row] for row in table])
@@ -132,17 +135,20 @@ def deterministic(
         "converged": gather("converged") & moments.resolved & labels.resolved(mixture),
     }
     if isinstance(labels, Classification):
-        features, resolved = mean_features(first_layer, update, sigma, mixture, _NODES, rng)
         values = np.array(labels.values)
 
         def wrong(cell: Equivalent) -> float:
-            if cell.score_variance is None or moments.mean is None or not np.isfinite(cell.test):
+            if cell.score_variance is None or cell.fluctuations is None or not np.isfinite(cell.test):
                 return float("nan")
+            assert features is not None
+            assert moments.mean is not None
             centres, mean = [part @ cell.readout for part in features], moments.mean @ cell.readout
-            return misclassification(mixture.weights, values, mean, cell.score_variance, centres)
+            return misclassification(
+                mixture.weights, values, mean, cell.score_variance, centres, cell.fluctuations
+            )
 
         result["misclassification"] = np.array([[wrong(cell) for cell in row] for row in table])
-        if not resolved:
+        if not known:
             warnings.warn(
                 f"misclassification: not told, as the moments of the activation {sigma.name} are not "
                 "resolved over pre-activations this large",
@@ -158,6 +164,7 @@ def _equivalents(
     sizes: list[int],
     ridges: np.ndarray,
     equivalent: Choice,
+    features: list[np.ndarray] | None,
 ) -> list[list[Equivalent]]:
     """Solve for every size, with the shares of classes among so many samples, and every ridge."""
     found: dict[int, list[Equivalent]] = {}
@@ -167,8 +174,8 @@ def _equivalents(
     for same in groups.values():
         seen = moments.of_samples(mixture, same[0])
         if equivalent == "one covariance":
-            rows = pooled_equivalents(seen, same, ridges)
+            rows = pooled_equivalents(seen, same, ridges, features)
         else:
-            rows = [[classwise_equivalent(seen, m, float(ridge)) for ridge in ridges] for m in same]
+            rows = [[classwise_equivalent(seen, m, float(r), features) for r in ridges] for m in same]
         found |= dict(zip(same, rows, strict=True))
     return [found[m] for m in sizes]

@@ -15,14 +15,63 @@ ridge it is nearly all: scores are hardly more than an intercept, which is the d
 """  # noqa: E501
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
 from firstlight.one_step.theory.moments import FeatureMoments
 
 
+@dataclass(frozen=True, eq=False)
+class Scores:
+    """The solved equations.
+
+    Attributes
+    ----------
+    left : ndarray, shape (C,)
+        r, mean of what the read-out leaves of the labels.
+    within, between : ndarray, shape (C,)
+        A and B; NaN where the equations have no solution.
+    centre, pull : ndarray, shape (C, k)
+        P μ_c and P s_c.
+    shares : ndarray, shape (C, C)
+        S in Σ_a = Ω_a - Σ_d S_ad μ_d μ_dᵀ: one for a's own mean, or the weights for every class.
+    per : ndarray, shape (C,)
+        ρ_c/(m u_c²).
+    """
+
+    left: np.ndarray
+    within: np.ndarray
+    between: np.ndarray
+    centre: np.ndarray
+    pull: np.ndarray
+    shares: np.ndarray
+    per: np.ndarray
+
+    @property
+    def variance(self) -> np.ndarray:
+        """Of the scores in each class, shape (C,)."""
+        return np.asarray(np.maximum(self.within + self.between, 0.0))
+
+    @np.errstate(over="ignore", invalid="ignore")
+    def fluctuation(self, features: np.ndarray, forms: np.ndarray) -> np.ndarray:
+        """Return φᵀC φ, how much scores at given features vary over training sets.
+
+        Parameters
+        ----------
+        features : ndarray, shape (nodes, k)
+            φ.
+        forms : ndarray, shape (nodes, C)
+            φᵀP Ω_c P φ.
+        """
+        mean, pull = features @ self.centre.T, features @ self.pull.T
+        square = self.left**2 + self.within + self.between
+        noise = square * (forms - mean**2 @ self.shares.T) + self.within * mean**2
+        return np.asarray((noise - 2 * self.left * mean * pull + pull**2) @ self.per)
+
+
 @np.errstate(over="ignore", invalid="ignore")  # of features beyond numbers: NaN
-def score_variance(
+def solve_scores(
     moments: FeatureMoments,
     m: int,
     readout: np.ndarray,
@@ -31,8 +80,8 @@ def score_variance(
     shares: np.ndarray,
     effective: np.ndarray,
     carry: np.ndarray,
-) -> np.ndarray:
-    """Compute A + B: the variance of the scores in each class.
+) -> Scores:
+    """Solve for A and B, and so for how much scores vary.
 
     Parameters
     ----------
@@ -47,7 +96,7 @@ def score_variance(
     second : sequence of C ndarrays, shape (k, k)
         Ω_a; or their average for every class, if one resolvent serves all.
     shares : ndarray, shape (C, C)
-        S in Σ_a = Ω_a - Σ_d S_ad μ_d μ_dᵀ: one for a's own mean, or the weights for every class.
+        S (see `Scores`).
     effective : ndarray, shape (C,)
         u.
     carry : ndarray, shape (C, C)
@@ -55,8 +104,7 @@ def score_variance(
 
     Returns
     -------
-    ndarray, shape (C,)
-        NaN where the equations have no solution.
+    Scores
     """
     mean = moments.mean
     assert mean is not None, "moments without the means of the features"
@@ -85,8 +133,8 @@ def score_variance(
     try:
         solved = np.linalg.solve(np.eye(2 * number) - matrix, source)
     except np.linalg.LinAlgError:  # without a ridge, with as many directions as samples
-        return np.full(number, np.nan)
-    return np.asarray(np.maximum(solved[:number] + solved[number:], 0.0))
+        solved = np.full(2 * number, np.nan)
+    return Scores(left, solved[:number], solved[number:], centre, pull, shares, per)
 
 
 def of_counts(weights: np.ndarray, turned: np.ndarray) -> float:

@@ -40,11 +40,12 @@ def misclassification(
     mean: np.ndarray,
     variance: np.ndarray,
     centres: list[np.ndarray],
+    fluctuations: list[np.ndarray],
 ) -> float:
     """Compute the 0/1 error when the score is normal given a class and a node κ.
 
-    The score's variance is taken to be the same at all nodes of a class: what the class's variance leaves
-    once that of the centres is taken out.
+    Scores at a node vary over training sets as its mean features do, and by what the class's variance leaves
+    besides, the same at all nodes.
 
     Parameters
     ----------
@@ -54,6 +55,8 @@ def misclassification(
         Of the scores in each class, over inputs and training sets.
     centres : list of C ndarrays
         Mean scores at equally likely nodes of each class; their mean, which nodes know roughly, is not used.
+    fluctuations : list of C ndarrays
+        Variances of these over training sets.
 
     Returns
     -------
@@ -63,15 +66,16 @@ def misclassification(
     Examples
     --------
     >>> half, none = np.array([0.5, 0.5]), np.zeros(2)
-    >>> misclassification(half, np.array([1.0, -1.0]), none, np.ones(2), [np.zeros(1), np.zeros(1)])
+    >>> nodes = [np.zeros(1), np.zeros(1)]
+    >>> misclassification(half, np.array([1.0, -1.0]), none, np.ones(2), nodes, nodes)
     0.5000
     """
     if not np.isfinite(variance).all():
         return float("nan")
     total = 0.0
-    for c, centre in enumerate(centres):
+    for c, (centre, own) in enumerate(zip(centres, fluctuations, strict=True)):
         around = centre - centre.mean()
-        spread = np.full(centre.size, np.sqrt(max(float(variance[c] - np.mean(around**2)), 0.0)))
+        spread = np.sqrt(np.maximum(variance[c] - np.mean(around**2) + own - own.mean(), 0.0))
         wrong = wrong_side(mean[c] + around, spread, np.full(centre.size, c), values)
         total += weights[c] * float(wrong.mean())
     return float(total)
