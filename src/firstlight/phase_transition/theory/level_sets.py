@@ -112,6 +112,8 @@ def level_sets_of_lines(
 def blurred(cut: Slices, noise: float) -> Slices:
     """Add normal noise to the label: Bayes' rule over the slices, at evenly spaced labels.
 
+    Zero lies half-way between two of them, so that sums over one sign of the label err as little as others.
+
     Parameters
     ----------
     cut : Slices
@@ -132,7 +134,8 @@ def blurred(cut: Slices, noise: float) -> Slices:
     for near in np.split(np.arange(y.size), np.flatnonzero(np.diff(y) > 2 * reach) + 1):
         if not near.size:
             continue
-        labels = np.arange(y[near[0]] - reach, y[near[-1]] + reach + step, step)
+        low, high = np.floor((y[near[[0, -1]]] + [-reach, reach]) / step)
+        labels = step * (np.arange(low, high + 1) + 0.5)
         for some in np.array_split(labels, 1 + labels.size // 128):
             part = slice(*np.searchsorted(y, [some[0] - reach, some[-1] + reach]))
             weight = mass[part] * np.exp(-0.5 * ((some[:, None] - y[part]) / noise) ** 2)
