@@ -1,7 +1,6 @@
 """Both phases of training in one picture: gradients first, then negative curvature."""
 
 from dataclasses import dataclass, fields, replace
-from typing import Any
 
 import numpy as np
 import xarray as xr
@@ -44,7 +43,7 @@ class PhasesProblem(Problem):
             converged=predicted["converged"]
         )
 
-    def simulate(self, rng: RNGLike | SeedLike = None, **options: Any) -> xr.Dataset:
+    def simulate(self, rng: RNGLike | SeedLike = None) -> xr.Dataset:
         """Train one network.
 
         Returns

@@ -118,24 +118,28 @@ class Problem(TrainedModel):
     def _set_free(self, seed: int, draws: int) -> tuple[xr.Dataset, bool]:
         """Join the linear regime of V(t) to paths of finite overlaps; and say if no force was left out.
 
-        Data push small overlaps about as much as the start does, and what grows from either lies along what
-        grows most. So it is as if the start had been along that, and so large that it reaches V(t).
+        While overlaps are small the rest is as if there were none. Data push them about as much as the start
+        does, and what grows from either lies along what grows most. So later it is as if the start had been
+        along that, and so large that it reaches V(t).
         """
         held = self._path(seed, draws)
         at = np.array(held.times)
         hard = np.einsum("taa->t", held.hard_variance)[at] / self.dimension
-        rest = held.norm.sum(axis=1)[at]
+        rest, easy = held.norm.sum(axis=1)[at], (held.overlap[at] ** 2).sum(axis=(1, 2))
+        still = self._path(seed, draws, start=np.zeros((self.student.width, self.law.directions)))
+        linear = _predicted(still).assign(cosine=("time", (easy + hard) / (rest + hard)))
         late = hard > _LINEAR * rest
-        join = int(np.argmax(late)) if late.any() else -1
+        if not late.any():
+            return linear, held.complete and still.complete
+        join = int(np.argmax(late))
         _, growth, along = np.linalg.svd(held.start_response[at[join]])
         sizes = np.sqrt(hard[join] * _quarters(freedom_of(held, int(at[join])))) / growth[0]
         sizes = np.minimum(sizes, 0.7 * self.init_scale)  # overlaps cannot exceed the rows
         unit = along[0].reshape(self.student.width, -1) @ self.directions.hard.T
         free = [self._path(seed, draws, start=size * unit) for size in sizes]
         results = xr.concat([_predicted(path) for path in free], "start").mean("start")
-        easy = (held.overlap[at] ** 2).sum(axis=(1, 2))
-        results = results.assign(cosine=results.cosine.where(late, (easy + hard) / (rest + hard)))
-        return results, held.complete and all(path.complete for path in free)
+        complete = all(path.complete for path in (held, still, *free))
+        return results.where(xr.DataArray(late, dims="time"), linear), complete
 
     def _predicted_spectra(self, path: DmftPath) -> dict[str, Any]:
         """Return spectra of all samples, with standard errors from those of each scramble alone."""
@@ -197,7 +201,7 @@ class Problem(TrainedModel):
             n = self.samples_per_dimension * self.dimension
             return Cost(4 * n * self.dimension * m * (T + 300), 8 * 1.5 * n * self.dimension)
         draws = int(options.get("draws", 1 << 13))
-        paths = 1 if self.hold_hard else 5
+        paths = 1 if self.hold_hard else 6
         return Cost(paths * draws * T * (T * m + 100) * m, memory_bytes(self.student, T, draws))
 
 
