@@ -16,6 +16,7 @@ from firstlight.phase_transition.theory.finite_stage import state
 from firstlight.phase_transition.theory.level_sets import level_sets
 from firstlight.phase_transition.theory.relevant import relevant_directions
 from firstlight.phase_transition.theory.spectral import optimal_preprocessing, spectral_threshold
+from firstlight.phase_transition.theory.spectral_overlap import spectral_overlap
 from firstlight.phase_transition.theory.staircase import staircase
 from firstlight.phase_transition.theory.subspaces import subspaces
 from firstlight.phase_transition.theory.symmetry import rounding, settled
@@ -360,6 +361,16 @@ def test_a_preprocessing_that_jumps(edge):
     threshold = spectral_threshold("z1**2", lambda y: np.where(y > edge**2, 1.0, 0.0))
     assert threshold.value == pytest.approx(share / moved**2, rel=1e-3)
     assert abs(threshold.value - share / moved**2) <= 2 * threshold.residual + 1e-6
+
+
+@pytest.mark.parametrize("target", ["z1**2", "z1", "abs(z1)", "cos(z1)", "sign(abs(z1) - 1)"])
+def test_the_spectral_overlap_at_any_number_of_samples(target):
+    """Of many samples the outlier lies far from a T without lower bound: once beyond any place looked at."""
+    best = optimal_preprocessing(target)
+    overlaps = [spectral_overlap(target, best, ratio) for ratio in np.geomspace(1e-3, 1e12, 16)]
+    assert overlaps[0] == 0
+    assert overlaps[-1] == pytest.approx(1, abs=1e-9)
+    assert np.diff(overlaps).min() >= -1e-9  # more samples never tell less
 
 
 def test_spectral_estimator_below_and_above():

@@ -1,11 +1,15 @@
 """How well the top eigenvector of (1/n) Σ T(y_i) x_i x_iᵀ points at the hidden direction."""
 
+from collections.abc import Callable
+
 import numpy as np
-from scipy.optimize import brentq
 
 from firstlight.data.multi_index import MultiIndex
+from firstlight.maths.solvers import bracketing_root
 from firstlight.phase_transition.theory.conditional import as_target, conditional_moments
 from firstlight.phase_transition.theory.spectral import Preprocessing
+
+_NEAREST, _STRIDE = np.log(1e-9), 20.0  # logarithms of distances to the supremum of T, in units of it
 
 
 def spectral_overlap(target: MultiIndex | str, preprocessing: Preprocessing, ratio: float) -> float:
@@ -45,9 +49,19 @@ def spectral_overlap(target: MultiIndex | str, preprocessing: Preprocessing, rat
     def slope(edge: float) -> float:
         return 1 / ratio - mean((T / (edge - T)) ** 2)
 
-    near, far = top * (1 + 1e-9), top * 1e9
-    bulk = brentq(slope, near, far) if slope(near) < 0 else near
-    if signal(bulk) <= 0:
+    def at(away: float) -> float:
+        return top * (1 + np.exp(away))
+
+    def root(of: Callable[[float], float], near: float) -> float:
+        """Return the logarithm of the distance at which a function changes its sign, from `near` on."""
+        far = max(near, 0.0) + _STRIDE
+        while (of(at(far)) > 0) == (of(at(near)) > 0):
+            far += _STRIDE
+        return bracketing_root(lambda away: of(at(away)), near, far).value
+
+    bulk = root(slope, _NEAREST) if slope(at(_NEAREST)) < 0 else _NEAREST
+    if signal(at(bulk)) <= 0:
         return 0.0
-    edge = brentq(signal, bulk, far)
-    return slope(edge) / (1 / ratio + mean(T**2 * excess / (edge - T) ** 2))
+    edge = at(root(signal, bulk))
+    overlap = slope(edge) / (1 / ratio + mean(T**2 * excess / (edge - T) ** 2))
+    return min(overlap, 1.0)  # of very many samples rounding is left
