@@ -12,8 +12,11 @@ from firstlight.diagnosis import Clock, Finding
 from firstlight.diagnosis import run as runner
 from firstlight.diagnosis.data import user_data
 from firstlight.diagnosis.run import diagnose
+from firstlight.measure.elasticity import elasticity
+from firstlight.measure.retrieval import recall_at_k
 from firstlight.study import registry
 from firstlight.study.registry import Theory
+from firstlight.unseen_classes.definitions.covariance import label_covariance
 
 RNG = np.random.default_rng(0)
 ROWS = np.round(RNG.normal(size=(40, 2)), 3)
@@ -245,6 +248,25 @@ def test_sparse_and_masked_tables_are_refused():
         user_data(csr_array(ROWS), CLASSES)
     with pytest.raises(ValueError, match="masked"):
         user_data(np.ma.masked_array(ROWS, ROWS > 1), CLASSES)
+    labels = np.ma.masked_array(np.arange(40) % 3, np.arange(40) < 2)  # below the mask may be anything
+    for ask in (user_data, elasticity_of, recall_at_k):
+        with pytest.raises(ValueError, match=r"(y|labels): holds masked values"):
+            ask(ROWS, labels)
+    with pytest.raises(ValueError, match="residual: holds masked values"):
+        label_covariance(ROWS, residual=labels)
+
+
+def elasticity_of(rows, labels):
+    return elasticity(rows, rows, labels)
+
+
+def test_numbers_as_names_and_zeros_of_either_sign():
+    """Two constant columns are told by their names; a class 0 that was -0 in one row is no other."""
+    data = user_data(
+        np.column_stack([ROWS, ROWS * 0]), np.where(np.arange(40) % 4 > 1, 1.0, -0.0), names=[1, 2, 3, 4]
+    )
+    assert data.notes[0] == "2 columns are constant (3, 4): left out."
+    assert data.classes == ("0", "1")
 
 
 def test_a_data_frame_brings_its_names():

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import ArrayLike
 
-from firstlight.maths.checks import check_matrix
+from firstlight.maths.checks import check_matrix, refuse_masked
 from firstlight.maths.refusals import refusal
 
 MEMORY = 256 * 2**20  # bytes that a measure may hold beside its input, unless told otherwise
@@ -59,6 +59,7 @@ def labelled(
     [1, 2]
     """
     x, name = check_matrix(names[0], features), names[1]
+    refuse_masked(name, labels)
     try:
         y = np.asarray(labels)
     except ValueError:  # ragged

@@ -21,8 +21,6 @@ def as_matrix(X: ArrayLike) -> np.ndarray:
     """
     if hasattr(X, "toarray"):
         raise ValueError("X: is sparse; give X.toarray()")
-    if np.ma.is_masked(X):
-        raise ValueError("X: holds masked values; fill them or leave their rows out")
     return check_matrix("X", _frame(X) if hasattr(X, "iloc") else X).astype(float)
 
 

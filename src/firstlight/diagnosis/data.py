@@ -18,6 +18,7 @@ from firstlight.diagnosis.columns import (
     wide_columns,
 )
 from firstlight.diagnosis.words import counted
+from firstlight.maths.checks import refuse_masked
 from firstlight.maths.refusals import check_choice, check_flag
 from firstlight.maths.rng import stream
 
@@ -143,9 +144,13 @@ def user_data(
     check_choice("task", task, ("auto", "classification", "regression"))
     check_flag("standardise", standardise)
     if names is None and hasattr(X, "columns"):  # a data frame
-        names = [str(name) for name in X.columns]
+        names = list(X.columns)
     features = as_matrix(X)
-    titles = tuple(names) if names is not None else tuple(f"column {i + 1}" for i in range(features.shape[1]))
+    titles = (
+        tuple(map(str, names))
+        if names is not None
+        else tuple(f"column {i + 1}" for i in range(features.shape[1]))
+    )
     if len(titles) != features.shape[1]:
         raise ValueError(f"names: {len(titles)} for {features.shape[1]} columns; need one for each")
     labels = _labels(y, len(features))
@@ -168,6 +173,7 @@ def user_data(
 
 
 def _labels(y: ArrayLike, rows: int) -> np.ndarray:
+    refuse_masked("y", y)
     try:
         labels = np.asarray(y)
     except ValueError:
@@ -227,7 +233,7 @@ def _target(labels: np.ndarray, kind: str) -> tuple[np.ndarray, tuple[str, ...]]
         return numbers, ()
     classes, index, counts = np.unique(labels, return_inverse=True, return_counts=True)
     whole = classes.dtype.kind == "f" and bool((classes == np.round(classes)).all())
-    texts = tuple(f"{name:.0f}" if whole else str(name) for name in classes.tolist())
+    texts = tuple(f"{name + 0.0:.0f}" if whole else str(name) for name in classes.tolist())
     if counts.min() == 1:
         alone = texts[int(counts.argmin())]
         number = "" if labels.dtype.kind == "U" else ", or take the labels as numbers (task = 'regression')"

@@ -87,6 +87,19 @@ def check_increasing(name: str, values: Any) -> tuple[float, ...]:
     return numbers
 
 
+def refuse_masked(name: str, values: Any) -> None:
+    """Refuse masked entries, which NumPy's functions would take for what lies below the mask.
+
+    Examples
+    --------
+    >>> refuse_masked("y", np.ma.masked_array([1.0, -999.0], [False, True]))
+    Traceback (most recent call last):
+    ValueError: y: holds masked values; fill them in or leave their rows out
+    """
+    if np.ma.is_masked(values):
+        raise ValueError(f"{name}: holds masked values; fill them in or leave their rows out")
+
+
 def check_reals(name: str, values: ArrayLike, shape: str) -> np.ndarray:
     """Return real numbers, of whatever shape, as an array of floats; `shape` says what is wanted.
 
@@ -96,6 +109,7 @@ def check_reals(name: str, values: ArrayLike, shape: str) -> np.ndarray:
     Traceback (most recent call last):
     ValueError: signs: must be an array of real numbers, of shape (width,)
     """
+    refuse_masked(name, values)
     given = as_numbers(values)
     if given is None:
         raise ValueError(f"{name}: must be an array of real numbers, of shape {shape}")
@@ -144,6 +158,7 @@ def check_columns(name: str, values: ArrayLike, rows: int) -> np.ndarray:
 
 def check_matrix(name: str, values: ArrayLike) -> np.ndarray:
     """Return a finite floating-point matrix with at least one row and column, in its own precision."""
+    refuse_masked(name, values)
     try:
         x = np.asarray(values)
     except (ValueError, TypeError):
