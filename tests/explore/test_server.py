@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import http.client
 import json
+import math
 import os
 import pickle
 import random
@@ -104,6 +105,24 @@ def test_every_preset_is_allowed(name):
     page = registry.resolve(registry.theories()[name].page, "page")()
     for preset in page.presets:
         assert page.study(page.clean(preset.values)).size
+
+
+def test_the_best_step_is_one_that_theory_knows():
+    """A first step without a prediction was called the best, as nothing is less than NaN."""
+    from firstlight.one_step.page import _drawn
+
+    page, rng = pages.page("one_step"), random.Random(0)
+    values, axis = page.clean({"sweep": "step_size"}), [10.0**i for i in range(8)]
+    names = ("test_error", "train_error", "relative_test_error", "relative_train_error")
+    for _ in range(50):
+        errors = [math.nan if rng.random() < 0.4 else rng.random() for _ in axis]
+        numbers = [dict.fromkeys(names, one) for one in errors]
+        known = {at: error for at, error in zip(axis, errors, strict=True) if error == error}
+        for drawn in _drawn(values, axis, numbers, "one draw").values():
+            assert [mark.x for mark in drawn.marks] == ([min(known, key=known.get)] if known else [])
+            sign = {min(known, default=0): "≤", max(known, default=0): "≥"}
+            assert all(f"η {sign.get(mark.x, '≈')} " in mark.label for mark in drawn.marks)
+            assert ("not converged" in drawn.note) == (len(known) < len(axis))
 
 
 def test_only_our_own_page_is_answered(server):

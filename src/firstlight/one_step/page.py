@@ -1,5 +1,6 @@
 """The page of one_step: errors against width, samples, α, β or step size, and networks that land on them."""
 
+import math
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -126,12 +127,16 @@ def _drawn(
         ("relative", "relative_", "error / Var(y)"),
     ):
         curves = {name: [one[prefix + name] for one in numbers] for name in _ERRORS}
-        least = min(range(len(axis)), key=lambda i: curves["test_error"][i])
-        sign = {0: "≤", len(axis) - 1: "≥"}.get(least, "≈")  # at an end the best may lie beyond it
-        marks = [Mark(x=axis[least], label=f"best η {sign} {axis[least]:.2g}", role="accent")]
+        known = [i for i, error in enumerate(curves["test_error"]) if math.isfinite(error)]
+        gaps = "" if len(known) == len(axis) else "; gaps: theory has not converged there"
+        marks = []
+        if values["sweep"] == "step_size" and known:
+            least = min(known, key=curves["test_error"].__getitem__)
+            sign = {known[0]: "≤", known[-1]: "≥"}.get(least, "≈")  # at an end the best may lie beyond it
+            marks = [Mark(x=axis[least], label=f"best η {sign} {axis[least]:.2g}", role="accent")]
         pictures[panel] = Picture(
             x=_SWEEPS[values["sweep"]], y=y, log_x=values["sweep"] in ("ratio", "samples", "step_size"),
-            log_y=panel == "errors", note=note, marks=marks if values["sweep"] == "step_size" else (),
+            log_y=panel == "errors", note=note if note.endswith("…") else note + gaps, marks=marks,
             traces=[
                 Trace(name=f"{_ERRORS[name]}, theory", x=axis, y=y, dashed=name == "train_error")
                 for name, y in curves.items()
