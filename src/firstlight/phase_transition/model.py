@@ -84,7 +84,7 @@ class Model(ByValue):
     """
 
     theory: ClassVar[str] = "phase_transition"
-    version: ClassVar[int] = 8
+    version: ClassVar[int] = 7
     references: ClassVar[tuple[str, ...]] = ("montanari2026phase",)
 
     target: str = "sign(abs(z1) - 1.4820733)"

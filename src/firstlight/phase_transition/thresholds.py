@@ -131,7 +131,7 @@ class ThresholdProblem(TrainedModel):
     True
     """
 
-    version: ClassVar[int] = 9
+    version: ClassVar[int] = 8
 
     theory_steps: int = 64
     dimension: int = 300
