@@ -5,6 +5,7 @@ import pytest
 
 from firstlight import early_alignment as ea
 from firstlight.early_alignment.definitions.walls import common_walls
+from firstlight.early_alignment.experiment.flow import integrate
 
 
 def problem(seed, d):
@@ -57,3 +58,32 @@ def test_walls_are_found_whatever_the_lengths(d, factor):
     assert first.tolist() == expected.tolist()
     assert side.tolist() == np.sign(((X / factor) * (X[expected] / factor)).sum(axis=1)).tolist()
     assert common_walls(rng.normal(size=(40, max(d, 2)))) is None
+
+
+@pytest.mark.parametrize("many", [False, True])
+def test_who_starts_on_the_wall_of_the_dead_region_stays_there(many, monkeypatch):
+    """Whole numbers, so that only rounding decides on which side of its wall a unit row lies: neither."""
+    if many:  # as where kinks are walked over
+        monkeypatch.setattr("firstlight.early_alignment.experiment.flow._MANY", 0)
+    beyond = 0
+    for seed in range(60 if many else 120):
+        rng = np.random.default_rng(seed)
+        X = rng.integers(-3, 4, size=(4, int(rng.integers(2, 4)))).astype(float)
+        X = X[X.any(axis=1)]
+        W = rng.integers(-5, 6, size=(200, X.shape[1])).astype(float)
+        q = W @ X.T
+        W = W[W.any(axis=1) & (q <= 0).all(axis=1) & (q == 0).any(axis=1)][:5]
+        if not len(W):
+            continue
+        y, s = rng.choice([-1.0, 1.0], len(X)), rng.choice([-1.0, 1.0], len(W) + 1)
+        W = np.vstack([W, X[0]])  # one that lives
+        u = W / np.linalg.norm(W, axis=1, keepdims=True)
+        rounded = (u[:-1] @ X.T > 0).any()
+        if many and not rounded:  # others take long
+            continue
+        beyond += rounded
+        run = integrate(X, y, u, np.full(len(W), -3.0), s, [50 / np.linalg.norm(X, axis=1).sum()])
+        assert (ea.align(X, y, W, s).fate[:-1] == 0).all()
+        assert np.abs(run.directions[0] - u)[:-1].max() < 1e-15
+        assert (run.log_norms[0, :-1] == -3).all()
+    assert beyond > (5 if many else 20)

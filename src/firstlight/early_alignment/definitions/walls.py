@@ -3,6 +3,7 @@
 import numpy as np
 from scipy.optimize import lsq_linear
 
+ON_WALL = 4e-16  # cosine of a row and a datum up to which the row lies on the datum's wall, but for rounding
 _APART = 1e-13  # distance of unit vectors below which they are one but for rounding
 
 

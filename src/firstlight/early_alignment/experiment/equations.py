@@ -5,7 +5,7 @@ from functools import cached_property
 
 import numpy as np
 
-from firstlight.early_alignment.definitions.walls import common_walls
+from firstlight.early_alignment.definitions.walls import ON_WALL, common_walls
 from firstlight.early_alignment.experiment.log_time import EXPONENT, Clock
 from firstlight.maths.losses import MarginLoss
 
@@ -71,12 +71,13 @@ class Equations:
         sizes = np.abs(self.X).max(axis=1)
         return first, side, sizes / sizes[first]
 
+    @cached_property
+    def _rounding(self) -> np.ndarray:
+        return ON_WALL * np.linalg.norm(self.X, axis=1)
+
     def active(self, u: np.ndarray) -> np.ndarray:
-        """Return which data are on, h × n, so that data which share a wall agree also on it."""
-        q = u @ self.X.T
-        if (self.first == np.arange(len(self.y))).all():
-            return np.asarray(q > 0)
-        return np.asarray(q[:, self.first] * self._shared[1] > 0)
+        """Return which data are on, h × n: none on its wall to rounding, and those of one wall together."""
+        return np.asarray((u @ self.units.T)[:, self.first] * self._shared[1] > ON_WALL)
 
     def jumps(self, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return by how much the pull along each wall's first datum rises across it, and from what.
@@ -95,7 +96,7 @@ class Equations:
     def hard(self, tau: float, state: np.ndarray) -> np.ndarray:
         """Return dstate/dτ, whatever the pattern."""
         u, q, _, f = self._forward(state)
-        G = ((q > 0) * self._weights(tau, f)) @ self.X * self.signs[:, None]
+        G = ((q > self._rounding) * self._weights(tau, f)) @ self.X * self.signs[:, None]
         return turning(u, G)
 
     def split(self, state: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -17,6 +17,8 @@ from scipy.integrate import BDF, DOP853, OdeSolver
 from scipy.linalg import LinAlgWarning
 from scipy.optimize import brentq
 
+from firstlight.early_alignment.definitions.walls import ON_WALL
+
 Slope = Callable[[float, np.ndarray], np.ndarray]
 Dense = Callable[[float], np.ndarray]
 
@@ -241,7 +243,7 @@ class _Watch:
         low, end, state, system = float(solver.t_old), float(solver.t), solver.y, self.system
         dense = cache(solver.dense_output)  # stages of its own, taken once, and only where something happens
         beyond, outputs = system.look(state)
-        changed, high = beyond > (_BEYOND if cut else 0.0), end
+        changed, high = beyond > (_BEYOND if cut else ON_WALL), end
         if cut and self._may_return(solver, beyond):  # beyond its wall and back within the step
             middle = 0.5 * (low + end)
             midway = system.look(dense()(middle))[0] > _BEYOND
@@ -255,7 +257,7 @@ class _Watch:
             self._flip = end, end, lambda _: True
         elif flipped:
             self.system, within = system.flipped(changed), dense()
-            self._flip = low, end, lambda tau: not (self.system.look(within(tau))[0] > 0).any()
+            self._flip = low, end, lambda tau: not (self.system.look(within(tau))[0] > ON_WALL).any()
         for c in np.flatnonzero((outputs > FITTED) & np.isinf(self.risen)).tolist():
             above = partial(_above, system, dense(), c)
             self.risen[c] = _root(above, low, end)

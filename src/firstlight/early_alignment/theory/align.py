@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 
 from firstlight.data.separable import two_classes
 from firstlight.early_alignment.definitions.start import lengths
+from firstlight.early_alignment.definitions.walls import ON_WALL
 from firstlight.early_alignment.theory.path import AlignmentPath, last_times
 from firstlight.early_alignment.theory.rays import Walls, gather
 from firstlight.maths.checks import check_memory, check_neurons, check_reals
@@ -225,7 +226,7 @@ def _begin(X: np.ndarray, y: np.ndarray, drift: np.ndarray, W: np.ndarray) -> tu
     What is on a wall to rounding is put exactly there.
     """
     Q = W @ X.T
-    B, rounding = np.abs(Q), 4e-16 * np.linalg.norm(X, axis=1)
+    B, rounding = np.abs(Q), ON_WALL * np.linalg.norm(X, axis=1)
     walls = rounding >= B
     Q[walls] = 0.0
     active = Q > 0

@@ -11,10 +11,9 @@ from functools import cached_property
 
 import numpy as np
 
-from firstlight.early_alignment.definitions.walls import common_walls
+from firstlight.early_alignment.definitions.walls import ON_WALL, common_walls
 
 _CANCELLED = 1e-13  # what is left of a sum, relative to its parts, below which it is 0
-_ON_WALL = 4e-16  # of a unit vector, below which it lies on the wall
 
 
 @dataclass(frozen=True, eq=False)
@@ -136,4 +135,4 @@ def _sum(parts: np.ndarray) -> float:
 
 def _off_wall(x: np.ndarray, start: np.ndarray) -> bool:
     x = x / np.abs(x).max()
-    return bool((np.abs(start @ x) > _ON_WALL * np.linalg.norm(x)).all())
+    return bool((np.abs(start @ x) > ON_WALL * np.linalg.norm(x)).all())
