@@ -9,7 +9,12 @@ from firstlight.maths.losses import Loss
 from firstlight.phase_transition import SpectrumProblem
 from firstlight.phase_transition.definitions import Student
 from firstlight.phase_transition.theory.dmft import held_path
-from firstlight.phase_transition.theory.hessian import empirical_law, hessian_spectrum, initial_law
+from firstlight.phase_transition.theory.hessian import (
+    empirical_law,
+    hessian_spectrum,
+    initial_law,
+    spectrum_of,
+)
 from firstlight.phase_transition.theory.labels import label_law
 from firstlight.phase_transition.theory.law import CurvatureLaw, visible
 from firstlight.phase_transition.theory.resolvent import Bulk
@@ -203,6 +208,28 @@ def test_outliers_against_simulation(student, delta, d):
 def test_outliers_along_the_weights():
     spectrum = hessian_spectrum(TARGET, ONE, 7.606)
     assert spectrum.other_outliers[0].value == pytest.approx(-0.3487, abs=3e-4)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_an_outlier_that_has_hardly_left_the_bulk_has_an_overlap(seed):
+    """At the threshold itself it was a division by zero, or rounding."""
+    rng = np.random.default_rng([6, seed])
+    student = Student(
+        str(rng.choice(["tanh_squared", "gelu"])), tuple(rng.uniform(0.3, 1, 1 + seed % 2)), 0.78
+    )
+    law = initial_law(MultiIndex("tanh(z1**2 - 1)"), student, 512, 0)
+    low, high = 0.3, 60.0
+    for _ in range(60):  # to the last digits
+        middle = (low * high) ** 0.5
+        low, high = (low, middle) if spectrum_of(law, middle).margin < 0 else (middle, high)
+    overlaps = []
+    for away in (0, 1e-15, 1e-13, 1e-11, 1e-9, 1e-7, 1e-5, 1e-3):
+        outliers = spectrum_of(law, high * (1 + away)).outliers
+        overlaps.append(max([one.overlap for one in outliers if one.side == "left"], default=0.0))
+    # it grows in proportion to the distance; its steps resolve about a millionth
+    np.testing.assert_allclose(
+        overlaps, overlaps[-1] * np.array([0, 0, 0, 0, 0, 0, 0.01, 1]), rtol=0.1, atol=2e-5
+    )
 
 
 def test_rare_extremes_do_not_move_the_edge():

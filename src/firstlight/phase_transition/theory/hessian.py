@@ -28,6 +28,7 @@ from firstlight.phase_transition.theory.subspaces import complement, subspaces
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+_RESOLVED = 1e-6  # relative step in p whose square is far above rounding
 _ATOMS = 16  # label laws with at most so many values are discrete
 
 
@@ -307,9 +308,11 @@ def _outliers(
             low, high = high, 1.5 * high
         root = bracketing_root(eigenvalue, low, high, tolerance=1e-9)
         point = bulk.reach(root.value, edge.point)
-        # the eigenvector's part along the latent directions is one over the slope of S's eigenvalue in -z
-        step = 0.01 * (point.p - edge.point.p)
-        fore, aft = (bulk.reach(point.p + shift, point) for shift in (step, -step))
+        # the eigenvector's part along the latent directions is one over the slope of S's eigenvalue in -z,
+        # from steps that change z by more than rounding, which beside the fold at the edge takes longer ones
+        step = max(0.01 * (point.p - edge.point.p), _RESOLVED * point.p)
+        around = point.p + step, max(point.p - step, edge.point.p)
+        fore, aft = (bulk.reach(p, point) for p in around)
         slope = (eigenvalue(fore.p) - eigenvalue(aft.p)) / (aft.z - fore.z)
         u = np.linalg.eigh(S(point))[1][:, rank].reshape(len(point.P), -1)
         by_neuron = (u**2).sum(axis=1) / slope
