@@ -409,10 +409,14 @@ def test_a_question_is_about_the_settings_that_asked(browser, server):
 
 
 def test_who_waits_on_a_button_keeps_it_while_progress_is_told(browser, server):
-    with opened(browser, server, "/theory/one_step?dimension=80&trials=40&beta=0.55") as page:
+    with opened(browser, server, "/theory/one_step?dimension=60&trials=40&beta=0.55") as page:
         settled(page)
         page.click("button.primary")
-        page.wait_for_selector(".run[data-state=running] .state:has-text(' of 640 records')")
+        counted = ".run[data-state=running] .state:has-text(' of 640 records')"
+        page.wait_for_selector(f"{counted}, button:has-text('Run it'):visible")
+        if page.is_visible("button:has-text('Run it')"):  # a busy machine asks
+            page.click("button:has-text('Run it')")
+        page.wait_for_selector(counted)
         page.focus("button:has-text('Cancel')")
         told = page.inner_text(".run .state")
         page.wait_for_function("told => document.querySelector('.run .state').textContent !== told", arg=told)
@@ -528,5 +532,4 @@ def test_a_file_that_was_mended_can_be_chosen_again(browser, server, tmp_path):
         with page.expect_file_chooser() as choosing:
             page.click(".drop")
         choosing.value.set_files(mine)
-        page.wait_for_selector(".state:has-text('80 rows'), .result:visible")
-        page.click("button:has-text('Cancel')")
+        page.wait_for_selector(".result:visible")
