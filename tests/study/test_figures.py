@@ -10,13 +10,14 @@ from tiny import Tiny
 
 from firstlight.maths.rng import generator
 from firstlight.show import interactive
-from firstlight.show.browser import panels
+from firstlight.show.browser import panels, plain_label
 from firstlight.show.chapter import chapter
 from firstlight.show.figures import figure
 from firstlight.show.measured import measured
 from firstlight.show.pictures import Mark, Picture, Trace
 from firstlight.show.save import save
 from firstlight.show.summary import export, summarise, table, tidy, verdict
+from firstlight.study import registry
 from firstlight.study.run import run
 from firstlight.study.spec import Arm, FigureSpec, Refine
 from firstlight.study.sweep import Study
@@ -107,6 +108,20 @@ class Named(Tiny):
 
 def by_kind(kind):
     return Named(kind)
+
+
+def test_no_label_of_a_study_shows_tex_in_a_browser():
+    labels = {name for study in registry.studies().values() for name in study.figure.labels.values()}
+    titles = {study.figure.title for study in registry.studies().values() if study.figure.title}
+    assert len(labels) > 50
+    assert [one for one in labels | titles if set(plain_label(one)) & set("\\\\{}$&")] == []
+    said = {
+        r"$\sqrt{n + d}$": "√(n + d)",
+        r"$a \cdot b \to \infty$": "a · b → ∞",
+        r"$\mathrm{tr}\,\Sigma$": "tr Σ",
+        r"$\log d$": "log d",
+    }
+    assert {tex: plain_label(tex) for tex in said} == said
 
 
 def test_words_on_the_axis(path):

@@ -16,6 +16,8 @@ from firstlight.show.summary import planned, summarise
 from firstlight.study.sweep import Study
 
 _DASHES = ("solid", "dash", "dot", "dashdot")
+_OF_TEX = {"sqrt": "√", "cdot": "·", "infty": "∞", "to": "→", ",": " "}  # what HTML calls otherwise
+_OF_TEX |= dict.fromkeys(("mathrm", "mathbf", "mathcal", "text", "left", "right"), "")
 _SYMBOLS = ("circle", "square", "triangle-up", "diamond", "triangle-down", "cross", "x", "star")
 
 
@@ -74,13 +76,20 @@ def plain_label(text: str) -> str:
     --------
     >>> plain_label(r"$1/\delta_{alg}$ of $x^2$")
     '1/δ<sub>alg</sub> of x<sup>2</sup>'
+    >>> plain_label(r"rotation $\epsilon\sqrt{d}$")
+    'rotation ε√d'
     """
 
+    def symbol(name: re.Match[str]) -> str:
+        found = html.unescape(f"&{name[1]};")
+        return _OF_TEX.get(name[1], name[1] if found.startswith("&") else found)
+
     def formula(match: re.Match[str]) -> str:
-        symbols = re.sub(r"\\([A-Za-z]+)", lambda name: html.unescape(f"&{name[1]};"), match[1])
+        text = re.sub(r"\\sqrt{([^}]{2,})}", r"√(\1)", match[1])
+        symbols = re.sub(r"\\([A-Za-z]+|.)", symbol, text)
         for mark, tag in (("_", "sub"), ("^", "sup")):
             symbols = re.sub(rf"\{mark}(?:{{([^}}]*)}}|(.))", rf"<{tag}>\1\2</{tag}>", symbols)
-        return symbols
+        return re.sub("[{}]", "", symbols)
 
     return re.sub(r"\$([^$]*)\$", formula, text)
 
