@@ -422,6 +422,7 @@ def test_who_waits_on_a_button_keeps_it_while_progress_is_told(browser, server):
         page.wait_for_function("told => document.querySelector('.run .state').textContent !== told", arg=told)
         page.keyboard.press("Enter")
         page.wait_for_selector(".run[data-state=cancelled]")
+        assert page.inner_text(".run .state").startswith("cancelled")
 
 
 def test_what_cannot_be_copied_is_said(browser, server):
@@ -430,6 +431,7 @@ def test_what_cannot_be_copied_is_said(browser, server):
         page.evaluate("() => { window.fetch = () => Promise.reject(new TypeError('gone')); }")
         page.click("button:has-text('Copy as Python')")
         page.wait_for_selector(".take [role=status]:has-text('firstlight explore')")
+        assert "copied" not in page.inner_text(".take [role=status]")
 
 
 def test_training_classes_of_ones_own_file_are_chosen(browser, server, tmp_path):
@@ -533,3 +535,4 @@ def test_a_file_that_was_mended_can_be_chosen_again(browser, server, tmp_path):
             page.click(".drop")
         choosing.value.set_files(mine)
         page.wait_for_selector(".result:visible")
+        assert not page.is_visible(".error")

@@ -2,6 +2,7 @@
 
 import warnings
 from contextlib import nullcontext
+from functools import partial
 from typing import Literal
 
 import numpy as np
@@ -134,19 +135,8 @@ def deterministic(
         "weight_norm": np.sqrt(np.maximum(gather("weight_square"), 0)),  # below 0 only if not converged
         "converged": gather("converged") & moments.resolved & labels.resolved(mixture),
     }
-    if isinstance(labels, Classification):
-        values = np.array(labels.values)
-
-        def wrong(cell: Equivalent) -> float:
-            if cell.score_variance is None or cell.fluctuations is None or not np.isfinite(cell.test):
-                return float("nan")
-            assert features is not None
-            assert moments.mean is not None
-            centres, mean = [part @ cell.readout for part in features], moments.mean @ cell.readout
-            return misclassification(
-                mixture.weights, values, mean, cell.score_variance, centres, cell.fluctuations
-            )
-
+    if features is not None and isinstance(labels, Classification):
+        wrong = partial(_wrong, moments=moments, values=np.array(labels.values), features=features)
         result["misclassification"] = np.array([[wrong(cell) for cell in row] for row in table])
         if not known:
             warnings.warn(
@@ -156,6 +146,17 @@ def deterministic(
             )
             result["misclassification"][:] = np.nan
     return result
+
+
+def _wrong(
+    cell: Equivalent, moments: FeatureMoments, values: np.ndarray, features: list[np.ndarray]
+) -> float:
+    """Return the 0/1 error, from the mean features at nodes of each class."""
+    if cell.score_variance is None or cell.fluctuations is None or not np.isfinite(cell.test):
+        return float("nan")
+    assert moments.mean is not None
+    centres, mean = [part @ cell.readout for part in features], moments.mean @ cell.readout
+    return misclassification(moments.weights, values, mean, cell.score_variance, centres, cell.fluctuations)
 
 
 def _equivalents(
