@@ -58,7 +58,7 @@ def test_errors_are_derivatives_of_the_energy(kernel):
     assert solved.converged
     u, r = solved.value
     g = kernel.weights / u
-    answer = functional.errors(m, u, r, 0.2, np.zeros(K, dtype=int))
+    answer = functional.errors(m, u, r, 0.2, np.zeros(K, dtype=int), False)
 
     def energy(g):
         r = _stationary(functional, g)

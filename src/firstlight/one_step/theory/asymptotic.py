@@ -131,12 +131,12 @@ def _of_one_draw(
         functional = whole.weighted(inputs.weights * shares[inputs.classes])
         solved = functional.solve(m, max(ridge, _FLOOR), start)
         start = solved.value if solved.converged else None
-        errors = functional.errors(m, *solved.value, law.noise, inputs.classes)
+        errors = functional.errors(m, *solved.value, law.noise, inputs.classes, tells)
         settled = solved.converged and has_a_mean(errors.amplification, m)
         unfitted = max(ridge, _FLOOR) / errors.effective_ridge
         if ridge < _FLOOR and settled:  # a limit: it has to be reached
             wider = functional.solve(m, 10 * _FLOOR, start).value
-            before = functional.errors(m, *wider, law.noise, inputs.classes)
+            before = functional.errors(m, *wider, law.noise, inputs.classes, False)
             change = inputs.weights @ (before.test - errors.test)
             settled &= abs(change) < _LIMIT * (inputs.weights @ errors.test)
             # the effective ridge is a constant where the data can be fitted, and else a multiple of the ridge
@@ -144,8 +144,8 @@ def _of_one_draw(
             unfitted = unfitted * ridge / _FLOOR if growth < 1 + _LIMIT else unfitted
             settled &= growth < 1 + _LIMIT or growth > 10 * (1 - _LIMIT)
         observed = _observables(law, inputs, errors, unfitted, functional.kernel.weights)
-        if tells:
-            observed["misclassification"] = _wrong(law, inputs, errors)
+        if errors.score_variance is not None:
+            observed["misclassification"] = _wrong(law, inputs, errors.residual, errors.score_variance)
         cells.append(observed | {"converged": bool(settled)})
     table = {name: np.array([cell[name] for cell in cells]) for name in cells[0]}
     shape = (len(sizes), len(ridges))
@@ -166,8 +166,8 @@ def _observables(
     }
 
 
-def _wrong(law: ReducedLaw, inputs: Inputs, errors: Errors) -> float:
+def _wrong(law: ReducedLaw, inputs: Inputs, residual: np.ndarray, variance: np.ndarray) -> float:
     """Return the 0/1 error."""
-    spread = np.sqrt(np.maximum(errors.score_variance, 0))
+    spread = np.sqrt(np.maximum(variance, 0))
     values = np.array(law.labels.values)  # type: ignore[union-attr]
-    return float(inputs.weights @ wrong_side(inputs.labels - errors.residual, spread, inputs.classes, values))
+    return float(inputs.weights @ wrong_side(inputs.labels - residual, spread, inputs.classes, values))

@@ -64,8 +64,8 @@ class Errors:
         E |w|² of the read-out.
     amplification : float
         By how much a noise of the labels grows in the mean test error.
-    score_variance : ndarray, shape (K,)
-        How much scores vary at each input node if the counts of classes are fixed.
+    score_variance : ndarray, shape (K,), or None
+        How much scores vary at each input node if the counts of classes are fixed; None if not asked for.
     """
 
     test: np.ndarray
@@ -73,7 +73,7 @@ class Errors:
     residual: np.ndarray
     weight_square: float
     amplification: float
-    score_variance: np.ndarray
+    score_variance: np.ndarray | None
 
 
 def compress(matrix: np.ndarray, tolerance: float) -> tuple[np.ndarray, np.ndarray]:
@@ -111,7 +111,7 @@ class Determinants:
         self, left: np.ndarray, right: np.ndarray, weights: np.ndarray, multiples: np.ndarray
     ) -> None:
         self.left, self.right, self.weights, self.multiples = left, right, weights, multiples
-        self.rank = len(right)
+        self.rank, self._weights = len(right), np.ascontiguousarray(weights.T)
 
     def middle(self, g: np.ndarray, r: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return the A, shape (P, R, R), G, and the (1 + A G)^(-1)."""
@@ -148,18 +148,17 @@ class Determinants:
 
     def _summed(self, r: np.ndarray, g: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the A, shape (P, R, R), and G."""
-        a = np.stack([(self.left.T * (weight * r)) @ self.left for weight in self.weights.T])
+        a = (self.left.T * (self._weights * r)[:, None]) @ self.left
         return a, (self.right * g) @ self.right.T
 
     def _along_left(self, matrices: np.ndarray) -> np.ndarray:
         """Sum multiple times weight times uᵀMu over the matrices, for each row u of U."""
-        seen = np.stack([((self.left @ one) * self.left).sum(axis=1) for one in matrices], axis=1)
-        return np.asarray((seen * self.weights) @ self.multiples)
+        return self.multiples @ (self._weights * np.vecdot(self.left @ matrices, self.left))
 
     def _along_right(self, matrices: np.ndarray) -> np.ndarray:
         """Sum multiple times vᵀMv over the matrices, for each column v of V."""
-        total = np.tensordot(self.multiples, matrices, 1)
-        return np.asarray((self.right * (total @ self.right)).sum(axis=0))
+        total = (self.multiples @ matrices.reshape(len(matrices), -1)).reshape(matrices.shape[1:])
+        return np.asarray(np.vecdot(self.right, total @ self.right, axis=0))
 
 
 class Functional:
@@ -260,7 +259,9 @@ class Functional:
         other.kernel = replace(self.kernel, weights=weights)
         return other
 
-    def errors(self, m: int, u: np.ndarray, r: np.ndarray, noise: float, classes: np.ndarray) -> Errors:
+    def errors(
+        self, m: int, u: np.ndarray, r: np.ndarray, noise: float, classes: np.ndarray, scores: bool
+    ) -> Errors:
         """Return test errors and the read-out's size at a solution (u, r), with this label noise variance.
 
         Fluctuations of the read-out spread through g, and r follows: test errors t and the answer a of r obey
@@ -290,7 +291,7 @@ class Functional:
         (a,), _, (inverse,) = middle[-1]
         residual = k.labels - mean.right.T @ (inverse @ (a @ (mean.right @ (g * k.labels))))
         pull = mean.weights[:, 0] * (mean.left @ (mean.right @ (g * residual))) ** 2
-        _, test = spread(bent, in_r * pull, in_g * (residual**2 + noise))
+        answer, test = spread(bent, in_r * pull, in_g * (residual**2 + noise))
         _, noisy = spread(bent, np.zeros(count), in_g, 1e-4)  # it is only asked for its size
         own = classes[:, None] == np.arange(classes.max() + 1)
         shares = k.weights @ own
@@ -303,10 +304,11 @@ class Functional:
             x, t = spread(bent, in_r * (pull - pulled), in_g * (residual**2 + noise - counted))
             return x, bent(x, t)[1] / in_g - counted
 
+        if len(shares) > 1:  # counts of one class do not vary
+            answer, _ = without(back - (back @ shares)[:, None])
         # the square of the weights is the error at one more node, with Φ = k
-        answer, _ = without(back - (back @ shares)[:, None])
         weight_square = k.width / count * float(in_r @ answer)
-        _, varying = without(back)
+        varying = without(back)[1] if scores else None
         amplification = float(k.weights @ (noisy / in_g))
         return Errors(test / in_g, u, residual, weight_square, amplification, varying)
 
