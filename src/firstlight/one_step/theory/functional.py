@@ -158,7 +158,7 @@ class Determinants:
     def _along_right(self, matrices: np.ndarray) -> np.ndarray:
         """Sum multiple times vᵀMv over the matrices, for each column v of V."""
         total = (self.multiples @ matrices.reshape(len(matrices), -1)).reshape(matrices.shape[1:])
-        return np.asarray(np.vecdot(self.right, total @ self.right, axis=0))
+        return np.asarray(np.einsum("rk,rk->k", self.right, total @ self.right))
 
 
 class Functional:
