@@ -60,6 +60,7 @@ INFINITE: dict[str, set[str]] = {
 NOT_PREDICTED = {"gradient_norm", "hard_cosine"}  # of phases: NaN everywhere, and not only here and there
 # what a note or a warning says is not told
 SAID = {
+    "label_variance: not told": r"label_variance",
     "misclassification: not told": r"misclassification",
     "one draw: its standard error is not known": r".*_sem",
     "the limit of the loss is told from t = e on": r"(log_)?loss",

@@ -37,7 +37,8 @@ def test_labels_that_no_rule_resolves_are_not_told(speed):
     for answer in (problem.predict(0), problem.predict(0, method="asymptotic", draws=2, nodes=64)):
         assert not answer.converged
         assert np.isnan([answer.test_error, answer.label_variance]).all()
-    trained = problem.simulate(0)
+    with pytest.warns(UserWarning, match="label_variance: not told"):
+        trained = problem.simulate(0)
     assert np.isfinite(trained.test_error)
     assert np.isnan([trained.label_variance, trained.relative_test_error]).all()
     with pytest.raises(ValueError, match=r"risk = 'population'.* link"):

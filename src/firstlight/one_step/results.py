@@ -1,5 +1,6 @@
 """From arrays of observables to a Dataset with names, conventions and relative errors."""
 
+import warnings
 from collections.abc import Sequence
 from typing import Any, Literal
 
@@ -49,6 +50,12 @@ def dataset(
             seen = values["converged"][..., None] if name == "test_error_by_class" else values["converged"]
             values[name] = np.where(seen, values[name], np.nan)
     variance = label_variance(setting.labels, setting.mixture)
+    if np.isnan(variance) and "converged" not in values:
+        warnings.warn(
+            "label_variance: not told, nor are errors relative to it, as the moments of the labels' link are "
+            "not resolved",
+            stacklevel=3,
+        )
     for name in ("test_error", "train_error"):
         # labels that do not vary have no error relative to their variance
         values[f"relative_{name}"] = values[name] / (variance if variance > 0 else np.nan)
