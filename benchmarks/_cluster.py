@@ -3,13 +3,16 @@
 import asyncio
 import logging
 import multiprocessing
+import random
 import socket
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from typing import Any, ClassVar
 
+import numpy as np
 import psutil
 import xarray as xr
 
@@ -49,11 +52,14 @@ def study(points: int, seconds: float = 0.0) -> Study:
 
 
 def free_ports(count: int) -> list[int]:
-    """Return ports that nobody uses now."""
-    opened = [socket.create_server((HOST, 0)) for _ in range(count)]
-    ports = [one.getsockname()[1] for one in opened]
-    for one in opened:
-        one.close()
+    """Return ports that nobody uses now, below those that systems give to connections."""
+    ports: list[int] = []
+    for port in random.sample(range(15_000, 32_000), 17_000):
+        with suppress(OSError):
+            socket.create_server((HOST, port)).close()
+            ports.append(port)
+        if len(ports) == count:
+            break
     return ports
 
 
@@ -135,7 +141,7 @@ class Slow:
     def __init__(self, workers: int, delay: float, folder: str) -> None:
         self.context = multiprocessing.get_context("forkserver")
         self.context.set_forkserver_preload(["firstlight.study.run", "benchmarks._cluster", "distributed"])
-        near, far = free_ports(workers + 1), free_ports(workers + 1)
+        near, far = np.reshape(free_ports(2 * (workers + 1)), (2, -1)).tolist()
         self.address, self.workers = f"tcp://{HOST}:{near[0]}", workers
         self.line, other = self.context.Pipe()
         self.parts = {"relay": self._start(relay, other, dict(zip(near, far, strict=True)), delay)}

@@ -117,9 +117,10 @@ def measured(folder: Path) -> dict[str, str]:
         for one in rows["scale"]
     ]  # fmt: skip
     cluster = [
-        [one["workers"], f"{1e3 * one['delay']:g} ms", *(f"{one[name]:g}" for name in CLUSTER), one["load"]]
+        [one["workers"], f"{1e3 * one['delay']:g} ms", f"{one['trial']:g} s",
+         *(f"{one[name]:g}" for name in CLUSTER), one["load"]]
         for one in rows["workers"]
-    ]
+    ]  # fmt: skip
     peers = [
         [
             one["part"],
@@ -143,7 +144,7 @@ def measured(folder: Path) -> dict[str, str]:
         "scale": table(
             ["job", "sizes", "CPU s", "peak MB", "time ~ size^", "memory ~ size^", "load"], growth
         ),
-        "workers": table(["workers", "delay each way", *CLUSTER.values(), "load"], cluster),
+        "workers": table(["workers", "delay each way", "a trial", *CLUSTER.values(), "load"], cluster),
         "peers": table(
             ["job", "instead", "ours, CPU s", "theirs", "times faster", "accuracy", "load"], peers
         ),
