@@ -80,6 +80,21 @@ def test_numbers_integers_and_choices_together():
     assert least.best["y"] in (0.0, pytest.approx(0.8))
 
 
+def test_choices_alone():
+    found = firstlight.optimise(Bowl(), {"kind": ["plain", "good"], "n": [2, 5]}, "f", check=True)
+    assert found.best == {"kind": "good", "n": 5}
+    assert found.converged
+    assert (found.flat, found.border, found.checked.verdict) == ({}, (), "holds")
+    assert found.curves["kind"].values.tolist() == [found.value + 0.5, found.value]
+
+
+def test_bounds_of_small_types_are_numbers_like_others():
+    """Differences of NumPy's small integers wrap around, and float32 knows no bound of 1e300."""
+    for low, high in ((np.int8(-100), np.int8(100)), (np.float32(0.5), np.float32(40.0))):
+        found = firstlight.optimise(Bowl(x=3.0, y=0.4, kind="good"), {"n": (low, high)}, "f")
+        assert found.best["n"] == pytest.approx(6, abs=0.1)
+
+
 def test_borders_and_refusals_are_told():
     optimum = firstlight.optimise(Bowl(), {"x": (5.0, 100.0)}, "f")
     assert optimum.best["x"] == 5.0

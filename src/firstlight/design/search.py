@@ -22,7 +22,7 @@ from firstlight.study.problem import is_conditional
 
 _FAR = 1e300  # bounds further out leave no room for their difference
 _LOG = 10.0  # bounds so many times apart are searched on a logarithmic scale
-_GRID = {0: 1, 1: 13, 2: 7, 3: 5}  # places along each number before the search is local
+_GRID = {1: 13, 2: 7, 3: 5}  # places along each number before the search is local
 _CURVE = 11
 _FLAT = 0.05  # relative loss that counts as flat
 _BESIDE = 0.1  # relative loss at which a check looks beside the optimum
@@ -120,10 +120,11 @@ def variable(name: str, given: Any) -> Variable:
     )  # fmt: skip
     if not real or not given[0] < given[1]:
         raise refusal(f"over[{name!r}]", given, "be bounds (low, high) that increase, or a list of choices")
-    if not max(map(abs, given)) <= _FAR:
-        raise refusal(f"over[{name!r}]", given, f"be bounds of at most {_FAR:g}")
     integer = all(isinstance(x, Integral) for x in given)
-    return Variable(name, "integer" if integer else "number", tuple(given))
+    bounds = tuple(map(int if integer else float, given))  # in NumPy's small types differences overflow
+    if not max(map(abs, bounds)) <= _FAR:
+        raise refusal(f"over[{name!r}]", given, f"be bounds of at most {_FAR:g}")
+    return Variable(name, "integer" if integer else "number", bounds)
 
 
 class Search:
@@ -134,6 +135,7 @@ class Search:
         predict: dict[str, Any], simulate: dict[str, Any], seed: int,
     ) -> None:  # fmt: skip
         self.problem, self.variables, self.objective = problem, variables, objective
+        self.numbers = [i for i, one in enumerate(variables) if one.kind != "choice"]
         self.at, self.sign = at, sign
         self.predict, self.simulate, self.seed = predict, simulate, seed
         self.known: dict[Values, tuple[float, float]] = {}
@@ -220,13 +222,13 @@ class Search:
 
     def run(self) -> tuple[Values, bool]:
         """Look at a grid, then search from the best places of the likeliest choices."""
-        numbers = [i for i, one in enumerate(self.variables) if one.kind != "choice"]
         grids = [
-            one.values if one.kind == "choice" else one.grid(_GRID[len(numbers)]) for one in self.variables
+            one.grid(_GRID[len(self.numbers)]) if i in self.numbers else one.values
+            for i, one in enumerate(self.variables)
         ]
         starts: dict[Values, Values] = {}
         for values in product(*grids):
-            kind = tuple(x for i, x in enumerate(values) if i not in numbers)
+            kind = tuple(x for i, x in enumerate(values) if i not in self.numbers)
             if kind not in starts or self.loss(values) < self.loss(starts[kind]):
                 starts[kind] = values
         likely = sorted(starts.values(), key=self.loss)[:_LIKELY]
@@ -235,17 +237,16 @@ class Search:
                 f"over: theory predicts {self.objective} nowhere on the grid"
                 + (f"; the last refusal was: {self.refused}" if self.refused else ", or did not converge")
             )
-        ends = [self._refined(start, numbers) for start in likely if math.isfinite(self.loss(start))]
+        ends = [self._refined(start) for start in likely if math.isfinite(self.loss(start))]
         return min(ends, key=lambda pair: self.loss(pair[0]))
 
-    def _refined(self, start: Values, numbers: list[int]) -> tuple[Values, bool]:
+    def _refined(self, start: Values) -> tuple[Values, bool]:
         """Go down from a place, until no neighbouring integer is better, the other numbers fitted anew."""
-        size = _SIMPLEX / (_GRID[len(numbers)] - 1)
-        best, settled = self._downhill(start, numbers, size)
+        best, settled = self._downhill(start, self.numbers)
         while True:
             near = [
-                self._downhill(self.along(best, i, x), [j for j in numbers if j != i], size)[0]
-                for i in numbers if self.variables[i].kind == "integer"
+                self._downhill(self.along(best, i, x), [j for j in self.numbers if j != i])[0]
+                for i in self.numbers if self.variables[i].kind == "integer"
                 for x in self.variables[i].beside(best[i])
             ]  # fmt: skip
             better = min([best, *near], key=self.loss)
@@ -253,13 +254,14 @@ class Search:
                 return better, settled
             best = better
 
-    def _downhill(self, start: Values, numbers: list[int], size: float) -> tuple[Values, bool]:
+    def _downhill(self, start: Values, numbers: list[int]) -> tuple[Values, bool]:
         """Search along some numbers by Nelder and Mead's simplex; and say whether it met its tolerance.
 
         Beyond a border the objective is mirrored: a simplex cut off there is flat, and stops wherever it is.
         """
         if not numbers:
             return start, True
+        size = _SIMPLEX / (_GRID[len(self.numbers)] - 1)
         best = [start]
 
         def place(u: np.ndarray) -> Values:
