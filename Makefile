@@ -113,7 +113,7 @@ campaign: $(VENV)/.dev
 	  $(BIN)/python campaigns/random_problems.py --count 25000 --only $$theory --seconds $(SECONDS) \
 	    --log out/$$theory.jsonl --save docs/measured/campaigns.json || failed=1; done; \
 	for kind in hostile/expressions hostile/files hostile/studies hostile/bits disasters/kills disasters/phases disasters/disk \
-	  disasters/drivers disasters/clocks disasters/clusters disasters/fetches visitors/visitors; do \
+	  disasters/writes disasters/drivers disasters/clocks disasters/clusters disasters/fetches visitors/visitors; do \
 	  $(BIN)/python campaigns/`dirname $$kind`.py --only `basename $$kind` --seconds $(SECONDS) \
 	    --log out/`basename $$kind`.jsonl --save docs/measured/campaigns.json || failed=1; done; \
 	exit $${failed:-0}

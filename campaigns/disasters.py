@@ -6,6 +6,7 @@ kills: a study whose driver is killed, alone or after workers, resumes to the bi
   whose workers alone are killed ends by itself. A try counts if the store's books say: amid its run.
 phases: a study whose driver is killed at any statement of its store, from the first table on, does so too.
 disk: a study whose disk is full at some write stops with a StoreError and resumes to the same bits.
+writes: of any other file whose disk is full that is told by name; what was there stays, and no part is left.
 drivers: of drivers on one store one writes, the others are refused or go on from what it left; none begins
   while another one that has not ended its run lives.
 clocks: a study whose clock jumps by days, back and forth, has the same bits.
@@ -35,6 +36,7 @@ import numpy as np
 import psutil
 from endurance import PATIENCE, campaign_by_kind
 from kills import LONG, SHORT, child, kills, quiet, resumed
+from writes import WRITERS, writes
 
 from firstlight.data import ImagesNotFetched, cache, fetch
 from firstlight.data.cache import FetchFailed
@@ -258,7 +260,7 @@ def clusters(rng: Rng, folder: Path) -> str:
     return resumed(path, SHORT)
 
 
-def _known(seed: int, slow: float) -> None:
+def known(seed: int, slow: float) -> None:
     """Let the set of the tests come slowly: right, another one, cut off, or not at all."""
     rng = np.random.default_rng(seed)
 
@@ -275,7 +277,7 @@ def _known(seed: int, slow: float) -> None:
 
 def _fetch(folder: Path, seed: int, slow: float = 0.1) -> None:
     os.environ["FIRSTLIGHT_CACHE"] = str(folder)
-    _known(seed, slow)
+    known(seed, slow)
     try:
         fetch("mnist", force=bool(seed % 2), say=lambda _: None)
         for mine, read in zip(images.tiny(), cache.read_cached("mnist"), strict=True):
@@ -305,8 +307,8 @@ def fetches(rng: Rng, folder: Path) -> str:
 
 # what is tried, and how often in one case
 KINDS = {
-    "kills": (kills, 10), "phases": (phases, 10), "disk": (disk, 5), "drivers": (drivers, 10),
-    "clocks": (clocks, 3), "clusters": (clusters, 5), "fetches": (fetches, 10),
+    "kills": (kills, 10), "phases": (phases, 10), "disk": (disk, 5), "writes": (writes, len(WRITERS)),
+    "drivers": (drivers, 10), "clocks": (clocks, 3), "clusters": (clusters, 5), "fetches": (fetches, 10),
 }  # fmt: skip
 
 if __name__ == "__main__":

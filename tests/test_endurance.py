@@ -15,6 +15,7 @@ import random_arguments
 import random_data
 import random_problems
 import visitors
+import writes
 import xarray as xr
 from misbehaving import misbehave
 
@@ -187,7 +188,7 @@ def test_two_drivers_at_once_are_found(tmp_path, monkeypatch):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", ["disk", "phases"])
+@pytest.mark.parametrize("kind", ["disk", "phases", "writes"])
 def test_a_full_disk_or_a_kill_at_a_write_costs_nothing(kind):
     assert endurance._try(disasters.KINDS, [kind, 10_000]) == ""
 
@@ -200,6 +201,34 @@ def test_what_changes_the_bits_is_found(kind, tmp_path, monkeypatch):
     monkeypatch.setattr(disasters, "_statements", lambda: 100)
     found = disasters.KINDS[kind][0](np.random.default_rng(0), tmp_path)
     assert found.endswith("another fingerprint")
+
+
+@pytest.mark.parametrize(
+    ("there", "code", "said"),
+    [
+        ("whole", 5, "exit code 5"),  # no error at all
+        ("whole", 4, "exit code 4"),  # one that names no file
+        ("tor", 3, "are not whole"),
+        ("torn, and longer than it was", 3, "are not whole"),
+        (".part", 3, "leaves"),
+        (writes.BEFORE.decode(), 3, ""),
+    ],
+)
+def test_what_a_full_disk_may_not_do_is_found(there, code, said, tmp_path, monkeypatch):
+    def ended(name, folder, limit):
+        folder.mkdir(exist_ok=True)
+        (folder / "file").write_text("whole" if limit < 0 else there)
+        if there == ".part" and limit >= 0:
+            (folder / there).touch()
+        return 5 if limit < 0 else code
+
+    monkeypatch.setattr(writes, "_ended", ended)
+    monkeypatch.setattr(writes, "WRITERS", {"csv": None})
+    writes._whole.cache_clear()
+    found = writes.writes(np.random.default_rng(0), tmp_path)
+    writes._whole.cache_clear()
+    assert said in found
+    assert bool(said) == bool(found)
 
 
 class Refusing:

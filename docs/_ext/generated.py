@@ -223,6 +223,7 @@ PROMISES = {
     "kills": "a run that is killed resumes to the same bits",
     "phases": "a run that is killed at any statement to its store, or just after, does so too",
     "disk": "a run whose disk is full says so and resumes to the same bits",
+    "writes": "any other file whose disk is full is told by name; the old one stays, and no part is left",
     "drivers": "of drivers on one store one writes, and the bits are the same",
     "clocks": "a clock that jumps by days changes no bit",
     "clusters": "a run whose Dask scheduler, workers or driver are killed resumes to the same bits",

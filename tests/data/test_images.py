@@ -1,6 +1,7 @@
 """Images: the idx format, the cache, and a fetch that is all or nothing. No test uses the network."""
 
 import dataclasses
+import errno
 import gzip
 import hashlib
 import io
@@ -236,6 +237,18 @@ def test_a_set_that_appears_between_two_renames(home, monkeypatch):
     fetch("mnist")
     assert not late
     assert len(cache.read_cached("mnist")[0]) == 30
+
+
+def test_a_full_disk_is_told_with_the_set(home, monkeypatch):
+    home(good)
+
+    def full(path, array):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(cache.idx, "write", full)
+    with pytest.raises(OSError, match=r"No space left on device: '.*mnist'"):
+        fetch("mnist")
+    assert not list(cache.cache_folder().rglob("*ubyte"))
 
 
 def test_a_failed_forced_fetch_keeps_the_old_set(home):

@@ -18,6 +18,7 @@ import numpy as np
 
 from firstlight.data import idx, sources
 from firstlight.data.sources import Source, SourceFailed
+from firstlight.maths.files import named
 from firstlight.maths.refusals import shown
 
 
@@ -164,7 +165,8 @@ def fetch(name: str, *, force: bool = False, say: Callable[[str], None] = lambda
         # Next to its destination, so that the final rename stays within one file system.
         with tempfile.TemporaryDirectory(dir=target.parent, prefix=f".{name}-") as scratch:
             try:
-                _install(_checked(name, source, Path(scratch)), target, Path(scratch))
+                with named(target, Path(scratch)):
+                    _install(_checked(name, source, Path(scratch)), target, Path(scratch))
             except (SourceFailed, ValueError) as error:
                 failures.append(f"{description}: {error}")
                 say(f"  failed: {error}")

@@ -41,11 +41,29 @@ def replacing(target: Path) -> Iterator[Path]:
     target.parent.mkdir(parents=True, exist_ok=True)
     part = target.with_name(f".{target.name}.{uuid4().hex}.part")
     try:
-        yield part
-        part.replace(target)
-    except OSError as error:
-        if error.filename in (None, str(part)):  # a full disk names no file
-            error.filename = str(target)
-        raise
+        with named(target, part):
+            yield part
+            part.replace(target)
     finally:
         part.unlink(missing_ok=True)
+
+
+@contextmanager
+def named(target: Path, part: Path) -> Iterator[None]:
+    """Let what goes wrong with `part`, a file or a folder of them, be said of the target.
+
+    A full disk names no file at all.
+
+    Examples
+    --------
+    >>> with named(Path("a.txt"), Path("a.part")):
+    ...     raise OSError(28, "No space left on device")
+    Traceback (most recent call last):
+    OSError: [Errno 28] No space left on device: 'a.txt'
+    """
+    try:
+        yield
+    except OSError as error:
+        if error.filename is None or Path(str(error.filename)).is_relative_to(part):
+            error.filename = str(target)
+        raise
