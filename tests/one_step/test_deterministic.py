@@ -31,6 +31,26 @@ def test_resolvent(size):
         np.testing.assert_allclose(omega @ each + shift * each, b, atol=1e-9 * np.abs(b).max())
 
 
+@pytest.mark.parametrize("size", [1, 2, 3, 5, 40])
+def test_resolvent_at_many_places(size):
+    """Far more columns than LAPACK's usual room for so few rows; a condition of 100 keeps 13 digits."""
+    rng = np.random.default_rng(2)
+    root = rng.normal(size=(size, size))
+    omega = root @ root.T + np.eye(size)
+    resolvent, shifts = Resolvent(omega, rng.normal(size=size)), rng.uniform(0, 3, 100)
+    columns = rng.normal(size=(len(shifts), 40, size))
+    solved = np.linalg.solve(omega + shifts[:, None, None] * np.eye(size), np.moveaxis(columns, 1, 2))
+    np.testing.assert_allclose(resolvent.of(shifts, columns), np.moveaxis(solved, 1, 2), atol=1e-12)
+    right = rng.normal(size=size)
+    each = np.linalg.solve(omega + shifts[:, None, None] * np.eye(size), right[:, None])[..., 0]
+    np.testing.assert_allclose(
+        Resolvent(omega, right)(np.tile(shifts, 40)), np.tile(each, (40, 1)), atol=1e-12
+    )
+    forms = resolvent.forms(0.5, resolvent.turn(columns.reshape(-1, size).T))
+    inside = columns.reshape(-1, size) @ np.linalg.inv(omega + 0.5 * np.eye(size))
+    np.testing.assert_allclose(forms, np.vecdot(inside @ omega, inside), atol=1e-12)
+
+
 def test_resolvent_of_a_singular_matrix_is_the_solution_of_least_norm():
     rng = np.random.default_rng(1)
     root = rng.normal(size=(30, 12))

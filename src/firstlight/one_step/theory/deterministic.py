@@ -89,8 +89,9 @@ class Resolvent:
         self.values = np.where(values > 1e-13 * values.max(), values, 0.0)
 
     def _reflect(self, columns: np.ndarray, way: str) -> np.ndarray:
-        work = 64 * len(columns)
-        turned, _, _ = lapack.dormqr("L", way, self._vectors, self._tau, columns[1:], lwork=work)
+        room = 64 * columns.shape[1]  # for blocks of reflections
+        turned, _, failed = lapack.dormqr("L", way, self._vectors, self._tau, columns[1:], lwork=room)
+        assert not failed, "LAPACK's dormqr refuses its arguments"
         return np.vstack([columns[:1], turned])
 
     def _solve(self, shift: float, start: np.ndarray) -> np.ndarray:
