@@ -97,7 +97,7 @@ def _speaks(main: Question, answer: Answer) -> tuple[Any, str]:
     )
     if np.isnan(answer.factor):
         shape = "rows of the same means and covariances would all be answered right"
-    tried = _prediction("", answer, main)
+    tried = _prediction("", answer, main, main.usual.samples)
     if answer.gaussian_enough and tried.agrees is False:
         off = tried.verdict.removeprefix("off: ")
         return "in part", f"The prediction fails: {off}; {shape} ({size})."
@@ -177,7 +177,9 @@ def _advice(main: Question, answer: Answer, best: Best | None, uneven: bool) -> 
         words = "More rows still help" if helps else "More rows of the same kind help little"
         gain = f"from {share(a.predicted, unit)} at {half} rows to {share(b.predicted, unit)} at {last}"
         found = f"measured {share(a.measured, unit)} and {share(b.measured, unit)}"
-        advice.append(f"{words}: {gain} ({found}). {smallest_target(curve, unit)}".strip())
+        off = any(_prediction("", one, main, size).agrees is False for size, one in curve)
+        target = "" if off else smallest_target(curve, unit)  # it rests on the predicted curve
+        advice.append(f"{words}: {gain} ({found}). {target}".strip())
     return tuple(advice)
 
 
@@ -237,9 +239,11 @@ def _better(main: Question, answer: Answer) -> bool:
     return bool(answer.measured + 3 * error < guess)
 
 
-def _prediction(what: str, answer: Answer, question: Question) -> Prediction:
+def _prediction(what: str, answer: Answer, question: Question, samples: float) -> Prediction:
     """Put a prediction beside its measurement, with what is most likely to blame for a gap."""
-    if heavy := _heavy(question):
+    if not question.regression and question.guess * samples <= 1:  # of the smaller class in a training
+        because = "networks get a row of the smaller class where so few, drawn at random, have none"
+    elif heavy := _heavy(question):
         because = heavy
     elif not question.regression and not answer.gaussian_enough:
         because = f"rows are not Gaussian, a factor {answer.factor:.2f} in error"
@@ -262,19 +266,21 @@ def _predictions(questions: list[Question], best: Best | None) -> tuple[Predicti
     main = questions[0]
     kind = "squared error / variance" if main.regression else "share of wrong answers"
     predictions = [
-        _prediction(f"{_asked(kind, q)}, {q.usual.samples} training rows", q.answer(q.usual), q)
+        _prediction(
+            f"{_asked(kind, q)}, {q.usual.samples} training rows", q.answer(q.usual), q, q.usual.samples
+        )
         for q in questions
         if q.folds.get(q.usual) and _told(q, q.answer(q.usual))
     ]
     predictions += [
-        _prediction(f"{kind}, {size} training rows", answer, main)
+        _prediction(f"{kind}, {size} training rows", answer, main, size)
         for size, answer in learning_curve(main)
         if size != main.usual.samples
     ]
     if best:
         step = number(best.step * main.X.shape[1])
         what = f"{kind} at the best step ({step}) and ridge ({best.ridge:g})"
-        predictions.append(_prediction(what, best.answer, main))
+        predictions.append(_prediction(what, best.answer, main, main.usual.samples))
     return tuple(predictions)
 
 
