@@ -373,6 +373,37 @@ def test_the_spectral_overlap_at_any_number_of_samples(target):
     assert np.diff(overlaps).min() >= -1e-9  # more samples never tell less
 
 
+def test_the_spectral_overlap_where_the_supremum_lies_beyond_all_labels():
+    """T tends to 1: below δ_c = 1/√2 the edge stays there; from 0.658 on an overlap of .06 was told."""
+    overlaps = [
+        spectral_overlap("z1**2", lambda y: (y - 1) / (y + 2**0.5 - 1), ratio)
+        for ratio in (0.66, 0.707, 0.5**0.5 * (1 + 1e-6))
+    ]
+    assert overlaps[:2] == [0, 0]
+    # at λ = 1, where T/(λ - T) = (y - 1)/√2, with moments of y = z²; ten times the step beside δ_c
+    assert overlaps[2] == pytest.approx((2**0.5 - 1) / (2**0.5 + 4), abs=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("target", "T", "ratio", "said"),
+    [
+        ("z1**2", lambda y: 0 * y - 1, 2.0, "preprocessing: its largest value is -1"),
+        ("z1**2", lambda y: y, 2.0, "preprocessing: unbounded above"),
+        ("z1**2", lambda y: y * np.nan, 2.0, "preprocessing: must map"),
+        ("z1*z2", np.tanh, 2.0, r"target = z1\*z2: has k = 2"),
+        ("z1**2", np.tanh, 0.0, "ratio = 0.0"),
+    ],
+)
+def test_what_has_no_spectral_overlap_is_refused(target, T, ratio, said):
+    with pytest.raises(ValueError, match=said):  # nan, and no ratio, were looked at for ever
+        spectral_overlap(target, T, ratio)
+
+
+@pytest.mark.parametrize("target", ["sign(z1)", "sign(z1**2 + 1)"])
+def test_a_target_whose_best_preprocessing_is_nothing(target):
+    assert spectral_overlap(target, optimal_preprocessing(target), 2.0) == 0
+
+
 def test_spectral_estimator_below_and_above():
     target = MultiIndex(f"sign(abs(z1)-{EDGE})")
     best = optimal_preprocessing(target)

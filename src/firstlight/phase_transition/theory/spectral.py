@@ -73,15 +73,7 @@ def spectral_threshold(
 
 def _threshold(target: MultiIndex, preprocessing: Preprocessing, law: Moments) -> SpectralThreshold:
     second = law.second.mean(axis=0)
-    T = _labels_processed(preprocessing, law.y)
-    tau = max(float(T.max()), float(_labels_processed(preprocessing, far_labels(target)).max()))
-    if not tau > 0:
-        raise ValueError(f"preprocessing: its largest value is {tau:.3g}; it must be positive somewhere")
-    if tau > 1e4 * float(np.quantile(np.abs(T), 0.999)):
-        raise ValueError(
-            f"preprocessing: unbounded above on the labels of {target} (it reaches {tau:.3g}), so the "
-            "spectrum has no right edge; use a bounded one, such as optimal_preprocessing(target)"
-        )
+    T, tau = processed(preprocessing, target, law)
 
     def bulk(edge: float) -> float:
         return float(law.weight @ (T / (edge - T)) ** 2)
@@ -134,11 +126,7 @@ def optimal_preprocessing(target: MultiIndex | str) -> Preprocessing:
     >>> print(best(np.array([4.0])))
     [0.75]
     """
-    target = as_target(target)
-    if target.directions != 1:
-        raise ValueError(
-            f"target = {target.expression}: has k = {target.directions} hidden coordinates, needs k = 1"
-        )
+    target = of_one_coordinate(target)
     law = conditional_moments(target, np.zeros((1, 0)), np.eye(1), 0, fineness=1 if target.noise else 4)
     order = np.argsort(law.y)
     y, excess = law.y[order], law.second[0, order, 0, 0]
@@ -149,6 +137,30 @@ def optimal_preprocessing(target: MultiIndex | str) -> Preprocessing:
         return best[np.searchsorted(between, np.asarray(labels, float))]
 
     return preprocessing
+
+
+def of_one_coordinate(target: MultiIndex | str) -> MultiIndex:
+    """Return the target law behind a text, which must have one hidden coordinate."""
+    target = as_target(target)
+    if target.directions != 1:
+        raise ValueError(
+            f"target = {target.expression}: has k = {target.directions} hidden coordinates, needs k = 1"
+        )
+    return target
+
+
+def processed(preprocessing: Preprocessing, target: MultiIndex, law: Moments) -> tuple[np.ndarray, float]:
+    """Return T at the labels of the slices, and its supremum, which it may reach only beyond them."""
+    T = _labels_processed(preprocessing, law.y)
+    tau = max(float(T.max()), float(_labels_processed(preprocessing, far_labels(target)).max()))
+    if not tau > 0:
+        raise ValueError(f"preprocessing: its largest value is {tau:.3g}; it must be positive somewhere")
+    if tau > 1e4 * float(np.quantile(np.abs(T), 0.999)):
+        raise ValueError(
+            f"preprocessing: unbounded above on the labels of {target} (it reaches {tau:.3g}), so the "
+            "spectrum has no right edge; use a bounded one, such as optimal_preprocessing(target)"
+        )
+    return T, tau
 
 
 def _labels_processed(preprocessing: Preprocessing, y: np.ndarray) -> np.ndarray:

@@ -5,11 +5,13 @@ from collections.abc import Callable
 import numpy as np
 
 from firstlight.data.multi_index import MultiIndex
+from firstlight.maths.checks import check_positive
 from firstlight.maths.solvers import bracketing_root
-from firstlight.phase_transition.theory.conditional import as_target, conditional_moments
-from firstlight.phase_transition.theory.spectral import Preprocessing
+from firstlight.phase_transition.theory.conditional import conditional_moments
+from firstlight.phase_transition.theory.spectral import Preprocessing, of_one_coordinate, processed
 
 _NEAREST, _STRIDE = np.log(1e-9), 20.0  # logarithms of distances to the supremum of T, in units of it
+_NOTHING = 1e-12  # of the scale of T: rounding, where labels tell nothing of squares
 
 
 def spectral_overlap(target: MultiIndex | str, preprocessing: Preprocessing, ratio: float) -> float:
@@ -35,10 +37,12 @@ def spectral_overlap(target: MultiIndex | str, preprocessing: Preprocessing, rat
     >>> [spectral_overlap("sign(abs(z1) - 1)", best, ratio) for ratio in (0.5, 4.0)]
     [0.0, 0.77]
     """
-    target = as_target(target)
+    target = of_one_coordinate(target)
+    check_positive("ratio", ratio)
     law = conditional_moments(target, np.zeros((1, 0)), np.eye(1), 0, fineness=1 if target.noise else 4)
-    T, excess = np.asarray(preprocessing(law.y), float), law.second[0, :, 0, 0]
-    top = float(T.max())
+    if np.abs(preprocessing(law.y)).max() <= _NOTHING:  # the best T of sign(z1)
+        return 0.0
+    (T, top), excess = processed(preprocessing, target, law), law.second[0, :, 0, 0]
 
     def mean(values: np.ndarray) -> float:
         return float(law.weight @ values)
