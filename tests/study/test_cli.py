@@ -125,6 +125,33 @@ def test_bad_input_is_one_line_and_exit_code_two(study, arguments, match):
     assert "Traceback" not in refused.output
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        "diagnose {0} --seconds 0.01 --html ./{0}",
+        "study export demo/rate --store {0} --output ./{0}",
+        "study export {0} --output ./{0}",
+        "claims --study early-alignment/loss-rate --workers 0 --store {0} --html ./{0}",
+        "claims --study early-alignment/loss-rate --workers 0 --store {0} --save ./{0}",
+        "report --scale quick --offline --store {0} --to ./{0}",
+    ],
+)
+def test_what_is_read_is_not_written_over(words, study, monkeypatch):
+    """A page took the place of the rows that it was about, an export that of the store with its records."""
+    from firstlight.cli import app as commands
+
+    monkeypatch.setattr(registry, "studies", lambda: {"demo/rate": demo.STUDY})
+    monkeypatch.setattr(registry, "featured", list)
+    name = study if "export {0}" in words else "rows.csv"
+    if name == "rows.csv":
+        Path(name).write_text("a,y\n" + "1,1\n2,0\n3,1\n1,0\n" * 9)
+    before = Path(name).read_bytes()
+    said = CliRunner().invoke(commands, words.format(name).split())
+    assert said.exit_code == 2
+    assert f"must be another file than {name}, which is read" in said.stderr
+    assert Path(name).read_bytes() == before
+
+
 def test_a_negative_size_names_its_point(study):
     Path(study).write_text(TOML.replace("samples = 20", "samples = -20"))
     refused = call("run", study, code=2)

@@ -31,7 +31,7 @@ def claims(
     save: Annotated[Path | None, typer.Option(help="Also keep the table as a compact record.")] = None,
 ) -> None:
     """Judge every published claim, and ours: compute what is missing, print numbers and verdict of each."""
-    from firstlight.maths.files import regular, replacing
+    from firstlight.maths.files import check_apart, replacing
     from firstlight.maths.refusals import unknown
     from firstlight.show.claims import citation, page, tallies
     from firstlight.show.evidence import claimed, rows
@@ -39,11 +39,11 @@ def claims(
     from firstlight.study.run import run
     from firstlight.study.store import Store, StoreError
 
-    for path in (html, save):
+    for field, path in {"html": html, "save": save}.items():
         if path is not None and path.is_dir():
             raise ValueError(f"{path}: must be a file, and is a folder")
         if path is not None:
-            regular(path)
+            check_apart(field, path, store)
     table, judging = [], {one.name: one for one in claimed(theory, scale)}
     for name in study or ():
         if name not in judging:

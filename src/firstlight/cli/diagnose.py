@@ -34,12 +34,12 @@ def diagnose(
     from firstlight.data.files import load
     from firstlight.diagnosis.run import diagnose
     from firstlight.diagnosis.text import text
-    from firstlight.maths.files import regular
+    from firstlight.maths.files import check_apart
 
     if html is not None and (html.is_dir() or not html.parent.is_dir()):
         raise ValueError(f"html = {html}: must be a file in a folder that exists")
     if html is not None:
-        regular(html)
+        check_apart("html", html, file)
     table = load(file, labels, without=without or ())
     if labels is None:
         typer.echo(f"labels: {table.label}", err=True)

@@ -26,6 +26,7 @@ def report(
     from rich.console import Console
     from rich.markup import escape
 
+    from firstlight.maths.files import check_apart
     from firstlight.show.report import check
     from firstlight.show.report import report as write
     from firstlight.study.registry import featured, studies
@@ -38,6 +39,7 @@ def report(
 
     chosen = list(studies().values()) if everything else featured()
     check(chosen, scale, to, workers)
+    check_apart("to", to, store)
     if not offline:
         _fetch_images(console.print)
     with resumable():

@@ -303,8 +303,11 @@ def export(
     output: Annotated[Path | None, typer.Option("--output", "-o", help="The file to write.")] = None,
 ) -> None:
     """Write every trial of a study to a file: NetCDF (a Dataset), Parquet or CSV (one row per value)."""
+    from firstlight.maths.files import check_apart
     from firstlight.show.summary import export as write
 
     study = _study(name, scale, trials, seed)
+    if output is not None:
+        check_apart("output", output, store, Path(name))
     with _stored(study, scale, store) as (_, results):
         typer.echo(write(study, results, to, output))

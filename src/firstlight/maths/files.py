@@ -21,6 +21,20 @@ def regular(target: Path) -> Path:
     return Path(os.path.realpath(target))
 
 
+def check_apart(field: str, target: Path, *read: Path) -> None:
+    """Refuse to write where there is what is read: a user's data, or a store of records.
+
+    Examples
+    --------
+    >>> check_apart("html", Path("rows.csv"), Path("./rows.csv"))
+    Traceback (most recent call last):
+    ValueError: html = rows.csv: must be another file than rows.csv, which is read
+    """
+    for one in read:
+        if regular(target) == Path(os.path.realpath(one)):
+            raise ValueError(f"{field} = {target}: must be another file than {one}, which is read")
+
+
 @contextmanager
 def replacing(target: Path) -> Iterator[Path]:
     """Yield where to write: a file beside `target` that takes its place at the end; an error leaves none.
@@ -64,6 +78,7 @@ def named(target: Path, part: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        if error.filename is None or Path(str(error.filename)).is_relative_to(part):
+        unnamed = error.filename is None and error.errno is not None  # a sentence of ours stays as it is
+        if unnamed or (error.filename and Path(str(error.filename)).is_relative_to(part)):
             error.filename = str(target)
         raise

@@ -298,5 +298,6 @@ def export(
 def _write_netcdf(results: xr.Dataset, part: Path, target: Path) -> None:
     try:
         results.to_netcdf(part, engine="netcdf4")
-    except RuntimeError as error:  # all that HDF5 says, also of a full disk
-        raise OSError(f"{target}: cannot be written; is the disk full? ({error})") from error
+    except (RuntimeError, PermissionError) as error:  # all that HDF5 says, also of a full disk
+        said = getattr(error, "strerror", None) or error
+        raise OSError(f"{target}: cannot be written; is the disk full? ({said})") from error
