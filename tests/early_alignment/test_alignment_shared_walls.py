@@ -1,5 +1,7 @@
 """Data that share a wall: copies, multiples and opposites of one another, whose labels agree or do not."""
 
+from itertools import product
+
 import numpy as np
 import pytest
 
@@ -195,3 +197,25 @@ def test_who_rests_with_nothing_on_is_dead(kind):
         dead, at_rest = dead + (path.fate == 0).sum(), at_rest + (rests & ~active).sum()
     assert at_rest > 500
     assert dead >= at_rest
+
+
+@pytest.mark.parametrize("turned", [False, True])
+def test_a_neuron_is_not_on_both_sides_of_a_wall(turned):
+    """Opposite data of one label: what cancels of their shares is 0 on both, in whatever order they come."""
+    lines = np.array(list(product([-1.0, 0.0, 1.0], repeat=3)))[:13]  # the other half of the grid is opposite
+    for seed in range(150):
+        rng = np.random.default_rng(seed)
+        X = rng.permutation(lines)[:5]
+        y = rng.choice([-1.0, 1.0], len(X))
+        X, y = np.vstack([X, -X * rng.choice([1.0, 2.0], (len(X), 1))]), np.append(y, y)
+        W, signs = rng.normal(size=(10, 3)), rng.choice([-1, 1], 10)
+        order = rng.permutation(len(X)) if turned else np.arange(len(X))
+        path, other = align(X, y, W, signs), align(X[order], y[order], W, signs)
+        assert other.fate.tolist() == path.fate.tolist()
+        units = X[order] / np.linalg.norm(X, axis=1)[order, None]
+        facing = np.argwhere((units @ units.T < -1 + 1e-12) & (y[order, None] == y[order]))
+        level, events = (W @ X[order].T > 0).astype(float), other.events
+        for k, event in enumerate(events):
+            level[event["neuron"], event["datum"]] = event["level"]
+            if k + 1 == len(events) or events[k + 1]["time"] > event["time"]:
+                assert (np.minimum(*(level[:, side] for side in facing.T)) == 0).all()

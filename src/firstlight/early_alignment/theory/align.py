@@ -69,8 +69,8 @@ def align(
     sign, its walls turn from attracting to repelling and the sequel is not unique; the datum goes to "on" if
     its share was at least one half. A neuron that comes to nothing counts as dead, unless all data lie on its
     line (one coordinate) and pull it on beyond 0. Data that share a wall flip together, even if they cancel,
-    and slide with one share. Memory: 8 n² bytes for the Gram matrix (1.3 GB at n = 12 665), which is not
-    formed from 2000 samples on in 32 dimensions or fewer.
+    and slide with one share; of opposite data with one label only one side acts. Memory: 8 n² bytes for the
+    Gram matrix (1.3 GB at n = 12 665), which is not formed from 2000 samples on in 32 dimensions or fewer.
 
     Examples
     --------

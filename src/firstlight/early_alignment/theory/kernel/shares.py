@@ -34,12 +34,28 @@ def settle(data, neuron, move, on_wall, count):  # type: ignore[no-untyped-def]
             for r in range(size):
                 H[k, r] = product(data, on_wall[k], on_wall[r])
         _shares(H, pull, share)
+        _part_opposites(data, on_wall, share)
     for k in range(size):
         more += _take_share(data, neuron, on_wall[k], share[k], count + more)
     for k in range(size):
         if neuron.side[on_wall[k]] == 0:
             neuron.b[on_wall[k]] = 0.0  # the changes of the others have moved it
     return more
+
+
+@part
+def _part_opposites(data, on_wall, share):  # type: ignore[no-untyped-def]
+    """Take from the shares of opposite data what cancels: a neuron is never on both sides of their wall."""
+    for k in range(len(on_wall)):
+        for m in range(k):
+            i, j, aside = on_wall[k], on_wall[m], 0.0
+            one, other = data.norms[i], data.norms[j]
+            for d in range(data.X.shape[1]):
+                aside += (data.X[i, d] / one + data.X[j, d] / other) ** 2
+            if aside <= ROUNDING**2:
+                both = min(share[k] * one, share[m] * other)
+                share[k] -= both / one
+                share[m] -= both / other
 
 
 @part
