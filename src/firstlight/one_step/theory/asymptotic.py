@@ -101,17 +101,20 @@ def _placed(
     if second_layer == "ones":
         start_square -= float(sigma.hermite(0, 1.0)[0]) ** 2 / width
     output = equal_heads_output(law, sigma) if second_layer == "ones" else None
-    step = batch_average(law, setting.step_samples, start_square, rng, output)
+    counts = setting.mixture.counts(setting.step_samples)
+    batch = replace(law, weights=counts / counts.sum())
+    step = batch_average(batch, setting.step_samples, start_square, rng, output)
     placed = []
     for direction in balanced_normal(law.rank, draws, rng):
         inputs = input_nodes(law, max(64, nodes // setting.mixture.classes), rng)
         normals = neuron_nodes(law.rank, nodes, rng)
         normals[:, -1] = second_layer_of(second_layer, normals[:, -1])
-        pulling = inputs
+        shares = (batch.weights / law.weights)[inputs.classes]
+        pulling = replace(inputs, weights=inputs.weights * shares)
         if output is not None:
             known = output(inputs.kappa[:, : law.rank], law.scales[inputs.classes])
-            pulling = replace(inputs, labels=inputs.labels - known)
-        neurons = draw_neurons(law, sigma, step, setting.step_size / width, direction, normals, pulling)
+            pulling = replace(pulling, labels=inputs.labels - known)
+        neurons = draw_neurons(batch, sigma, step, setting.step_size / width, direction, normals, pulling)
         placed.append((neurons, inputs))
     return placed
 

@@ -18,6 +18,7 @@ from firstlight.one_step.definitions import SecondLayer
 from firstlight.one_step.theory.reduced import Inputs, ReducedLaw, balanced_normal
 
 Output = Callable[[np.ndarray, np.ndarray], np.ndarray]
+_TINY = 1e-300  # stands for the share of a class that is not in the batch
 
 
 def second_layer_of(law: SecondLayer, normals: np.ndarray) -> np.ndarray:
@@ -101,12 +102,12 @@ def batch_average(
     rng: np.random.Generator,
     output: Output | None = None,
 ) -> Step:
-    """Average over the batch of the gradient step.
+    """Average over the batch of the gradient step, in which the counts of the classes are fixed.
 
     Parameters
     ----------
     law : ReducedLaw
-        Law of κ and y.
+        Law of κ and y; its weights are the classes' shares of the batch.
     gradient_samples : int
         m_g, batch size.
     start_square : float
@@ -123,7 +124,8 @@ def batch_average(
     kappa, y, weight, scale = law.everything(rng)
     y = y if output is None else y - output(kappa, scale)
     extra = law.noise + start_square
-    signal = (weight * y) @ kappa
+    by_class = ((weight * y)[:, None] * kappa).reshape(len(law.weights), -1, law.rank).sum(axis=1)
+    signal = by_class.sum(axis=0)
     second = (kappa.T * (weight * (y**2 + extra))) @ kappa
     ratio = law.dimension / gradient_samples
     square = ratio * float(weight @ (scale * (y**2 + extra)))
@@ -138,7 +140,8 @@ def batch_average(
     eigenvalues, shares = compound_poisson(powers * ratio ** np.arange(5))
     outside = max(law.dimension - law.rank, 1) / law.dimension
     noise = float(np.sqrt(square * outside))
-    spread = _root((second - np.outer(signal, signal)) / gradient_samples)
+    of_means = (by_class.T / np.maximum(law.weights, _TINY)) @ by_class
+    spread = _root((second - of_means) / gradient_samples)
     return Step(signal, spread, _root(scatter), noise, lean, eigenvalues, shares, square)
 
 
