@@ -8,6 +8,7 @@ import math
 import os
 import pickle
 import random
+import re
 import signal
 import socket
 import subprocess
@@ -567,6 +568,27 @@ def test_ctrl_c_ends_it_with_all_children(start, tmp_path):
     _, alive = psutil.wait_procs(children, timeout=5)
     line.close()
     assert not alive
+
+
+def test_a_full_temporary_folder_is_told_to_who_brings_a_file(start, tmp_path, monkeypatch):
+    """It was an internal error without a word."""
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    tiny = ["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", str(disk)]
+    if os.name != "posix" or subprocess.run(tiny, capture_output=True).returncode:
+        pytest.skip("a small disk can be mounted by root on Linux only")
+    monkeypatch.setenv("TMPDIR", str(disk))
+    running = start(str(tmp_path / "study.sqlite"))
+    try:
+        rows = b"a,label\n" + b"1,x\n2,y\n" * 20_000
+        for place in ("diagnose", "tables"):
+            status, text = running.ask(f"/api/{place}?name=rows.csv", "POST", rows)
+            assert status == 400
+            assert re.search(rf"No space left on device: '{disk}/.*data.csv'", json.loads(text)["error"])
+            assert not list(disk.glob("firstlight-*"))
+    finally:
+        running.stop()
+        subprocess.run(["umount", str(disk)], check=True)
 
 
 def test_files_are_bounded_and_read_as_any_other(server):

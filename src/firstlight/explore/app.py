@@ -149,7 +149,8 @@ def application(store: str) -> Starlette:
         Route("/api/runs/{number:int}/events", _events),
         Mount("/static", StaticFiles(directory=STATIC)),
     ]
-    handlers: Any = {ValueError: _refused, JobFailed: _refused, WorkerDied: _refused, 404: _nowhere}
+    said: Any = dict.fromkeys((ValueError, OSError, JobFailed, WorkerDied), _refused)
+    handlers = {**said, 404: _nowhere}
     return Starlette(routes=routes, lifespan=lifespan, exception_handlers=handlers)
 
 

@@ -9,6 +9,7 @@ from typing import Any
 from starlette.requests import Request
 
 from firstlight.explore.workers import Pool
+from firstlight.maths.files import named
 
 LARGEST = 200_000_000  # bytes of a file, packed and unpacked
 _CLASSES = 60
@@ -125,7 +126,7 @@ async def _streamed(
 async def _receive(request: Request, path: Path) -> None:
     """Write what comes to a file; what is too much is not kept."""
     size = 0
-    with path.open("wb") as file:
+    with named(path, path), path.open("wb") as file:
         async for chunk in request.stream():
             size += len(chunk)
             if size > LARGEST:
