@@ -280,3 +280,45 @@ def test_networks_after_steps_on_balanced_classes_with_a_common_mean():
         # the network's own output, which steps also learn to undo, is left out along the mean: 2 %
         slack = 0.02 * measured.mean() + 3 * np.hypot(measured.std() / np.sqrt(trials), told[f"{name}_sem"])
         assert abs(float(told[name]) - measured.mean()) < slack
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("ridge", [0.1, 1.0, 100.0])
+@EQUATIONS
+def test_errors_of_a_class_between_others_are_those_with_fixed_counts(seed, ridge, equations):
+    """Of Gaussian features that hardly tell classes apart: with counts left to chance the error of the class
+    in the middle was told three times to seventy times too large. One equation takes all laws for one.
+    """
+    rng, k, sets, m = np.random.default_rng([31, seed]), 12, 2000, 120
+    laws, y = 1 if equations == "one covariance" else 3, np.array([1.0, 0.0, -1.0])
+    means = np.broadcast_to(rng.normal(size=k) + 0.1 * rng.normal(size=(laws, k)), (3, k))
+    roots = rng.normal(size=(laws, k, k)) * np.sqrt(0.1 / k)
+    covariances = np.broadcast_to(roots @ roots.mT, (3, k, k))
+    second = [c + np.outer(mu, mu) for c, mu in zip(covariances, means, strict=True)]
+    moments = FeatureMoments(np.full(3, 1 / 3), second, y[:, None] * means, y**2)
+    classes = np.repeat([0, 1, 2], m // 3)
+    noise = np.einsum("smk,mjk->smj", rng.normal(size=(sets, m, k)), np.linalg.cholesky(covariances)[classes])
+    phi = means[classes] + noise
+    gram = phi.mT @ phi / m + ridge * np.eye(k)
+    w = np.linalg.solve(gram, (y[classes] @ phi / m)[:, :, None])[:, :, 0]
+    errors = (y - w @ means.T) ** 2 + np.einsum("sk,ckl,sl->sc", w, covariances, w)
+    told = solved(moments, m, ridge, equations).by_class
+    np.testing.assert_allclose(told, errors.mean(axis=0), rtol=6 / m + 0.05)  # 2000 sets: 2 %
+
+
+@pytest.mark.parametrize("ridge", [0.1, 1.0])
+def test_networks_errors_of_a_class_between_others(ridge):
+    """Of three balanced classes labelled 1, 0 and -1: the middle one's was told 3 to 1000 times too large."""
+    n, trials = 60, 12
+    laws = [Spiked([5.0], np.eye(n)[:, [c]]) for c in range(3)]
+    problem = Problem(
+        GaussianMixture([1 / 3] * 3, None, laws), Classification((1.0, 0.0, -1.0)), width=n, samples=2 * n,
+        step_size=3.0, ridge=ridge,
+    )  # fmt: skip
+    measured = np.array(
+        [problem.simulate(seed, risk="population").test_error_by_class for seed in range(trials)]
+    )
+    slack = 0.1 * measured.mean(axis=0) + 3 * measured.std(axis=0) / np.sqrt(trials)
+    for options in ({"equivalent": "one covariance"}, {"equivalent": "class-wise"}, {"method": "asymptotic"}):
+        told = problem.predict(0, **options).test_error_by_class
+        assert (np.abs(told - measured.mean(axis=0)) < slack).all()

@@ -154,9 +154,9 @@ def test_no_error_is_negative_where_the_fit_is_perfect():
 
 
 def test_zero_ridge_with_fewer_features_than_samples():
-    moments = _moments(k=30)
+    omega, b, square = _moments(k=30).pooled()
+    moments = FeatureMoments(np.ones(1), [omega], b[None], np.array([square]))
     equivalents = pooled_equivalents(moments, [120], np.array([0.0]))[0][0]
-    omega, b, square = moments.pooled()
     best = square - b @ np.linalg.solve(omega, b)
     # ordinary least squares: exact for Gaussian features up to terms of order 1/m
     assert equivalents.test == pytest.approx(best / (1 - 30 / 120), rel=1e-9)

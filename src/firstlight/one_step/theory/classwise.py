@@ -72,14 +72,19 @@ class Classwise:
         """P p_c, and P μ_c where means are known."""
         return self.moments.pulls(self.readout[None])[0] @ self.resolvent
 
+    @property
+    def _counted(self) -> np.ndarray:
+        """What the equations let the counts of classes do: see `of_counts`."""
+        return of_counts(self.moments.weights, self._turned[: len(self.effective)] / self.effective[:, None])
+
     def weight_square(self, by_class: np.ndarray) -> float:
         """Return E |w|² of the read-out, by its test errors, with class counts as they are."""
         rho, u = self.moments.weights, self.effective
         spread = np.array([np.vdot(self.resolvent, p) for p in self.products])  # tr Ω_c P²
         fluctuation = float(rho @ (by_class / u * spread / u))  # u² may overflow
-        fluctuation -= of_counts(rho, self._turned[: len(u)] / u[:, None])
-        return float(self.readout @ self.readout) + fluctuation / self.m
+        return float(self.readout @ self.readout) + (fluctuation - np.sum(self._counted**2)) / self.m
 
+    @np.errstate(over="ignore", invalid="ignore")  # of features beyond numbers: NaN
     def forms(self, rows: np.ndarray) -> np.ndarray:
         """Return φᵀP Ω_c P φ for rows φ: shape (rows, C)."""
         inside = rows @ self.resolvent
@@ -88,6 +93,12 @@ class Classwise:
     def carried(self, risk: np.ndarray) -> np.ndarray:
         """Return R = (I - T)^(-1) e: errors e of the mean read-out, with its fluctuations."""
         return np.linalg.solve(np.eye(len(risk)) - self.carry, risk)
+
+    @property
+    def by_class(self) -> np.ndarray:
+        """Test errors, with class counts as they are, shape (C,)."""
+        counted = [np.vdot(self._counted @ omega, self._counted) for omega in self.moments.second]
+        return self.carried(self.moments.risk(self.readout[None])[0] - np.array(counted) / self.m)
 
 
 def solve_classwise(moments: FeatureMoments, m: int, ridge: float) -> Classwise:
@@ -151,7 +162,7 @@ def classwise_equivalent(
     """
     solved = solve_classwise(moments, m, ridge)
     rho, u, readout = moments.weights, solved.effective, solved.readout
-    by_class = solved.carried(moments.risk(readout[None])[0])
+    by_class = solved.by_class
     square = solved.weight_square(by_class)
     test, train = float(rho @ by_class), float(rho @ (by_class * (solved.ridge / u) ** 2))
     bounded = has_a_mean(float(rho @ solved.carried(np.ones(len(rho)))), m)

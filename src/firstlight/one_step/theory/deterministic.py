@@ -117,6 +117,7 @@ class Resolvent:
         """Return columns in the reduced form."""
         return self._vectors.T @ columns if self._tau is None else self._reflect(columns, "T")
 
+    @np.errstate(over="ignore", invalid="ignore")  # of features beyond numbers: NaN
     def forms(self, shift: float, turned: np.ndarray) -> np.ndarray:
         """Return cᵀ(Ω + κ)⁻¹ Ω (Ω + κ)⁻¹ c for columns c that were turned, shape (columns,)."""
         solved = self._solve(shift, turned)
@@ -219,17 +220,17 @@ def pooled_equivalents(
         share = values / shifted
         gamma = float((share**2).sum()) / m
         size = float(readout @ readout)
+        counted = of_counts(moments.weights, columns[: len(common)])
         # of the read-out as it is: where a token shift was needed, Ωw is not quite b
         risk = max(float(moments.weights @ by_class), 0.0)
-        test = risk / (1 - gamma) if gamma < 1 else np.inf
+        moved = min(float(np.vdot(counted @ omega, counted)) / m, gamma * risk)  # no more than all that moves
+        test = (risk - moved) / (1 - gamma) if gamma < 1 else np.inf
         converged &= gamma < 1 and has_a_mean(1 / (1 - gamma), m)
         kept = 1 - float(share.sum()) / m  # λ/κ, also where both vanish
         train = kept**2 * test if kept > 1e-12 else 0.0
-        fluctuation = test * float((share / shifted).sum()) - of_counts(
-            moments.weights, columns[: len(common)]
-        )
+        fluctuation = test * float((share / shifted).sum()) - np.sum(counted**2)
         square = size + fluctuation / m
-        by_class = by_class + gamma * test
+        by_class = by_class + gamma * test - moved
         variance, fluctuations = None, None
         if moments.mean is not None:
             shares = np.outer(equal, moments.weights)

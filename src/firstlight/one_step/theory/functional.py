@@ -270,9 +270,10 @@ class Functional:
 
         with pull minus the derivative of the energy in r. In the units below this is one symmetric matrix.
 
-        Scores vary as in `score_variance`: less by what the counts of classes, shape (K,), do, 1/m times the
-        squares of how much mean predictions change by more weight on a class, u and r held. What is left is
-        formed without the squared residual, which may be much larger.
+        That is for samples drawn one by one. The counts of classes, shape (K,), are fixed: without what they
+        would do, 1/m times the squares of how much mean predictions change by more weight on a class, u and r
+        held. Scores vary as in `score_variance`; that is formed without the squared residual, which may be
+        much larger.
         """
         k, count, mean = self.kernel, len(r), self.mean
         g = k.weights / u
@@ -291,24 +292,22 @@ class Functional:
         (a,), _, (inverse,) = middle[-1]
         residual = k.labels - mean.right.T @ (inverse @ (a @ (mean.right @ (g * k.labels))))
         pull = mean.weights[:, 0] * (mean.left @ (mean.right @ (g * residual))) ** 2
-        answer, test = spread(bent, in_r * pull, in_g * (residual**2 + noise))
         _, noisy = spread(bent, np.zeros(count), in_g, 1e-4)  # it is only asked for its size
         own = classes[:, None] == np.arange(classes.max() + 1)
         shares = k.weights @ own
         back = inverse.T @ (mean.right @ (own * (g * residual)[:, None] / shares))
 
-        def without(back: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-            """Return the answer of r, and how scores vary, without what such pulls of classes add."""
+        def without(back: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+            """Return the answers of r and g, and how scores vary, without what such pulls of classes add."""
             counted = (mean.right.T @ (a @ back)) ** 2 @ shares / m
             pulled = mean.weights[:, 0] * ((mean.left @ back) ** 2 @ shares) / m
             x, t = spread(bent, in_r * (pull - pulled), in_g * (residual**2 + noise - counted))
-            return x, bent(x, t)[1] / in_g - counted
+            return x, t, bent(x, t)[1] / in_g - counted
 
-        if len(shares) > 1:  # counts of one class do not vary
-            answer, _ = without(back - (back @ shares)[:, None])
+        answer, test, _ = without(back - (back @ shares)[:, None])  # counts of one class do not vary
         # the square of the weights is the error at one more node, with Φ = k
         weight_square = k.width / count * float(in_r @ answer)
-        varying = without(back)[1] if scores else None
+        varying = without(back)[-1] if scores else None
         amplification = float(k.weights @ (noisy / in_g))
         return Errors(test / in_g, u, residual, weight_square, amplification, varying)
 

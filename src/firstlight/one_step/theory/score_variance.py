@@ -9,9 +9,10 @@ for features with mean μ_c and covariance Σ_c, as Gaussian ones have it: r_c i
 R_c = r_c² + A_c + B_c its square. A_c = wᵀΣ_c w + tr Σ_c C is how much scores vary within class c, and
 B_c = μ_cᵀ C μ_c how much their mean does. Both stand on both sides, and are solved for.
 
-Samples that are drawn one by one, as the equations for squared errors take them, have E[φφᵀ r² | c] in place of
-N_c: then the counts of classes vary, too. In squared errors that is one part in m. In a score beside a large
-ridge it is nearly all: scores are hardly more than an intercept, which is the difference of the counts.
+Samples that are drawn one by one, as the usual equations for squared errors take them, have E[φφᵀ r² | c] in
+place of N_c: then the counts of classes vary, too. Most squared errors hardly feel it, but beside a large ridge
+scores are hardly more than an intercept, which is the difference of the counts. `of_counts` takes it out of
+squared errors, and of the read-out's square.
 """  # noqa: E501
 
 from collections.abc import Sequence
@@ -137,8 +138,8 @@ def solve_scores(
     return Scores(left, solved[:number], solved[number:], centre, pull, shares, per)
 
 
-def of_counts(weights: np.ndarray, turned: np.ndarray) -> float:
-    """Compute what the counts of classes add to m tr C if they are left to chance.
+def of_counts(weights: np.ndarray, turned: np.ndarray) -> np.ndarray:
+    """Return rows v of which Σ v vᵀ/m is what the counts of classes add to C if they are left to chance.
 
     Parameters
     ----------
@@ -149,7 +150,9 @@ def of_counts(weights: np.ndarray, turned: np.ndarray) -> float:
 
     Examples
     --------
-    >>> of_counts(np.array([0.5, 0.5]), np.array([[1.0], [-1.0]])), of_counts(np.ones(1), np.ones((1, 3)))
-    (1.0, 0.0)
+    >>> of_counts(np.array([0.5, 0.5]), np.array([[2.0], [-2.0]])).tolist()
+    [[1.414214], [-1.414214]]
+    >>> of_counts(np.ones(1), np.ones((1, 3))).tolist()
+    [[0.0, 0.0, 0.0]]
     """
-    return float(weights @ ((turned - weights @ turned) ** 2).sum(axis=1))
+    return np.sqrt(weights)[:, None] * (turned - weights @ turned)
