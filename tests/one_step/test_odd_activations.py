@@ -1,5 +1,7 @@
 """Activations and steps that leave what can be integrated, or the range of numbers, and slopes that jump."""
 
+import warnings
+
 import numpy as np
 import pytest
 
@@ -93,6 +95,24 @@ def test_an_iteration_that_leaves_the_range_of_numbers_is_told_and_warns_of_noth
     problem = Problem.from_data(30 * y[:, None] + 1e-3 * rows, y, spikes=1, width=1, samples=5, ridge=1e-4)
     answer = problem.predict(seed, method="asymptotic", nodes=64)
     assert np.isfinite(answer.test_error) == answer.converged
+
+
+@pytest.mark.parametrize("equivalent", ["one covariance", "class-wise"])
+@pytest.mark.parametrize(("width", "degree"), [(1, 3), (7, 4)])
+def test_features_whose_squares_leave_the_range_of_numbers_are_told(width, degree, equivalent):
+    """Two classes that are almost points, far apart, and a strong step."""
+    rows = np.random.default_rng(degree).normal(size=(6, 5))
+    y = np.tile([0, 1], 3)
+    problem = Problem.from_data(
+        30 * y[:, None] + 1e-2 * rows, y, spikes=1, width=width, samples=4, activation=f"He_{degree}",
+        step_size=1e6,
+    )  # fmt: skip
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        answer = problem.predict(degree, equivalent=equivalent)
+    said = [str(one.message) for one in caught]
+    assert not said or (len(said) == 1 and said[0].startswith("misclassification: not told"))
+    assert np.isfinite(answer.misclassification) or not answer.converged or said
 
 
 @pytest.mark.parametrize("step_size", [1e31, 1e200, 1e300, np.inf])

@@ -25,6 +25,7 @@ _GRID = np.linspace(-9.0, 9.0, 7)  # in standard deviations; the normal mass bey
 _BENDS = (-12.0, -5.0, -2.0, 0.0, 2.0, 5.0, 12.0)  # where an activation may bend, in its own argument
 _BLUR = (-7.0, -4.0, -2.0, 0.0, 2.0, 4.0, 7.0)  # pieces around a kink that an integration has blurred
 _ORDER = 10  # nodes of each piece
+_HUGE = 1e290  # moments, beyond which splines of them leave the range of numbers
 _TINY = 1e-150  # stands for a spread of zero where one divides by it
 _TABLE = 1e-5  # error of a table, relative to the largest root mean square at this spread
 _ENTRIES = 40_000  # of a table at most; over a range that needs more, its steps are wider
@@ -311,7 +312,7 @@ class Tabulated:
             self._spline = Bicubic(ends, counts)
             means, stds = self._spline.nodes
             table = self._exact(activation, *np.meshgrid(means, stds, indexing="ij"))
-            if not np.isfinite(table).all():
+            if not np.abs(table).max() < _HUGE:
                 raise ValueError(f"activation: moments of {activation.name} are not finite over {mean_range}")
             self._spline.fit(table)
             size = np.sqrt(np.interp(between[:, 1], stds, table[..., -1].max(axis=0)))[:, None]

@@ -145,6 +145,12 @@ def deterministic(
                 stacklevel=2,
             )
             result["misclassification"][:] = np.nan
+        elif (np.isnan(result["misclassification"]) & result["converged"]).any():
+            warnings.warn(
+                "misclassification: not told, as features are so large that products of their squares are "
+                "beyond floating point",
+                stacklevel=2,
+            )
     return result
 
 
