@@ -5,10 +5,12 @@ takes a case and returns "" or what went wrong; `limits` begins the allowance of
 """
 
 import argparse
+import ctypes
 import faulthandler
 import functools
 import json
 import multiprocessing
+import os
 import resource
 import signal
 import sys
@@ -50,13 +52,17 @@ def limits() -> None:
 
 
 def _serve(work: Work, pipe: Any, trace: str) -> None:
-    """Answer cases until the pipe is closed; on too much CPU time leave a trace and die."""
+    """Answer cases until the pipe is closed; on too much CPU time leave a trace and die.
+
+    What is printed is a failure, too: so some libraries of C and Fortran tell of one, and go on.
+    """
     global _allowance
     inherited = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (1 << 20)  # a fork's is its parent's
     hard = resource.getrlimit(resource.RLIMIT_DATA)[1]
     resource.setrlimit(resource.RLIMIT_DATA, (int(3 * GIGABYTES * _GIGABYTE), hard))  # spares the machine
-    with open(trace, "w") as file:
+    with open(trace, "w") as file, open(f"{trace}.printed", "w+") as printed:
         faulthandler.register(signal.SIGXCPU, file, chain=True)
+        os.dup2(printed.fileno(), 1)
         while True:
             try:
                 case, _allowance = pipe.recv()
@@ -64,11 +70,23 @@ def _serve(work: Work, pipe: Any, trace: str) -> None:
                 return
             start = time.process_time()
             limits()
-            failure = work(case)
+            failure = work(case) or _printed()
             peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (1 << 20) - inherited
             if not failure and peak > GIGABYTES:
                 failure = f"memory: {peak:.1f} GB"
             pipe.send((failure, time.process_time() - start, peak > GIGABYTES))
+
+
+def _printed() -> str:
+    """Say what has come to standard output, a file, since the last time."""
+    sys.stdout.flush()
+    ctypes.CDLL(None).fflush(None)
+    if not os.lseek(1, 0, os.SEEK_CUR):
+        return ""
+    os.lseek(1, 0, os.SEEK_SET)
+    text = os.read(1, 300).decode(errors="replace")
+    os.ftruncate(1, os.lseek(1, 0, os.SEEK_SET))
+    return f"printed: {text.strip()}"
 
 
 class Child:

@@ -140,7 +140,7 @@ def visitors(rng: Rng, folder: Path) -> str:
             if failures:
                 return "; ".join(failures)
             sizes.append(_size(server))
-        print(re.sub(r"\s+", " ", f"MB, files, children: {sizes}"), flush=True)
+        print(re.sub(r"\s+", " ", f"MB, files, children: {sizes}"), file=sys.stderr, flush=True)
         grown = [after - before for before, after in zip(*sizes, strict=True)]
         kept = grown[0] < GROWTH and grown[1] < READERS and grown[2] <= 0
         return "" if kept else f"MB, files, children: {sizes}"

@@ -125,12 +125,14 @@ def test_refusals_name_a_field(error, said, monkeypatch):
     assert said in random_problems.judged("one_step", "build", call, {"width": 0})[1]
 
 
-def test_a_child_that_dies_or_never_ends_is_told_and_replaced():
+def test_a_child_that_dies_or_prints_or_never_ends_is_told():
     child = endurance.Child(misbehave)
     try:
         assert child._once(["dies"]).failure.startswith("died: SIGKILL")
         assert child._once(["answers"]).failure == ""
         assert child._once(["never ends"], 0).failure.startswith("died: SIGXCPU")
+        assert child._once(["answers"]).failure == ""
+        assert child._once(["prints"]).failure == "printed: an illegal value"
         assert child._once(["answers"]).failure == ""
     finally:
         child.stop()
