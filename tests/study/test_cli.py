@@ -92,6 +92,21 @@ def test_failed_trials_are_told_and_counted_in_the_exit_code(study):
 def test_missing_records_are_told(study):
     call("run", study, "--workers", 0)
     assert "4 records are missing" in call("show", study, "--trials", 5).stdout
+    for command in ("figure", "export"):  # what they write does not say so
+        told = call(command, study, "--trials", 5)
+        assert "4 records are missing; run: firstlight study run" in told.stderr
+        assert "missing" not in told.stdout
+        assert not call(command, study).stderr
+
+
+def test_nothing_is_no_export(study):
+    """It was an empty file, or a Dataset without a value, and took the place of the last one."""
+    call("run", study, "--workers", 0)
+    Path("old.csv").write_text("old")
+    for kind in ("csv", "parquet", "nc"):
+        refused = call("export", study, "--seed", 9, "--to", kind, "--output", "old.csv", code=2)
+        assert "holds nothing to export" in refused.stderr
+    assert Path("old.csv").read_text() == "old"
 
 
 def test_a_billion_points(study):

@@ -90,6 +90,11 @@ def _stored(study: "Study", scale: str, path: Path) -> "Iterator[tuple[Store, xr
         yield store, dataset(study, store, scale=scale)
 
 
+def _tell_missing(results: "xr.Dataset", err: bool) -> None:
+    if missing := int((results["status"] == "missing").sum()):
+        typer.echo(f"{missing} records are missing; run: {results.attrs['command']}", err=err)
+
+
 @app.command("list")
 @legible
 def list_(as_json: AsJson = False) -> None:
@@ -258,15 +263,13 @@ def show(
         said = {"attrs": results.attrs, "rows": rows, "failures": failed, **conclusions(study, results)}
         typer.echo(json.dumps(said, indent=2))
         return
-    missing = int((results["status"] == "missing").sum())
     typer.echo(f"{study.name} ({scale}): {study.description}")
     numbers = frame.to_string(index=False, float_format="{:.4g}".format, na_rep="-")
     typer.echo(numbers if len(frame) else "nothing")
     for failure in failed[:20]:
         where = ", ".join(f"{axis} = {value!r}" for axis, value in failure["point"].items())
         typer.echo(f"failed: {failure['arm']}, trial {failure['trial']} at {where}: {failure['message']}")
-    if missing:
-        typer.echo(f"{missing} records are missing; run: {results.attrs['command']}")
+    _tell_missing(results, err=False)
     _conclude(study, results)
 
 
@@ -289,6 +292,7 @@ def figure(
     with _stored(study, scale, store) as (_, results):
         for path in save(study, results, output):
             typer.echo(path)
+        _tell_missing(results, err=True)
 
 
 @app.command()
@@ -311,3 +315,4 @@ def export(
         check_apart("output", output, store, Path(name))
     with _stored(study, scale, store) as (_, results):
         typer.echo(write(study, results, to, output))
+        _tell_missing(results, err=True)

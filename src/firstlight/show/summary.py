@@ -278,6 +278,8 @@ def export(
     """
     if kind not in KINDS:
         raise unknown("format", kind, KINDS)
+    if "status" in results and results["status"].isin(["missing", "unplanned"]).all():
+        raise ValueError(f"{study.name}: the store holds nothing to export; run the study first")
     target = Path(output or Path("out/export") / f"{stem(study, results)}.{kind}")
     beside = target.with_suffix(".json")
     if kind == "csv" and regular(beside) == regular(target):
