@@ -233,6 +233,19 @@ def test_words_and_json_come_whatever_letters_a_terminal_has(encoding):
     assert json.loads(cited.decode(written)) == json.loads(said(["cite", "--json"], "utf-8"))
 
 
+@pytest.mark.parametrize("encoding", ["latin-1", "cp437"])
+def test_names_of_classes_are_json_in_any_encoding(encoding, tmp_path):
+    r"""Python writes \xe3 and \U0001f600, which are no letters of JSON."""
+    names = {"größer", "ã", "😀", "δ"}
+    rows = [f"{i % 7},{i * i % 11},{name}" for i, name in enumerate(sorted(names) * 8)]
+    file = tmp_path / "rows.csv"
+    file.write_text("\n".join(["a,b,y", *rows]), encoding="utf-8")
+    command = [*_COMMAND, "diagnose", str(file), "--seconds", "0.01", "--json"]
+    variables = {**os.environ, "PYTHONIOENCODING": encoding}
+    told = subprocess.run(command, env=variables, capture_output=True, check=True).stdout
+    assert set(json.loads(told.decode(encoding))["classes"]) == names
+
+
 @pytest.mark.parametrize("command", [["theories"], ["data", "list"], ["study", "list"], ["cite"]])
 def test_whoever_reads_may_stop(command):
     with subprocess.Popen([*_COMMAND, *command], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as said:

@@ -1,5 +1,6 @@
 """The command line: one module per group of commands; heavy imports happen inside the commands."""
 
+import codecs
 import io
 import sys
 from typing import Annotated, cast
@@ -71,9 +72,10 @@ for _theory in registry.theories().values():
 
 def main() -> None:
     """Run the command line; bad input ends in one line on standard error and exit code 2."""
+    codecs.register_error("as in JSON", _spelt)
     for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):  # δ is no letter of Latin-1: \u03b4, in JSON too
-            stream.reconfigure(errors="backslashreplace")
+        if isinstance(stream, io.TextIOWrapper):  # δ is no letter of Latin-1
+            stream.reconfigure(errors="as in JSON")
     named = _tell_broken(0)
     try:
         app()
@@ -82,6 +84,14 @@ def main() -> None:
         sys.exit(2)
     finally:
         _tell_broken(named)  # studies are read by the commands that need them
+
+
+def _spelt(error: UnicodeError) -> tuple[str, int]:
+    r"""Write letters that an encoding has not as JSON does: δ as \u03b4, those beyond four digits as two."""
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    halves = error.object[error.start : error.end].encode("utf-16-be", "surrogatepass").hex(" ", 2)
+    return "".join(rf"\u{half}" for half in halves.split()), error.end
 
 
 def _tell_broken(named: int) -> int:
