@@ -265,6 +265,22 @@ def test_batch_averages_vary_as_those_of_batches_with_fixed_counts(seed):
     )  # fmt: skip
 
 
+def test_classes_of_the_same_law_without_any_direction():
+    """Nothing tells two such classes apart: without a network, too, all there is to learn is their mean."""
+    laws = [Spiked([], np.zeros((20, 0)))] * 2
+    problem = Problem(
+        GaussianMixture([0.3, 0.7], None, laws),
+        Classification(),
+        width=20,
+        samples=400,
+        step_size=5.0,
+        ridge=0.1,
+    )
+    answer = problem.predict(0, method="asymptotic", draws=2, nodes=64)
+    np.testing.assert_allclose(answer.misclassification, 0.3, atol=0.01)  # scores vary a little
+    np.testing.assert_allclose(answer.relative_test_error, 1.0, rtol=0.05)  # 400 samples, ridge .1
+
+
 def test_networks_after_steps_on_balanced_classes_with_a_common_mean():
     """With counts of the batch left to chance errors were told 13 % too high, read-outs 15 % too short."""
     n, trials = 120, 16

@@ -124,7 +124,8 @@ def batch_average(
     kappa, y, weight, scale = law.everything(rng)
     y = y if output is None else y - output(kappa, scale)
     extra = law.noise + start_square
-    by_class = ((weight * y)[:, None] * kappa).reshape(len(law.weights), -1, law.rank).sum(axis=1)
+    pulls = np.split((weight * y)[:, None] * kappa, len(law.weights))
+    by_class = np.array([pull.sum(axis=0) for pull in pulls])
     signal = by_class.sum(axis=0)
     second = (kappa.T * (weight * (y**2 + extra))) @ kappa
     ratio = law.dimension / gradient_samples
