@@ -1,9 +1,12 @@
 """Class-level alignment and elasticity against sampled neurons, duals, small steps and published numbers."""
 
+import warnings
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.stats import norm
 
 from firstlight.maths.activations import activation
 from firstlight.unseen_classes.definitions.covariance import mean_slope
@@ -58,6 +61,46 @@ def test_cosine_is_the_average_of_ratios(name):
     law = {"similarity": t, "spread": s, "norm": (q, q), "overlap": c, "tau": tau, "activation": sigma}
     assert class_alignment(**law, kind="cosine") == pytest.approx(expected, rel=1e-6)
     assert class_alignment(**law, kind="cosine", head="rademacher") < 1
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_cosines_after_strong_steps_are_those_of_signs(seed):
+    """A saturating σ tells the sign of ταb: E sign b E sign b'. Through 200 nodes it was off by up to .03."""
+    rng = np.random.default_rng(seed)
+    t, s, tau = rng.uniform(-1, 1, 2), rng.uniform(0.5, 1.5, 2), 3e5
+    expected = np.prod(1 - 2 * norm.cdf(-t / s))
+    law = {"similarity": t, "spread": s, "norm": (1.0, 1.0), "overlap": 0.0, "tau": tau, "activation": "erf"}
+    # where |ταb| is about one: √q/(τ s) of either class, and as much again near α = 0
+    found = class_alignment(**law, kind="cosine")
+    assert found == pytest.approx(expected, abs=1e-4)
+
+
+@pytest.mark.parametrize("name", ["tanh", "sigmoid"])
+@pytest.mark.parametrize("shift", [30.0, 300.0])
+def test_steps_of_short_samples_are_as_long_as_the_activation_is_wide(name, shift):
+    """Against a fine grid; heads were fine only where shifts were about √q, up to half a per cent off."""
+    sigma, q = activation(name), 1e-4
+    z, w = np.polynomial.hermite_e.hermegauss(40)
+    alpha = np.linspace(-8.5, 8.5, 40_001)
+    chance = np.exp(-(alpha**2) / 2) / np.exp(-(alpha**2) / 2).sum()
+    before, after = sigma(np.sqrt(q) * z), sigma(np.sqrt(q) * z[:, None] + shift * alpha)
+    moved = w @ (after - before[:, None]) ** 2 @ chance / w.sum()
+    alike = (w @ after / w.sum()) ** 2 @ chance
+    # 1e-6: of the spline that movements are looked up in
+    assert class_elasticity(shift, 0.0, q, tau=1.0, activation=name) == pytest.approx(moved, rel=1e-6)
+    two = {"similarity": (shift, shift), "spread": (0.0, 0.0), "norm": (q, q), "overlap": 0.0}
+    assert class_alignment(**two, tau=1.0, activation=name) == pytest.approx(alike, rel=1e-6)
+
+
+def test_waves_that_alignment_does_not_follow_are_told():
+    two = {"similarity": (-7.3, -7.3), "spread": (0.0, 0.0), "norm": (0.02, 0.02), "overlap": 0.004}
+    with pytest.warns(UserWarning, match="alignment of cos is not resolved"):  # in the heads
+        class_alignment(**two, tau=1500.0, activation="cos")
+    with pytest.warns(UserWarning, match="alignment of cos is not resolved"):  # within a neuron
+        class_alignment(**{**two, "spread": (5.0, 5.0)}, tau=10.0, activation="cos", head="rademacher")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert class_alignment(**two, tau=0.5, activation="cos") == pytest.approx(0.5, abs=0.02)
 
 
 def test_the_order_of_arguments():

@@ -127,6 +127,25 @@ def test_told_where_the_bulk_is_not_normal_over_neurons(sigma, strength, loss, h
         assert (abs(drawn / law_itself - 1) < 0.05) == holds
 
 
+@pytest.mark.parametrize("tau", [10.0, 100.0, 1000.0])
+def test_heads_of_many_neurons_are_summed_after_strong_steps(tau):
+    """One by one; 128 nodes for a thousand heads were off by up to 1.5 %, kernels by .003."""
+    rng = np.random.default_rng(1)
+    head, x, beta = rng.normal(size=1000) / 1000**0.5, rng.normal(size=(2, 6)), rng.normal(size=6) / 6**0.5
+    z, w = np.polynomial.hermite_e.hermegauss(60)
+    q, (b, b2) = (x**2).mean(axis=1), tau * x @ beta
+    rho, shift = x[0] @ x[1] / 6 / np.sqrt(q.prod()), np.sqrt(1000) * head[:, None, None]
+    first = np.sqrt(q[0]) * z[:, None] + 0 * z
+    second = np.sqrt(q[1]) * (rho * z[:, None] + np.sqrt(1 - rho**2) * z)
+    product = (np.tanh(first + b * shift) * np.tanh(second + b2 * shift)).mean(axis=0)
+    moved = ((np.tanh(first + b * shift) - np.tanh(first)) ** 2).mean(axis=0)
+    kernel = uc.spiked_kernel(x, None, beta, tau, "tanh", head=head)
+    # 1e-5: the series' own, and the spline of movements
+    assert kernel[0, 1] == pytest.approx(w @ product @ w / w.sum() ** 2, abs=1e-5)
+    found = predicted_movement(x, beta, tau, "tanh", head=head)[0]
+    assert found == pytest.approx(w @ moved @ w / w.sum() ** 2, rel=1e-5)
+
+
 def test_rules_keep_the_moments_of_what_was_given():
     heads = GIVEN[:, 0]
     alpha, weights = head_rule(heads)

@@ -1,5 +1,6 @@
 """Class-level predictions, per neuron: alignment of two classes and elasticity of one."""
 
+import warnings
 from typing import Literal
 
 import numpy as np
@@ -8,15 +9,16 @@ from scipy.special import gammaln
 from firstlight.maths.activations import Activation
 from firstlight.maths.activations import activation as as_activation
 from firstlight.maths.checks import check_array, check_number, check_positive
-from firstlight.maths.quadrature import gauss_hermite, rule
+from firstlight.maths.quadrature import rule
 from firstlight.maths.refusals import check_choice
 from firstlight.unseen_classes.definitions.step import MOST_TAU
-from firstlight.unseen_classes.theory.heads import Head, head_rule, is_gaussian
-from firstlight.unseen_classes.theory.movement import gaussian_movement, movement_spline
+from firstlight.unseen_classes.theory.heads import PIECE, Head, head_rule, is_gaussian
+from firstlight.unseen_classes.theory.movement import gaussian_movement, movement_spline, shift_rule
 
 Pair = tuple[float, float]
 _DEGREE = 140
 _NEGLIGIBLE = 1e-10
+_AGREE = 1e-3  # of the features' mean square; waves that are not followed hardly agree so well by chance
 
 
 def class_alignment(
@@ -78,10 +80,15 @@ def class_alignment(
     _check_overlap("overlap", overlap, norm)
     _check_overlap("bulk_overlap", bulk_overlap, bulk)
     check_choice("kind", kind, ("inner", "cosine"))
-    shift = max(abs(t) + s for t, s in zip(similarity, spread, strict=True)) / np.sqrt(min(norm))
-    alpha, weights = head_rule(head, max(tau * shift, 1.0))
     laws = list(zip(similarity, spread, norm, bulk, strict=True))
-    sides = [_Side(*law, sigma, tau, alpha, kind == "cosine") for law in dict.fromkeys(laws)]
+    reach = max(float(abs(t) + np.sqrt(s**2 + v)) for t, s, _, v in laws) / np.sqrt(min(norm))
+
+    scale, outside = max(tau * reach, 1.0), kind == "cosine"
+    alpha, weights = head_rule(head, scale)
+    sides = [_Side(*law, sigma, tau, alpha, outside) for law in dict.fromkeys(laws)]
+    others = head_rule(head, scale, PIECE - 2)
+    for side, law in zip(sides, laws, strict=False):
+        side.check(weights, _Side(*law, sigma, tau, others[0], outside, PIECE - 2), others[1])
     sides = sides * 2 if len(sides) == 1 else sides  # twice the same class costs once
     product, squares = _product(sides, overlap + (tau * alpha) ** 2 * bulk_overlap, weights)
     outer = sides[0].weights[:, None] * sides[1].weights
@@ -96,17 +103,36 @@ class _Side:
 
     def __init__(
         self, t: float, s: float, q: float, v: float,
-        sigma: Activation, tau: float, alpha: np.ndarray, outside: bool,
+        sigma: Activation, tau: float, alpha: np.ndarray, outside: bool, order: int = PIECE,
     ) -> None:  # fmt: skip
         self.sigma = sigma
         if outside and s > 0 and tau > 0:
-            count = int(np.clip(24 * (1 + tau * s / np.sqrt(q)), 24, 200))
-            z, self.weights = gauss_hermite(count)
-            self.b, inside = t + s * z, v
+            centre, spread, short = np.array([[t], [s], [np.sqrt(q) / tau]])
+            (self.b,), (self.weights,) = shift_rule(centre, spread, short, order)
+            inside = v
         else:
             self.b, self.weights, inside = np.array([t]), np.ones(1), v + s**2
         self.std = np.sqrt(q + (tau * alpha) ** 2 * inside)
         self.mean = tau * alpha[:, None] * self.b
+
+    def check(self, weights: np.ndarray, other: "_Side", other_weights: np.ndarray) -> None:
+        """Tell waves of σ that its integrals do not follow: within a neuron, or by fewer heads and b."""
+        largest = np.argmax(self.std)
+        follows = self.sigma.resolved(self.mean[largest], self.std[largest])
+        mean, square = self._moments(weights)
+        gap = np.abs(np.subtract(other._moments(other_weights), (mean, square)))
+        if not (follows and (gap <= _AGREE * square).all()):
+            warnings.warn(
+                f"activation: alignment of {self.sigma.name} is not resolved over shifts as large as those "
+                "of this step; it may be far off",
+                stacklevel=3,
+            )
+
+    def _moments(self, weights: np.ndarray) -> tuple[float, float]:
+        """E (E σ)² and E σ², the inner mean over what is normal given (α, b)."""
+        found = self.sigma.moments_and_square(self.mean, self.std[:, None], 0)
+        mean, square = found[..., 0], found[..., 1]
+        return float(weights @ mean**2 @ self.weights), float(weights @ square @ self.weights)
 
     def coefficients(self, degree: int) -> tuple[np.ndarray, np.ndarray]:
         """Normalised Hermite coefficients of σ, shape (α, b, degree + 1), and E σ², shape (α, b)."""

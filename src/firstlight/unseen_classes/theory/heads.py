@@ -11,6 +11,7 @@ from firstlight.maths.quadrature import panels
 
 Head = Literal["gaussian", "rademacher"] | ArrayLike
 _REACH = 8.5  # the normal mass beyond is 2e-17
+PIECE = 8  # nodes of each piece of a normal law
 _MOST = 8  # outputs with Rademacher heads: 256 sign patterns
 
 
@@ -39,7 +40,9 @@ def own_bulks(head: Head, outputs: int) -> bool:
     return not is_gaussian(head) and 1 < outputs <= _MOST
 
 
-def head_rule(head: Head = "gaussian", scale: float = 1.0) -> tuple[np.ndarray, np.ndarray]:
+def head_rule(
+    head: Head = "gaussian", scale: float = 1.0, order: int = PIECE
+) -> tuple[np.ndarray, np.ndarray]:
     """Return nodes and weights of the law of α.
 
     Parameters
@@ -49,6 +52,8 @@ def head_rule(head: Head = "gaussian", scale: float = 1.0) -> tuple[np.ndarray, 
     scale : float, default 1
         The pre-activation's shift per unit of α, relative to its spread: rules are refined where the shift
         is of order one.
+    order : int, default 8
+        Nodes of each piece of the normal law.
 
     Returns
     -------
@@ -69,11 +74,15 @@ def head_rule(head: Head = "gaussian", scale: float = 1.0) -> tuple[np.ndarray, 
             return np.array([-1.0, 1.0]), np.array([0.5, 0.5])
         if head != "gaussian":
             raise ValueError(f"head = {head!r}: must be 'gaussian', 'rademacher' or the heads themselves")
-        return _gaussian_rule(scale)
+        return _gaussian_rule(scale, order)
     values = check_reals("head", head, "(N,)")
     if values.ndim != 1 or not values.size or not np.isfinite(values).all():
         raise ValueError(f"head: shape {values.shape}; given heads must be finite, of shape (N,)")
-    return _gauss(values * np.sqrt(values.size), int(np.clip(16 * (1 + scale), 32, 128)))
+    alpha, count = values * np.sqrt(values.size), max(16 * (1 + scale), 32)
+    if count >= values.size:
+        different, counts = np.unique(alpha, return_counts=True)
+        return different, counts / values.size
+    return _gauss(alpha, int(count))
 
 
 def head_nodes(head: Head, outputs: int, scale: float = 1.0) -> tuple[np.ndarray, np.ndarray]:
@@ -133,11 +142,13 @@ def bulk_weights(nodes: np.ndarray, parts: int) -> np.ndarray:
     return nodes[:, first] * nodes[:, second]
 
 
-def _gaussian_rule(scale: float) -> tuple[np.ndarray, np.ndarray]:
-    """Gauss-Legendre pieces, short where the shift is of order one: about 150 nodes, errors near 1e-10."""
-    marks = np.array([0.5, 1.0, 2.0, 4.0, 8.0, 16.0]) / scale
-    half = np.unique(np.concatenate([[0.0, 1.0, 2.0, 3.5, 5.5, _REACH], marks[marks < _REACH]]))
-    alpha, weight = panels(half, 8)
+def _gaussian_rule(scale: float, order: int) -> tuple[np.ndarray, np.ndarray]:
+    """Gauss-Legendre pieces, from half the spread each to four times the shift of the one before.
+
+    However short the samples are, the activation turns somewhere: errors near 1e-10.
+    """
+    ends = 0.5 * 4.0 ** np.arange(np.log2(max(2 * _REACH * scale, 1.0)) / 2) / scale
+    alpha, weight = panels(np.unique(np.concatenate([[0.0, 1.0, 2.0, 3.5, 5.5, _REACH], ends])), order)
     return np.concatenate([-alpha, alpha]), np.concatenate([weight, weight]) / (2 * weight.sum())
 
 

@@ -16,7 +16,7 @@ from firstlight.data.labelled import row_chunks
 from firstlight.maths.activations import Activation
 from firstlight.maths.quadrature import panels, rule
 from firstlight.unseen_classes.theory.averaged import typical_shift
-from firstlight.unseen_classes.theory.heads import Head, bulk_weights, head_nodes, head_rule
+from firstlight.unseen_classes.theory.heads import PIECE, Head, bulk_weights, head_nodes, head_rule
 
 _SMALL = 1e-10  # below this share of E σ² differences of duals keep fewer than six digits
 _PIECES = np.array([0.0, 1.0, 2.0, 3.5, 5.5, 8.5])  # the normal mass beyond is 2e-17
@@ -45,7 +45,7 @@ def averaged_movement(
     result = np.empty(len(norms))
     for i, (b, q, v) in enumerate(zip(along, norms, parts.T, strict=True)):
         spread = tau * np.sqrt(np.maximum(shares @ v, 0))
-        shift, chance = _shifts(tau * (nodes @ b), spread, np.sqrt(q))
+        shift, chance = shift_rule(tau * (nodes @ b), spread, np.sqrt(q))
         result[i] = weights @ np.vecdot(chance, _given_shift(activation, float(np.sqrt(q)), shift))
     return result
 
@@ -79,7 +79,7 @@ def gaussian_movement(
     result = np.empty(len(norms))
     for rows in row_chunks(len(norms), 64 * 400 * len(rest), _MEMORY):
         q, spread = norms[rows], tau * np.sqrt(bulk[rows] / outputs)
-        shift, chance = _shifts(tau * along[rows], spread, np.sqrt(q))
+        shift, chance = shift_rule(tau * along[rows], spread, np.sqrt(q))
         v = shift[..., None] ** 2 + (spread[:, None] ** 2 * rest)[:, None]
         weights = chance[..., None] * share
         result[rows] = _given_variance(activation, q, v.reshape(len(q), -1), weights.reshape(len(q), -1))
@@ -142,18 +142,28 @@ def _moved(activation: Activation, std: float, shift: np.ndarray) -> np.ndarray:
     return np.vecdot(w, (activation(std * z + shift[:, None]) - activation(std * z)) ** 2)
 
 
-def _shifts(mean: np.ndarray, spread: np.ndarray, scale: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Nodes and weights (n, m) of N(mean, spread²), in short pieces where they are about `scale` from 0."""
+def shift_rule(
+    mean: np.ndarray, spread: np.ndarray, scale: np.ndarray, order: int = PIECE
+) -> tuple[np.ndarray, np.ndarray]:
+    """Nodes and weights (n, m) of N(mean, spread²), in short pieces where they are about `scale` from 0.
+
+    Examples
+    --------
+    >>> one = np.ones(1)
+    >>> nodes, weights = shift_rule(one, 2 * one, 1e-3 * one)
+    >>> print(float(weights[0] @ nodes[0]), float(weights[0] @ nodes[0] ** 2))
+    1.00 5.00
+    """
     if not spread.any():
         return mean[:, None], np.ones((len(mean), 1))
     unit = np.maximum(spread, 1e-150)
     zero, short = -mean / unit, np.broadcast_to(scale, unit.shape) / unit
-    octaves = np.arange(-1, np.ceil(np.log2(2 * _PIECES[-1] / np.maximum(short.min(), 1e-60))))
+    octaves = np.arange(-1, np.ceil(np.log2(2 * _PIECES[-1] / np.maximum(short.min(), 1e-60))), 2)
     marks = np.concatenate([[0.0], 2.0**octaves])
     ends = np.concatenate([marks, -marks]) * short[:, None] + zero[:, None]
     normal = np.broadcast_to(np.concatenate([-_PIECES, _PIECES]), (len(mean), 2 * len(_PIECES)))
     edges = np.sort(np.clip(np.hstack([normal, ends]), -_PIECES[-1], _PIECES[-1]))
-    z, weights = panels(edges, 8)
+    z, weights = panels(edges, order)
     return mean[:, None] + spread[:, None] * z, weights / weights.sum(axis=1, keepdims=True)
 
 
