@@ -64,7 +64,7 @@ def pair_cosines(X: np.ndarray, y: np.ndarray) -> PairCosines:
     (0.707, 'holds', [0.0, 0.0, 0.0])
     """
     Z = X * (y / np.linalg.norm(X, axis=1))[:, None]
-    gram = Z @ Z.T
+    gram = np.clip(Z @ Z.T, -1, 1)  # rows that point the same way may differ from 1 by rounding
     n = len(gram)
     negative = (gram < 0).sum(axis=1) / max(n - 1, 1)
     return PairCosines(gram[np.triu_indices(n, 1)], negative)
