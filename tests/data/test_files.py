@@ -2,6 +2,7 @@
 
 import pickle
 import zipfile
+from decimal import Decimal
 
 import numpy as np
 import pandas
@@ -84,6 +85,20 @@ def test_text_labels_from_parquet_categories(folder):
 
     kinds = pa.array(["u", "v", "u", "v"]).dictionary_encode()
     assert same(load(parquet(folder, {"a": X[:, 0], "y": kinds})), X[:, :1], ["u", "v", "u", "v"])
+
+
+@pytest.mark.parametrize("digits", [9, 30, 50])
+def test_decimal_numbers_of_databases_are_numbers(folder, digits):
+    """It said that '1.25' is not a number; a double has 16 digits, and no more are asked for."""
+    import pyarrow as pa
+
+    kind = (pa.decimal128 if digits < 39 else pa.decimal256)(digits, 2)
+    exact = [[Decimal(f"{value:.2f}") for value in column] for column in (*(X.T / 4), Y)]
+    columns = dict(zip(["a", "b", "c", "y"], [pa.array(one, kind) for one in exact], strict=True))
+    assert same(load(parquet(folder, columns)), X / 4, Y)
+    columns["b"] = pa.array([None, *exact[1][1:]], kind)
+    with pytest.raises(ValueError, match="1 value is missing or infinite; first nan at row 1, column 'b'"):
+        load(parquet(folder, columns))
 
 
 def test_numbers_of_rows_that_pandas_keeps_are_no_feature(folder):

@@ -91,12 +91,15 @@ def _read_csv(path: Path, labels: Which, without: Sequence[str]) -> _Parts:
 
 
 def _read_parquet(path: Path, labels: Which, without: Sequence[str]) -> _Parts:
-    from pyarrow import ArrowException, parquet
+    from pyarrow import ArrowException, float64, parquet, schema
+    from pyarrow.types import is_decimal
 
     try:
         file = parquet.ParquetFile(path)
         check_width(file.metadata.num_columns)
         table = file.read()
+        kinds = [one.with_type(float64()) if is_decimal(one.type) else one for one in table.schema]
+        table = table.cast(schema(kinds))  # numbers as databases keep them
     except (ArrowException, OSError) as error:
         raise Refusal(f"is not a readable parquet file: {str(error).splitlines()[0][:200]}") from None
     unnamed = [name for name in table.column_names if _INDEX.fullmatch(name) and name != labels]
