@@ -1,6 +1,7 @@
 """Anybody's file through the command: odd but good ones are read alike, bad ones told in one line."""
 
 import gzip
+import json
 
 import numpy as np
 import pytest
@@ -258,6 +259,21 @@ def test_sparse_and_masked_tables_are_refused():
 
 def elasticity_of(rows, labels):
     return elasticity(rows, rows, labels)
+
+
+@pytest.mark.parametrize("rng", [None, np.random.default_rng(7), np.random.SeedSequence(7), np.int64(7)])
+def test_random_generators_are_seeds_too(rng):
+    """Every theory "failed" with one, of a field that was called otherwise, and there was no JSON."""
+    X = np.random.default_rng(0).normal(size=(40, 3))
+    found = diagnose(X, X[:, 0] > 0, seconds=0.5, rng=rng)
+    assert not [section.error for section in found.sections if section.error]
+    assert isinstance(json.loads(found.to_json())["seed"], int)
+
+
+@pytest.mark.parametrize("rng", [-1, 1.5, "a", True])
+def test_what_is_no_seed_is_refused_by_name(rng):
+    with pytest.raises(ValueError, match=r"^rng = "):
+        diagnose(np.eye(8), np.arange(8) % 2, seconds=0.01, rng=rng)
 
 
 def test_numbers_as_names_and_zeros_of_either_sign():

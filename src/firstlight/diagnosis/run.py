@@ -11,7 +11,9 @@ from firstlight.diagnosis.clock import Clock, OutOfTime
 from firstlight.diagnosis.data import Task, UserData, user_data
 from firstlight.diagnosis.finding import Finding
 from firstlight.diagnosis.result import Diagnosis, Section
+from firstlight.maths.rng import RNGLike, SeedLike
 from firstlight.study import registry
+from firstlight.study.compare import seed_of
 
 Say = Callable[[str, Clock], None]
 
@@ -25,7 +27,7 @@ def diagnose(
     seconds: float = 60.0,
     names: Sequence[str] | None = None,
     source: str = "arrays",
-    rng: int = 0,
+    rng: RNGLike | SeedLike = 0,
     say: Say = lambda text, clock: None,
 ) -> Diagnosis:
     """Say what the theories predict for these data, and measure it.
@@ -48,8 +50,8 @@ def diagnose(
         Of the columns; a data frame brings its own.
     source : str
         Where the data came from.
-    rng : int, default 0
-        Seed of all splits and networks.
+    rng : SPEC 7 rng, default 0
+        Of all splits and networks.
     say : callable
         Told what is being done, and the clock.
 
@@ -66,7 +68,7 @@ def diagnose(
     '40 rows, 3 columns, 2 classes (19 to 21 rows each)'
     """
     clock = Clock(seconds)
-    data = user_data(X, y, task=task, standardise=standardise, names=names, source=source, seed=rng)
+    data = user_data(X, y, task=task, standardise=standardise, names=names, source=source, seed=seed_of(rng))
     sections: dict[str, Section] = {}
     stopped = ""
     try:
