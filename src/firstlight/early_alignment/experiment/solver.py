@@ -10,26 +10,22 @@ implicit method (BDF).
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import partial
 
 import numpy as np
 from scipy.integrate import BDF, DOP853, OdeSolver
 from scipy.linalg import LinAlgWarning
-from scipy.optimize import brentq
 
-from firstlight.early_alignment.definitions.walls import ON_WALL
+from firstlight.early_alignment.experiment.events import Watch
 
 Slope = Callable[[float, np.ndarray], np.ndarray]
-Dense = Callable[[float], np.ndarray]
 
-FITTED = 0.25  # |f| above which a class is said to be fitted
 _BUDGET, _IMPLICIT_BUDGET = 500_000, 40_000  # evaluations
 _EVENT = 20  # of them are what the implicit method's new start after an event takes, and finding it
 _PATIENCE, _STANDSTILL = 5000, 1e-2  # so many evaluations for so little log time: it is held up
 _STIFF, _ON_END = 6.1, 15  # where DOP853's stability on the real axis ends; steps on end that are that long
 _LARGEST = 3000  # unknowns up to which an implicit method, with its Jacobian, can be used
 _LONGEST = 1.0  # step of the implicit method: it must not leap to where rounding times the rate is large
-_BEYOND = 1e-10  # how far beyond its wall, as a cosine, a datum flips; beyond [0, 1] its share
 _AT_REST = 3.0  # log time without any change after which nothing is left to change
 
 _WHY = {
@@ -131,7 +127,7 @@ def solve(
     """
     if not tolerance > 0:
         raise ValueError(f"tolerance = {tolerance!r}: must be positive")
-    watch = _Watch(system, first)
+    watch = Watch(system, first)
     if not taus[-1] > 0:
         return Solution(np.tile(first, (len(taus), 1)), 0, -np.inf, watch.risen, False, "")
 
@@ -151,7 +147,7 @@ def solve(
 
 
 def _walk(
-    explicit: Callable[..., OdeSolver], implicit: Callable[..., OdeSolver], watch: "_Watch",
+    explicit: Callable[..., OdeSolver], implicit: Callable[..., OdeSolver], watch: Watch,
     first: np.ndarray, taus: np.ndarray, tolerance: float, hard: Slope | None,
 ) -> Solution:  # fmt: skip
     """Step by the explicit method, anew after each event, and then by the implicit."""
@@ -228,87 +224,6 @@ def _finite(jacobian: Callable[..., np.ndarray], tau: float, state: np.ndarray) 
     """Return the Jacobian, or none where it overflows: a guess that far ahead is halved, not factorised."""
     found = jacobian(tau, state)
     return found if np.isfinite(found).all() else np.zeros_like(found)
-
-
-class _Watch:
-    """Notes flips and rises: looks after every step, and searches within those that brought a change."""
-
-    def __init__(self, system: System, first: np.ndarray) -> None:
-        self.system = system
-        self.risen = np.where(system.look(first)[1] > FITTED, 0.0, np.inf)
-        self._flip: tuple[float, float, Callable[[float], bool]] | None = None
-
-    def see(self, solver: OdeSolver, cut: bool) -> tuple[float, np.ndarray]:
-        """Look at the last step, up to the first event on its way if it is cut there; return its end."""
-        low, end, state, system = float(solver.t_old), float(solver.t), solver.y, self.system
-        dense = cache(solver.dense_output)  # stages of its own, taken once, and only where something happens
-        beyond, outputs = system.look(state)
-        changed, high = beyond > (_BEYOND if cut else ON_WALL), end
-        if cut and self._may_return(solver, beyond):  # beyond its wall and back within the step
-            middle = 0.5 * (low + end)
-            midway = system.look(dense()(middle))[0] > _BEYOND
-            changed, high = (midway, middle) if midway.any() else (changed, end)
-        flipped = changed.any()
-        if flipped and cut:
-            end, changed = _first_event(system, dense(), low, high, changed)
-            state = dense()(end)
-            outputs = system.look(state)[1]
-            state, self.system = system.after(state, changed)
-            self._flip = end, end, lambda _: True
-        elif flipped:
-            self.system, within = system.flipped(changed), dense()
-            self._flip = low, end, lambda tau: not (self.system.look(within(tau))[0] > ON_WALL).any()
-        for c in np.flatnonzero((outputs > FITTED) & np.isinf(self.risen)).tolist():
-            above = partial(_above, system, dense(), c)
-            self.risen[c] = _root(above, low, end)
-        return end, state
-
-    def _may_return(self, solver: OdeSolver, beyond: np.ndarray) -> bool:
-        """Tell whether a datum may be beyond its wall in the middle of a step, judged by its slopes."""
-        if not beyond.size or isinstance(solver, BDF):
-            return bool(beyond.size)
-        step = solver.t - solver.t_old
-        bend = step / 8 * (solver.K[0] - solver.f)  # from the line between the ends to the middle
-        if not self.system.slides and float(beyond.max()) < -2 * np.linalg.norm(bend):
-            return False
-        middle = 0.5 * (solver.y_old + solver.y) + bend
-        return bool((self.system.look(middle)[0] > _BEYOND).any())
-
-    def last_flip(self) -> float:
-        return -np.inf if self._flip is None else _first_time(self._flip[2], *self._flip[:2])
-
-
-def _first_event(
-    system: System, dense: Dense, low: float, high: float, changed: np.ndarray
-) -> tuple[float, np.ndarray]:
-    """Find where the first of the changed data goes beyond its wall, and which do so there."""
-
-    def beyond(tau: float) -> np.ndarray:
-        return system.look(dense(tau))[0][changed] - _BEYOND
-
-    end = _root(lambda tau: float(beyond(tau).max()), low, high)
-    gone, there = beyond(end), changed.copy()
-    there[changed] = gone >= min(float(gone.max()), -0.99 * _BEYOND)  # others are beyond theirs by less
-    return end, there
-
-
-def _above(system: System, dense: Dense, c: int, tau: float) -> float:
-    return float(system.look(dense(tau))[1][c]) - FITTED
-
-
-def _root(function: Callable[[float], float], low: float, high: float) -> float:
-    """Find where a function that is negative at `low` and positive at `high`, but for rounding, is 0."""
-    try:
-        return float(brentq(function, low, high, xtol=1e-15))
-    except ValueError:  # it has one sign
-        return low if function(low) >= 0 else high
-
-
-def _first_time(true: Callable[[float], bool], low: float, high: float) -> float:
-    """Find where a statement that is false at `low` and true at `high` becomes true."""
-    while low < (middle := 0.5 * (low + high)) < high:
-        low, high = (low, middle) if true(middle) else (middle, high)
-    return high
 
 
 class _Crawl:
