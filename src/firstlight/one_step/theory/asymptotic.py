@@ -19,6 +19,8 @@ from firstlight.one_step.theory.neurons import (
     draw_neurons,
     equal_heads_output,
     neuron_nodes,
+    own_pull,
+    root,
     second_layer_of,
 )
 from firstlight.one_step.theory.reduced import Inputs, ReducedLaw, balanced_normal, input_nodes, reduced_law
@@ -97,13 +99,16 @@ def _placed(
 ) -> list[tuple[Neurons, Inputs]]:
     """Place nodes for the neurons after the step, and for the inputs, once for each draw."""
     sigma, width, second_layer = setting.sigma, setting.width, setting.second_layer
-    start_square = float(sigma.second_moment(1.0)) / width
-    if second_layer == "ones":
-        start_square -= float(sigma.hermite(0, 1.0)[0]) ** 2 / width
+    start_square, coefficients = float(sigma.second_moment(1.0)) / width, sigma.hermite(1, 1.0)
+    if second_layer == "ones":  # the constant is the same for all networks
+        start_square -= float(coefficients[0]) ** 2 / width
+        coefficients[0] = 0.0
     output = equal_heads_output(law, sigma) if second_layer == "ones" else None
     counts = setting.mixture.counts(setting.step_samples)
     batch = replace(law, weights=counts / counts.sum())
     step = batch_average(batch, setting.step_samples, start_square, rng, output)
+    spread = step.spread @ step.spread.T + own_pull(batch, coefficients, width)
+    step = replace(step, spread=root(spread))
     placed = []
     for direction in balanced_normal(law.rank, draws, rng):
         inputs = input_nodes(law, max(64, nodes // setting.mixture.classes), rng)

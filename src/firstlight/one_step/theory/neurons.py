@@ -142,11 +142,50 @@ def batch_average(
     outside = max(law.dimension - law.rank, 1) / law.dimension
     noise = float(np.sqrt(square * outside))
     of_means = (by_class.T / np.maximum(law.weights, _TINY)) @ by_class
-    spread = _root((second - of_means) / gradient_samples)
-    return Step(signal, spread, _root(scatter), noise, lean, eigenvalues, shares, square)
+    spread = root((second - of_means) / gradient_samples)
+    return Step(signal, spread, root(scatter), noise, lean, eigenvalues, shares, square)
 
 
-def _root(covariance: np.ndarray) -> np.ndarray:
+def own_pull(law: ReducedLaw, coefficients: np.ndarray, width: int) -> np.ndarray:
+    """Return the covariance of the batch average of f κ over networks, f being their output before the step.
+
+    All samples of a batch see one f, so that this does not fade with their number.
+
+    Parameters
+    ----------
+    law : ReducedLaw
+        Law of κ; its weights are the classes' shares of the batch.
+    coefficients : ndarray, shape (2,)
+        Of the constant and the linear part of σ, in pre-activations of variance one.
+    width : int
+        k.
+
+    Returns
+    -------
+    ndarray, shape (r, r)
+
+    Examples
+    --------
+    >>> one = np.ones(1)
+    >>> law = ReducedLaw(10, 10.0, one, one, np.full((1, 1), 2.0), np.ones((1, 1, 1)), one, None)
+    >>> own_pull(law, np.array([1.0, 0.0]), 8).tolist()  # 2² / 8
+    [[0.5]]
+    """
+    constant, linear = coefficients
+    centre = law.weights @ law.means
+    parts = law.roots @ law.roots.mT + law.means[:, :, None] * law.means[:, None, :]
+    second = np.tensordot(law.weights, parts, axes=1)
+    return (constant**2 * np.outer(centre, centre) + linear**2 / law.trace * second @ second) / width
+
+
+def root(covariance: np.ndarray) -> np.ndarray:
+    """Return a square root R of a covariance R Rᵀ, which rounding may have left with eigenvalues below 0.
+
+    Examples
+    --------
+    >>> root(np.diag([4.0, -1e-20])).tolist()
+    [[0.0, 2.0], [0.0, 0.0]]
+    """
     values, vectors = np.linalg.eigh(covariance)
     return vectors * np.sqrt(np.maximum(values, 0))
 
