@@ -33,6 +33,22 @@ def test_training_from_the_largest_scale_turns_first(seed):
     assert turned(20 * scale)[0] > 0.3
 
 
+def test_outputs_stay_below_from_the_start_on():
+    """Also where neurons die: at the end alone outputs were up to e⁴⁰ times smaller than on the way there."""
+    for seed in range(100):
+        rng = np.random.default_rng(seed)
+        X, y = rng.normal(size=(int(rng.integers(1, 6)), 3)), -1 if seed % 2 else 1
+        labels = np.where(rng.random(len(X)) < 0.8, y, -y)
+        W, signs = rng.normal(size=(3, 3)), rng.choice([-1, 1], 3)
+        scale, length = largest_scale(X, labels, W, signs), np.sqrt((X**2).sum(axis=1).mean())
+        way = course(X / length, labels, W, signs)
+        start = np.full(3, np.log(scale * np.sqrt(length)))
+        if np.isfinite(scale):  # else all are dead
+            outputs = [way.path.log_output(t, start) for t in np.linspace(0, way.time, 40)]
+            # Between the ends they are a little larger in 1 of 3000 problems, by 0.2 %.
+            assert max(outputs) == pytest.approx(np.log(0.01), abs=0.005)
+
+
 def smallest(wrong):
     rows = range(len(wrong))
     for count in range(len(wrong)):

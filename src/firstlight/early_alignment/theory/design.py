@@ -19,7 +19,7 @@ def largest_scale(
     """Return the largest ε for which a balanced start ε·w turns first and grows later.
 
     That is: outputs stay below `output` until 95 % of the live neurons are within cosine 0.99 of their ends.
-    On the exact path outputs grow as ε², so no search is needed.
+    On the exact path outputs grow as ε², and are largest at one of the ends, so no search is needed.
 
     Parameters
     ----------
@@ -35,7 +35,7 @@ def largest_scale(
     Returns
     -------
     float
-        ε; if X is multiplied by c, it is divided by √c.
+        ε; if X is multiplied by c, it is divided by √c. It is inf if outputs are 0 at both ends.
 
     Examples
     --------

@@ -142,7 +142,8 @@ def course(
 ) -> Course:
     """Follow neurons exactly until 95 % have arrived, and say how small the start must be.
 
-    Outputs grow as ε², so that ε* = exp((log level - log max|f(t95)| at ε = 1)/2).
+    Outputs grow as ε², so that ε* = exp((log level - log max|f| at ε = 1)/2), with f at t95, or at the start
+    where it is larger, as neurons that die leave nothing.
 
     Parameters
     ----------
@@ -165,5 +166,5 @@ def course(
     finite = arrived[np.isfinite(arrived)]
     time = float(np.quantile(finite, 0.95)) if len(finite) else float(path.last_event)
     time = max(time, 1e-3)
-    log_output = path.log_output(time, np.zeros(len(directions)))
+    log_output = max(path.log_output(t, np.zeros(len(directions))) for t in (0.0, time))
     return Course(path, time, 0.5 * (np.log(level) - log_output))
