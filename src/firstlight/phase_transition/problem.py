@@ -11,6 +11,7 @@ from firstlight.data.multi_index import MultiIndexSample
 from firstlight.maths.refusals import check_flag
 from firstlight.maths.rng import RNGLike, SeedLike, generator
 from firstlight.maths.scales import with_scales
+from firstlight.maths.sobol import sobol_normal
 from firstlight.maths.workers import on_one_thread
 from firstlight.measure.hessian import extreme_eigenpairs
 from firstlight.phase_transition.definitions import Training, default_times
@@ -42,7 +43,7 @@ class Problem(TrainedModel):
         T.
     hold_hard : bool
         Keep the overlap with the hard directions at zero, on both sides. Otherwise theory takes it from V(t)
-        while it is small, then follows four typical sizes of it, and averages.
+        while it is small, then follows four typical starts, and averages.
     spectrum : bool
         Whether to compute the Hessian's spectrum at the recorded steps.
 
@@ -119,8 +120,9 @@ class Problem(TrainedModel):
         """Join the linear regime of V(t) to paths of finite overlaps; and say if no force was left out.
 
         While overlaps are small the rest is as if there were none. Data push them about as much as the start
-        does, and what grows from either lies along what grows most. So later it is as if the start had been
-        along that, and so large that it reaches V(t).
+        does, and what grows from either lies along what grows most: where several grow alike, as two neurons
+        of opposite signs on z1 z2, along some of each. So later it is as if the start had been along that,
+        and so large that it reaches V(t).
         """
         held = self._path(seed, draws)
         at = np.array(held.times)
@@ -132,11 +134,14 @@ class Problem(TrainedModel):
         if not late.any():
             return linear, held.complete and still.complete
         join = int(np.argmax(late))
-        _, growth, along = np.linalg.svd(held.start_response[at[join]])
-        sizes = np.sqrt(hard[join] * _quarters(freedom_of(held, int(at[join])))) / growth[0]
-        sizes = np.minimum(sizes, 0.7 * self.init_scale)  # overlaps cannot exceed the rows
-        unit = along[0].reshape(self.student.width, -1) @ self.directions.hard.T
-        free = [self._path(seed, draws, start=size * unit) for size in sizes]
+        response, free = held.start_response[at[join]], []
+        drawn = sobol_normal(len(response), 4, np.random.default_rng(seed))
+        for quarter, normals in zip(_quarters(freedom_of(held, int(at[join]))), drawn, strict=True):
+            along = response.T @ normals
+            along *= np.sign(along[0]) * np.sqrt(hard[join] * quarter) / np.linalg.norm(response @ along)
+            along *= min(1.0, 0.7 * self.init_scale / np.linalg.norm(along))  # rows are longer
+            start = along.reshape(self.student.width, -1) @ self.directions.hard.T
+            free.append(self._path(seed, draws, start=start))
         results = xr.concat([_predicted(path) for path in free], "start").mean("start")
         complete = all(path.complete for path in (held, still, *free))
         return results.where(xr.DataArray(late, dims="time"), linear), complete
