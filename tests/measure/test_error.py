@@ -1,6 +1,7 @@
 import numpy as np
+import pytest
 
-from firstlight.measure.error import ErrorTally, nearest_value, population_error
+from firstlight.measure.error import ErrorTally, population_error
 
 
 def test_blocks_add_up():
@@ -20,8 +21,19 @@ def test_blocks_add_up():
     counts = (weights / np.bincount(classes))[classes]  # what a sample counts for
     np.testing.assert_allclose(whole.mean_square, counts @ (y[:, None] - prediction) ** 2)
     np.testing.assert_allclose(whole.by_class @ weights, whole.mean_square)
-    wrong = [counts @ (nearest_value(column, values) != classes) for column in prediction.T]
+    nearest = np.argmin(np.abs(prediction[:, :, None] - values), axis=-1)  # normal numbers do not tie
+    wrong = counts @ (nearest != classes[:, None])
     np.testing.assert_allclose(parts.misclassification, wrong)
+
+
+@pytest.mark.parametrize("order", [[0, 1, 2], [2, 1, 0], [1, 2, 0]])
+def test_equally_near_classes_share_the_answer_in_any_order(order):
+    values, y = np.array([1.0, -1.0, 3.0]), np.array([1.0, 1.0, -1.0, -1.0, 3.0, 3.0])
+    prediction = np.array([0.0, 1.0, -1.0, -5.0, 3.0, 0.0])  # wrong: 1/2, 0, 0, 0, 0, 1
+    tally = ErrorTally(np.full(3, 1 / 3), 1, values[order])
+    classes = np.argmax(y[:, None] == values[order], axis=1)
+    tally.add(y, prediction[:, None], classes)
+    np.testing.assert_allclose(tally.misclassification, 1.5 / 6)
 
 
 def test_a_class_that_was_not_seen_is_nan():

@@ -3,15 +3,27 @@
 import numpy as np
 
 
-def nearest_value(prediction: np.ndarray, values: np.ndarray) -> np.ndarray:
-    """Return the index of the class whose label value is nearest to each prediction.
+def wrong_share(prediction: np.ndarray, values: np.ndarray, classes: np.ndarray) -> np.ndarray:
+    """Return the chance of each answer to be wrong, if it is the class whose label value is nearest.
+
+    Classes that are equally near share the answer: a network of which no neuron responds says 0.
+
+    Parameters
+    ----------
+    prediction : ndarray, shape (count,)
+    values : ndarray, shape (C,)
+        Label values of the classes.
+    classes : ndarray of int, shape (count,)
+        True classes.
 
     Examples
     --------
-    >>> nearest_value(np.array([0.2, -3.0]), np.array([1.0, -1.0])).tolist()
-    [0, 1]
+    >>> wrong_share(np.array([0.2, 0.2, 0.0]), np.array([1.0, -1.0]), np.array([0, 1, 1])).tolist()
+    [0.0, 1.0, 0.5]
     """
-    return np.argmin(np.abs(np.asarray(prediction)[..., None] - np.asarray(values)), axis=-1)
+    gaps = np.abs(prediction[:, None] - values)
+    nearest = gaps == gaps.min(axis=1, keepdims=True)
+    return np.asarray(1 - nearest[np.arange(len(classes)), classes] / nearest.sum(axis=1))
 
 
 class ErrorTally:
@@ -45,7 +57,7 @@ class ErrorTally:
         for output, column in enumerate(prediction.T):
             self._squares[output] += np.bincount(classes, (y - column) ** 2, minlength=len(self._counts))
             if self.values is not None:
-                wrong = nearest_value(column, self.values) != classes
+                wrong = wrong_share(column, self.values, classes)
                 self._wrong[output] += np.bincount(classes, wrong, minlength=len(self._counts))
 
     def merge(self, other: "ErrorTally") -> None:
@@ -66,7 +78,7 @@ class ErrorTally:
 
     @property
     def misclassification(self) -> np.ndarray:
-        """Chance to be nearer to another class's value than to one's own, shape (L,)."""
+        """Chance to be nearer to another class's value than to one's own, shape (L,); ties are shared."""
         return self._wrong / self._seen @ self.weights
 
     @property
