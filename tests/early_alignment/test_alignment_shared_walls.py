@@ -219,3 +219,29 @@ def test_a_neuron_is_not_on_both_sides_of_a_wall(turned):
             level[event["neuron"], event["datum"]] = event["level"]
             if k + 1 == len(events) or events[k + 1]["time"] > event["time"]:
                 assert (np.minimum(*(level[:, side] for side in facing.T)) == 0).all()
+
+
+def test_who_rests_on_walls_beside_data_that_are_off_is_dead():
+    """Opposite data that agree pull always, from their wall too; beside them others are off for good."""
+    at_rest = 0
+    for seed in range(600):
+        rng = np.random.default_rng([seed, 77])
+        d = int(rng.integers(2, 5))
+        k = int(rng.integers(1, d))  # what pulls lies in so many directions
+        basis = rng.normal(size=(k, d)) if seed % 2 else np.eye(d)[:k]
+        rows = rng.integers(-2, 3, size=(int(rng.integers(2, 7)), k)) @ basis
+        rows = rows[np.abs(rows).max(axis=1) > 1e-9]
+        if not len(rows):
+            continue
+        opposite = -rows[rng.integers(len(rows), size=2)] * rng.choice([0.5, 1, 2], (2, 1))
+        X = np.vstack([rows, opposite, rng.normal(size=(int(rng.integers(0, 3)), d))])
+        y, W = rng.choice([-1.0, 1.0], len(X)), rng.normal(size=(20, d))
+        path = align(X, y, W, rng.choice([-1.0, 1.0], 20))
+        (u, late), _, _ = path.state(path.last_event + np.array([1e-6, 1.0]))
+        # one that comes ever closer to its walls, and is 1e-13 from them by then, is alive
+        active = (u @ X.T > 1e-14 * np.linalg.norm(X, axis=1)).any(axis=1)
+        rests = (np.abs(u - late).max(axis=1) < 1e-12) & ~active
+        assert (path.fate[rests] == 0).all()
+        assert ((last_levels(path, X, W) == 0).all(axis=1) == (path.fate == 0)).all()
+        at_rest += rests.sum()
+    assert at_rest > 500

@@ -150,12 +150,12 @@ def _trace(
     with Workers() as workers:
         gram = _gram(workers, points)
         plain = _never_slides(gram, y) and bool((y * (points @ drift) >= 0).all())
-        traced = _run(workers, points, gram, y, drift, rows, second, speed, until, room, plain)
+        traced = _run(workers, points, gram, walls, drift, rows, second, speed, until, room, plain)
         left = np.flatnonzero(np.isin(traced["status"], (FULL, SLIDES)))
         # A runaway would need more events than any separable problem has, many times over.
         while left.size and room < 1000 * len(y) + 100_000:
             room *= 4
-            again = _run(workers, points, gram, y, drift, rows[left], second[left], speed, until, room)
+            again = _run(workers, points, gram, walls, drift, rows[left], second[left], speed, until, room)
             again["first"] += len(traced["data"])
             for name in ("numbers", "data"):
                 traced[name] = np.concatenate([traced[name], again[name]])
@@ -187,7 +187,7 @@ def _run(
     workers: Workers,
     X: np.ndarray,
     gram: np.ndarray,
-    y: np.ndarray,
+    walls: Walls,
     drift: np.ndarray,
     rows: np.ndarray,
     second: np.ndarray,
@@ -200,7 +200,7 @@ def _run(
     from firstlight.early_alignment.theory.kernel.walk import trace, trace_plain
 
     kernel: Callable[..., None] = trace_plain if plain else trace
-    h = len(rows)
+    h, y = len(rows), walls.y
     numbers, data = np.empty((h, room, 5)), np.empty((h, room), np.int64)
     count, status, fate = (np.empty(h, np.int64) for _ in range(3))
     active, frozen = np.empty((h, len(y)), bool), np.empty(h, bool)
@@ -209,7 +209,8 @@ def _run(
     def walk(part: slice) -> None:
         Q, centres[part], B, active[part], frozen[part] = _begin(X, y, drift, rows[part])
         written = (array[part] for array in (numbers, data, count, status, fate))
-        kernel(X, gram, y, drift, rows[part], Q, centres[part], B, second[part], speed, until, *written)
+        given = X, gram, y, drift, walls.both, rows[part], Q, centres[part], B, second[part]
+        kernel(*given, speed, until, *written)
 
     step = max(-(-h // (8 * workers.count)), -(-_BLOCK // len(y)))
     workers.map(walk, [slice(k, k + step) for k in range(0, h, step)])

@@ -42,6 +42,14 @@ class Walls:
     torn: np.ndarray
 
     @cached_property
+    def both(self) -> np.ndarray:
+        """Which rows have data on both sides of their wall: some are on when the row is off."""
+        rows = np.zeros(len(self.y), bool)
+        if self.which is not None:
+            rows[self.which[self.mirrored]] = True
+        return rows
+
+    @cached_property
     def _members(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Data in order of their rows, the first of each row in that order, and how many there are."""
         assert self.which is not None

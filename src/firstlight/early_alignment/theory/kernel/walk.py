@@ -15,7 +15,6 @@ from firstlight.early_alignment.theory.kernel.sprint import sprint
 from firstlight.early_alignment.theory.kernel.state import (
     ALONG,
     ASIDE,
-    BESIDE,
     BURST,
     DEAD,
     FULL,
@@ -27,7 +26,6 @@ from firstlight.early_alignment.theory.kernel.state import (
     STALE,
     STILL,
     TRUNCATED,
-    VANISHED,
     Data,
     Near,
     Neuron,
@@ -42,40 +40,45 @@ from firstlight.early_alignment.theory.kernel.state import (
     second,
     set_level,
 )
+from firstlight.early_alignment.theory.kernel.zero import at_zero, sees_nothing, vanish
 
 
 @compiled
-def trace(X, gram, y, drift, W, Q, C, B, second, gain, until, numbers, which, counts, status, fate):  # type: ignore[no-untyped-def]
+def trace(X, gram, y, drift, both, W, Q, C, B, second, gain, until, numbers, which, counts, status, fate):  # type: ignore[no-untyped-def]
     """Walk the neurons; write the events, their number, how the walk ended, and where.
 
     Rows of W are unit vectors w, of Q and B their Xw and Xc, of C their c; they are worked on in place, and
-    w and c are left as they are after the last event; the drift is a part of c that is always there. Row r
-    of ``numbers[j]`` is (time, log of a unit of length, advance along c since the event before and v after
-    it, both in that unit, new level) and ``which[j, r]`` the datum; several rows at one time are one event.
-    The unit after the last event is ‖w‖. The datum is -1 where none changes, and c is formed anew, or w
-    comes through 0, which it is left before.
+    w and c are left as they are after the last event; the drift is a part of c that is always there, by rows
+    with data on `both` sides of their wall. Row r of ``numbers[j]`` is (time, log of a unit of length,
+    advance along c since the event before and v after it, both in that unit, new level) and ``which[j, r]``
+    the datum; several rows at one time are one event. The unit after the last event is ‖w‖. The datum is -1
+    where none changes, and c is formed anew, or w comes through 0, which it is left before.
     """
-    _trace(X, gram, y, drift, W, Q, C, B, second, gain, until, numbers, which, counts, status, fate, True)
+    _trace(
+        X, gram, y, drift, both, W, Q, C, B, second, gain, until, numbers, which, counts, status, fate, True
+    )
 
 
 @compiled
 def trace_plain(  # type: ignore[no-untyped-def]
-    X, gram, y, drift, W, Q, C, B, second, gain, until, numbers, which, counts, status, fate
+    X, gram, y, drift, both, W, Q, C, B, second, gain, until, numbers, which, counts, status, fate
 ):  # fmt: skip
     """Walk through plain events alone, which is compiled sooner; a neuron that may slide ends as SLIDES."""
-    _trace(X, gram, y, drift, W, Q, C, B, second, gain, until, numbers, which, counts, status, fate, None)
+    _trace(
+        X, gram, y, drift, both, W, Q, C, B, second, gain, until, numbers, which, counts, status, fate, None
+    )
 
 
 @inlined
 def _trace(  # type: ignore[no-untyped-def]
-    X, gram, y, drift, W, Q, C, B, second, gain, until, numbers, which, counts, status, fate, all_ways
+    X, gram, y, drift, both, W, Q, C, B, second, gain, until, numbers, which, counts, status, fate, all_ways
 ):  # fmt: skip
     n, longest, constant = len(y), 0.0, np.sqrt(dot(drift, drift))
     norms = np.empty(n)
     for i in range(n):
         norms[i] = np.sqrt(dot(X[i], X[i]))
         longest = max(longest, norms[i])
-    data = Data(X, gram, norms, longest, y, drift, constant)
+    data = Data(X, gram, norms, longest, y, drift, both, constant)
     near = Near(
         np.empty(2 * BURST + 1, np.int64), np.empty(n, np.int64), np.empty(n, np.int64), np.empty(n),
         np.empty(BURST + 4, np.int64), np.empty(BURST + 4), np.empty(BURST + 4),
@@ -133,8 +136,8 @@ def _walk(data, neuron, near, v, gain, until, numbers, which, all_ways):  # type
             cc, still = refresh(data, neuron, all_ways)
             high, neuron.changed[0] = log_norm, -1
             count = record(neuron, 1, time, log_norm, 0.0, v, numbers, which, count)
-            if still and _sees_nothing(data, neuron):
-                return record(neuron, _vanish(neuron), time, log_norm, 0.0, v, numbers, which, count), ASIDE
+            if still and sees_nothing(data, neuron):
+                return record(neuron, vanish(neuron), time, log_norm, 0.0, v, numbers, which, count), ASIDE
             if still:
                 return count, STILL
         C = np.sqrt(cc)
@@ -155,7 +158,7 @@ def _walk(data, neuron, near, v, gain, until, numbers, which, all_ways):  # type
             return count, TRUNCATED if time < np.inf else SETTLED
         length, step = np.sqrt(a_end * a_end + across), way / C
         if length <= ROUNDING:  # v works against w along its own line, until nothing of it is left
-            return _at_zero(data, neuron, move, time, log_norm, step, v, v_end, numbers, which, count)
+            return at_zero(data, neuron, move, time, log_norm, step, v, v_end, numbers, which, count)
         _advance(neuron, step, 1 / length)
         step /= length
         v, imbalance, log_norm = v_end / length, imbalance / length**2, log_norm + np.log(length)
@@ -282,73 +285,6 @@ def _arrive(data, neuron, move, walls):  # type: ignore[no-untyped-def]
     if changes == 0:  # what drove them to their walls is rounding; but the advance must be recorded
         for k in range(joined):
             neuron.b[met[k]] = 0.0
-        neuron.changed[0], changes = -1, 1
-    return changes
-
-
-@part
-def _at_zero(data, neuron, move, time, log_norm, step, v, v_end, numbers, which, count):  # type: ignore[no-untyped-def]
-    """End the walk of a neuron that comes to nothing: it is dead, or comes out beyond and grows for ever."""
-    if count + len(neuron.q) + 1 > len(which):
-        return count, FULL
-    if not _pulls_beyond(data, neuron, move):
-        return record(neuron, _vanish(neuron), time, log_norm, 0.0, v, numbers, which, count), VANISHED
-    step *= 1 + max(ROUNDING * min(1.0, abs(v_end)), BESIDE)  # just beyond, as 0 has no direction
-    count = record(neuron, _turn_over(data, neuron), time, log_norm, step, v_end, numbers, which, count)
-    neuron.changed[0] = -1
-    return record(neuron, 1, time, log_norm, 0.0, v_end, numbers, which, count), SETTLED
-
-
-@part
-def _sees_nothing(data, neuron):  # type: ignore[no-untyped-def]
-    """Whether a neuron at rest is on walls alone of what could act on it: there is no datum on any side."""
-    for i in range(len(neuron.q)):
-        off = neuron.side[i] < 0 and data.constant == 0  # else some are on when their row is off
-        if not off and abs(neuron.q[i]) > ROUNDING * data.norms[i]:
-            return False
-    return True
-
-
-@part
-def _pulls_beyond(data, neuron, move):  # type: ignore[no-untyped-def]
-    """Whether all data lie on the neuron's line, and those on the other side of 0 pull it on.
-
-    A neuron that passes 0 at any distance comes out there. What is on no such line may have many ways out.
-    """
-    w, q = neuron.w, neuron.q
-    pull, most = 0.0, 0.0
-    for i in range(len(q)):
-        aside = 0.0
-        for d in range(len(w)):
-            aside += (data.X[i, d] - q[i] * w[d]) ** 2
-        if aside > 2 * (ROUNDING * data.norms[i]) ** 2:  # further aside than what counts as 0
-            return False
-        pull -= move * data.y[i] * min(q[i], 0.0)
-        most += abs(q[i])
-    return pull > ROUNDING * most
-
-
-@part
-def _turn_over(data, neuron):  # type: ignore[no-untyped-def]
-    """Switch every datum of the neuron's line; return how many."""
-    changes = 0
-    for i in range(len(neuron.q)):
-        if neuron.q[i] != 0:
-            neuron.changed[changes] = i
-            changes += 1
-            set_level(data, neuron, i, 1.0 if neuron.q[i] < 0 else 0.0)
-    return changes
-
-
-@part
-def _vanish(neuron):  # type: ignore[no-untyped-def]
-    """Switch everything off; return how many events tell of it, one at least."""
-    changes = int(NONE)
-    for i in range(len(neuron.level)):
-        neuron.changed[changes] = i
-        changes += neuron.level[i] != 0
-        neuron.level[i] = 0.0
-    if changes == 0:  # what pulled it was always on
         neuron.changed[0], changes = -1, 1
     return changes
 
