@@ -361,7 +361,7 @@ def test_networks_errors_of_a_class_between_others(ridge):
 
 @pytest.mark.parametrize("first", [1.0, -1.0])
 def test_classes_to_which_no_neuron_responds_are_not_guessed_by_their_order(first):
-    """ReLUs that a long step has turned the same way answer 0 to half of a class, which was right if the class
+    """ReLUs that a long step has turned the same way answer 0 to half of a class: right if the class
     came first: .13 or .39 by the order of the classes, where .26 is told.
     """
     n, trials = 60, 24
