@@ -138,7 +138,7 @@ class Problem(TrainedModel):
         drawn = sobol_normal(len(response), 4, np.random.default_rng(seed))
         for quarter, normals in zip(_quarters(freedom_of(held, int(at[join]))), drawn, strict=True):
             along = response.T @ normals
-            along *= np.sign(along[0]) * np.sqrt(hard[join] * quarter) / np.linalg.norm(response @ along)
+            along *= np.copysign(np.sqrt(hard[join] * quarter), along[0]) / np.linalg.norm(response @ along)
             along *= min(1.0, 0.7 * self.init_scale / np.linalg.norm(along))  # rows are longer
             start = along.reshape(self.student.width, -1) @ self.directions.hard.T
             free.append(self._path(seed, draws, start=start))
