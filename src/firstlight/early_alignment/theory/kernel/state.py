@@ -19,8 +19,8 @@ NONE = np.int64(0)  # a literal 0 would have its callee compiled twice, for it a
 SETTLED, DEAD, STILL, TRUNCATED, FULL, VANISHED, SLIDES, ASIDE = range(8)
 
 # gram: ⟨xᵢ, xₖ⟩; none, 0 × 0, where there are so few coordinates that products are formed when needed
-# drift: what c has beside the data, always; constant: its length; both: whether a row has data on both sides
-Data = namedtuple("Data", "X gram norms longest y drift both constant")
+# drift: what c has beside the data, always; constant: its length
+Data = namedtuple("Data", "X gram norms longest y drift constant")
 # q = Xw, b = Xc; level: 1 on, 0 off, between: sliding; side: the same as +1, -1, 0; met, changed: data of one
 # event; tally: how many data act, the drift like one of them, how many of them slide, the largest ‖c‖² since
 # c was formed.

@@ -40,7 +40,7 @@ from firstlight.early_alignment.theory.kernel.state import (
     second,
     set_level,
 )
-from firstlight.early_alignment.theory.kernel.zero import at_zero, sees_nothing, vanish
+from firstlight.early_alignment.theory.kernel.zero import at_zero, sees_nothing, switch_off
 
 
 @compiled
@@ -78,7 +78,7 @@ def _trace(  # type: ignore[no-untyped-def]
     for i in range(n):
         norms[i] = np.sqrt(dot(X[i], X[i]))
         longest = max(longest, norms[i])
-    data = Data(X, gram, norms, longest, y, drift, both, constant)
+    data = Data(X, gram, norms, longest, y, drift, constant)
     near = Near(
         np.empty(2 * BURST + 1, np.int64), np.empty(n, np.int64), np.empty(n, np.int64), np.empty(n),
         np.empty(BURST + 4, np.int64), np.empty(BURST + 4), np.empty(BURST + 4),
@@ -96,6 +96,8 @@ def _trace(  # type: ignore[no-untyped-def]
         counts[j], status[j] = _walk(
             data, neuron, near, second[j], gain, until, numbers[j], which[j], all_ways
         )
+        if status[j] == STILL and sees_nothing(data, neuron, both):
+            counts[j], status[j] = switch_off(neuron, numbers[j], which[j], counts[j]), ASIDE
         fate[j] = _fate(level, y)
 
 
@@ -136,8 +138,6 @@ def _walk(data, neuron, near, v, gain, until, numbers, which, all_ways):  # type
             cc, still = refresh(data, neuron, all_ways)
             high, neuron.changed[0] = log_norm, -1
             count = record(neuron, 1, time, log_norm, 0.0, v, numbers, which, count)
-            if still and sees_nothing(data, neuron):
-                return record(neuron, vanish(neuron), time, log_norm, 0.0, v, numbers, which, count), ASIDE
             if still:
                 return count, STILL
         C = np.sqrt(cc)

@@ -19,7 +19,7 @@ def at_zero(data, neuron, move, time, log_norm, step, v, v_end, numbers, which, 
     if count + len(neuron.q) + 1 > len(which):
         return count, FULL
     if not _pulls_beyond(data, neuron, move):
-        return record(neuron, vanish(neuron), time, log_norm, 0.0, v, numbers, which, count), VANISHED
+        return record(neuron, _vanish(neuron), time, log_norm, 0.0, v, numbers, which, count), VANISHED
     step *= 1 + max(ROUNDING * min(1.0, abs(v_end)), BESIDE)  # just beyond, as 0 has no direction
     count = record(neuron, _turn_over(data, neuron), time, log_norm, step, v_end, numbers, which, count)
     neuron.changed[0] = -1
@@ -27,13 +27,20 @@ def at_zero(data, neuron, move, time, log_norm, step, v, v_end, numbers, which, 
 
 
 @part
-def sees_nothing(data, neuron):  # type: ignore[no-untyped-def]
+def sees_nothing(data, neuron, both):  # type: ignore[no-untyped-def]
     """Whether a neuron at rest is on walls alone of what could act on it: there is no datum on any side."""
     for i in range(len(neuron.q)):
-        off = neuron.side[i] < 0 and not data.both[i]
+        off = neuron.side[i] < 0 and not both[i]
         if not off and abs(neuron.q[i]) > ROUNDING * data.norms[i]:
             return False
     return True
+
+
+@part
+def switch_off(neuron, numbers, which, count):  # type: ignore[no-untyped-def]
+    """Switch everything off at the last event; return the number of rows."""
+    time, log_norm, v = numbers[count - 1, 0], numbers[count - 1, 1], numbers[count - 1, 3]
+    return record(neuron, _vanish(neuron), time, log_norm, 0.0, v, numbers, which, count)
 
 
 @part
@@ -68,7 +75,7 @@ def _turn_over(data, neuron):  # type: ignore[no-untyped-def]
 
 
 @part
-def vanish(neuron):  # type: ignore[no-untyped-def]
+def _vanish(neuron):  # type: ignore[no-untyped-def]
     """Switch everything off; return how many events tell of it, one at least."""
     changes = int(NONE)
     for i in range(len(neuron.level)):
