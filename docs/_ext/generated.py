@@ -23,14 +23,13 @@ def leaves(command: Any, path: tuple[str, ...] = ("firstlight",)) -> Iterator[tu
         yield path, command
 
 
-def row(parameter: Any) -> str:
-    """Return an argument or option as a line of a table."""
+def row(parameter: Any) -> list[str]:
+    """Return an argument or option as a row of a table."""
     argument = parameter.param_type_name == "argument"
     name = parameter.name.upper() if argument else ", ".join(parameter.opts)
     default = "required" if parameter.required else parameter.default
     shown = "" if default in (None, False, "") or callable(default) else f"`{default}`"
-    text = (getattr(parameter, "help", None) or "").replace("|", "\\|")
-    return f"| `{name}` | {text} | {shown} |"
+    return [f"`{name}`", getattr(parameter, "help", None) or "", shown]
 
 
 def commands() -> str:
@@ -45,7 +44,7 @@ def commands() -> str:
         lines += [f"## {' '.join(path)}", "", (command.help or "").strip(), ""]
         shown = [one for one in command.params if one.name != "help"]
         if shown:
-            lines += ["| | | default |", "|---|---|---|", *map(row, shown), ""]
+            lines.append(table(["", "", "default"], [row(one) for one in shown]))
     return "\n".join(lines)
 
 
@@ -78,24 +77,22 @@ def catalogue() -> str:
     known = costs()
     titles = {theory.slug: theory.title for theory in theories().values()}
     for slug, members in groupby(studies().values(), key=lambda study: study.name.split("/")[0]):
+        rows = []
+        for study in members:
+            times = [seconds(known.get(study.name, {}).get(scale)) for scale in ("quick", "paper")]
+            rows.append([f"`{study.name}`", study.description, *times])
         lines += [
             f"## {titles.get(slug, slug)}",
             "",
-            "| study | what it asks | quick | paper |",
-            "|---|---|---|---|",
+            table(["study", "what it asks", "quick", "paper"], rows),
         ]
-        for study in members:
-            times = [seconds(known.get(study.name, {}).get(scale)) for scale in ("quick", "paper")]
-            asks = study.description.replace("|", "\\|")
-            lines.append(f"| `{study.name}` | {asks} | {times[0]} | {times[1]} |")
-        lines.append("")
     return "\n".join(lines)
 
 
 def table(head: list[str], rows: list[list[Any]]) -> str:
-    """Return a table as Markdown."""
-    lines = [head, ["---"] * len(head), *rows]
-    return "\n".join(f"| {' | '.join(str(cell) for cell in line)} |" for line in lines) + "\n"
+    """Return a table as Markdown; a bar within a cell ends none."""
+    lines = [[str(cell).replace("|", r"\|") for cell in line] for line in [head, ["---"] * len(head), *rows]]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines) + "\n"
 
 
 CLUSTER = {

@@ -1,5 +1,6 @@
 """A page that our settings build asks nobody for anything, fits a phone, and needs no script for formulas."""
 
+import re
 import shutil
 import subprocess
 import sys
@@ -48,6 +49,14 @@ def extensions():
 @pytest.fixture(scope="module")
 def check(extensions):
     return extensions[0]
+
+
+def test_tables_have_as_many_cells_in_each_line(extensions):
+    """A bar within a cell, such as |w|², ended it."""
+    _, generated = extensions
+    for page in generated.measured(DOCS / "measured").values():
+        assert len({len(re.findall(r"(?<!\\)\|", line)) for line in page.splitlines()}) == 1
+    assert generated.table(["a"], [["|w|"]]).splitlines()[-1] == r"| \|w\| |"
 
 
 def test_generated_pages_list_every_command_and_every_study(extensions):
