@@ -269,3 +269,11 @@ def test_waves_that_no_rule_resolves_are_told(seed, head):
         assert gap < 2e-5 or any("not resolved" in str(one.message) for one in heard)
         told |= {w} if heard else set()
     assert told == {15.0, 30.0}
+
+
+def test_rules_of_many_heads_after_strong_steps_are_the_heads():
+    """A Gauss rule of a thousand nodes takes longer than it saves: at ten thousand heads, minutes."""
+    heads = np.random.default_rng(0).normal(size=3000)
+    nodes, weights = head_rule(heads, 100.0)
+    np.testing.assert_allclose(nodes, np.sort(heads) * np.sqrt(heads.size), rtol=1e-15)
+    np.testing.assert_allclose(weights, 1 / heads.size, rtol=1e-15)

@@ -12,6 +12,7 @@ from firstlight.maths.quadrature import panels
 Head = Literal["gaussian", "rademacher"] | ArrayLike
 _REACH = 8.5  # the normal mass beyond is 2e-17
 PIECE = 8  # nodes of each piece of a normal law
+_MOST_NODES = 1024  # of a Gauss rule of given heads; the time to find one grows with the square
 _MOST = 8  # outputs with Rademacher heads: 256 sign patterns
 
 
@@ -79,7 +80,7 @@ def head_rule(
     if values.ndim != 1 or not values.size or not np.isfinite(values).all():
         raise ValueError(f"head: shape {values.shape}; given heads must be finite, of shape (N,)")
     alpha, count = values * np.sqrt(values.size), max(16 * (1 + scale), 32)
-    if count >= values.size:
+    if count >= min(values.size, _MOST_NODES):
         different, counts = np.unique(alpha, return_counts=True)
         return different, counts / values.size
     return _gauss(alpha, int(count))
